@@ -1,0 +1,37 @@
+# make demo: set everything up and do the main job.  make test: set everything up and pass the tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test lint format lock clean
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --requirement requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	touch $@
+
+demo: setup
+	bash scripts/demo.sh
+
+test: setup lint
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Versions only, no addresses: the lock installs from whichever index the machine is set up for.
+lock:
+	$(BIN)/uv pip compile --quiet --universal --group dev --no-emit-index-url --no-header --no-annotate \
+	  --python-version 3.11 pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) .demo .artifacts

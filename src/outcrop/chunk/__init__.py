@@ -1,0 +1,1 @@
+"""Documents to Chunks, with exact offsets."""

@@ -1,0 +1,154 @@
+"""One frozen Config, and the only code that reads the environment and the configuration file.
+
+Precedence: arguments, then `OUTCROP_*` variables, then the user's `config.toml`, then the defaults below.
+A configuration file is read only from the user's own configuration folder or from where `OUTCROP_CONFIG`
+points: one that lies in a folder being indexed is somebody else's word and is ignored.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from outcrop.errors import ConfigError
+
+ENV_PREFIX = "OUTCROP_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Every setting there is, with its default. Sizes carry their unit in the name."""
+
+    db: Path
+    """The database file."""
+    model: str = "static"
+    """`static` (ships with Outcrop), `openai:NAME` (an OpenAI-compatible endpoint), `onnx:FOLDER` or
+    `sentence-transformers:FOLDER` (models on disk)."""
+    embed_url: str = "https://api.openai.com/v1"
+    """Base URL of the endpoint for `openai:` models."""
+    embed_key: str = field(default="", repr=False)
+    """Key for that endpoint; OUTCROP_EMBED_KEY, else OPENAI_API_KEY. Never logged or stored."""
+    embed_query_prefix: str = ""
+    """Put before a query for models that want an instruction."""
+
+    # ingest
+    chunker: Literal["auto", "prose", "headings", "recursive"] = "auto"
+    chunk_tokens: int = 0
+    """Target size of a chunk in tokens; 0 means the chunker's own default."""
+    max_file_bytes: int = 32 * 1024 * 1024
+    parse_timeout_s: float = 60.0
+    parse_memory_bytes: int = 1024 * 1024 * 1024
+    allow_private_urls: bool = False
+    """Let URLs lead to private addresses. For an intranet one trusts; never for agents."""
+    url_timeout_s: float = 30.0
+    url_max_bytes: int = 32 * 1024 * 1024
+
+    # search
+    limit: int = 10
+    floor: float = 0.25
+    budget_tokens: int = 1200
+
+    # logs
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+
+def load_config(
+    overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
+) -> Config:
+    """Arguments, environment, file and defaults become one Config; anything unknown is an error."""
+    env = os.environ if environ is None else environ
+    values: dict[str, Any] = {"db": default_data_dir(env) / "index.db"}
+    config_file = Path(env.get("OUTCROP_CONFIG") or default_config_dir(env) / "config.toml")
+    if config_file.is_file():
+        values |= _read_file(config_file)
+    elif "OUTCROP_CONFIG" in env:
+        raise ConfigError(f"OUTCROP_CONFIG names {config_file}, which is not a file")
+    values |= _read_environment(env)
+    values |= {name: value for name, value in (overrides or {}).items() if value is not None}
+    for name in values:
+        _check_known(name)
+    typed = {name: _coerce(name, value) for name, value in values.items()}
+    return _validate(Config(**typed))
+
+
+def default_data_dir(env: Mapping[str, str]) -> Path:
+    """Where the index lives unless told otherwise."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "outcrop"
+    return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "outcrop"
+
+
+def default_config_dir(env: Mapping[str, str]) -> Path:
+    """Where the user's config.toml lives."""
+    return Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "outcrop"
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+
+
+def _read_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if key := env.get("OPENAI_API_KEY"):
+        values["embed_key"] = key
+    for name, value in env.items():
+        if name.startswith(ENV_PREFIX) and name != "OUTCROP_CONFIG":
+            values[name.removeprefix(ENV_PREFIX).lower()] = value
+    return values
+
+
+_FIELDS = {f.name: f for f in fields(Config)}
+_CHOICES = {
+    "chunker": ("auto", "prose", "headings", "recursive"),
+    "log_level": ("debug", "info", "warning", "error"),
+}
+
+
+def _check_known(name: str) -> None:
+    if name not in _FIELDS:
+        near = difflib.get_close_matches(name, _FIELDS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(_FIELDS))}"
+        raise ConfigError(f"there is no setting {name!r}{hint}")
+
+
+def _coerce(name: str, value: Any) -> Any:
+    """Text from the environment becomes the field's type; a wrong type is an error that names the setting."""
+    kind = str(_FIELDS[name].type)
+    try:
+        if kind == "Path":
+            return Path(value).expanduser()
+        if kind == "bool":
+            if isinstance(value, bool):
+                return value
+            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[
+                str(value).lower()
+            ]
+        if kind == "int":
+            return int(value)
+        if kind == "float":
+            return float(value)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{name} = {value!r} is not a {kind}") from error
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise ConfigError(f"{name} = {value!r}; choose one of {', '.join(_CHOICES[name])}")
+    return str(value)
+
+
+def _validate(config: Config) -> Config:
+    for name in ("max_file_bytes", "parse_timeout_s", "parse_memory_bytes", "limit", "budget_tokens"):
+        if getattr(config, name) <= 0:
+            raise ConfigError(f"{name} must be above zero")
+    if not 0 <= config.floor <= 1:
+        raise ConfigError("floor must lie between 0 and 1")
+    if config.chunk_tokens < 0:
+        raise ConfigError("chunk_tokens must be zero (the default) or more")
+    return replace(config, db=config.db.absolute())

@@ -1,0 +1,164 @@
+"""The seams: what a stage may expect of a part it does not know.
+
+An embedder, a store or a reranker is anything that has these methods. The store contract has one set of
+tests that every store passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.records import (
+    CollectionInfo,
+    DocumentInfo,
+    DocumentWrite,
+    FeedRow,
+    FileState,
+    Filter,
+    Matrix,
+    Model,
+    StoredChunk,
+    StoreStats,
+    Vector,
+)
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to vectors. Documents and queries go in apart; a model may treat them differently (R4).
+
+    Rows need not be of unit length: the length of a text's vector against that of its path's says how much each
+    counts. The vector of a chunk is `unit(text + path_weight * path)`; a model for which the path is of no
+    use has `path_weight == 0`. The same text gives the same vector in any batch. Safe to call from any thread.
+    """
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def path_weight(self) -> float: ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix: ...
+
+    def embed_paths(self, paths: Sequence[str]) -> Matrix: ...
+
+    def embed_query(self, text: str) -> Vector: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores pairs of a query and a text; higher is better. Optional, off by default (R8)."""
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """Counts the tokens of a text as some model would."""
+
+    def count(self, text: str) -> int: ...
+
+
+class Store(Protocol):
+    """The truth: documents, chunks, vectors and the keyword index, changed together or not at all.
+
+    Any method may be called from any thread and any process; readers never wait for a writer. `version` changes
+    with every committed write, so a cache can tell whether it is fresh. Chunk ids only grow and are never used
+    again; `removals` lists, in order, those that are gone, so that derived arrays can catch up.
+    """
+
+    # -- writing
+    def write(
+        self,
+        writes: Sequence[DocumentWrite],
+        vectors: Mapping[bytes, Vector],
+        model: Model,
+        remove: Collection[int] = (),
+    ) -> list[int]:
+        """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
+
+        Raises MissingVectors when a key is neither in `vectors` nor stored for `model`; nothing is written then.
+        """
+
+    def move(
+        self, document_id: int, write: DocumentWrite, vectors: Mapping[bytes, Vector], model: Model
+    ) -> None:
+        """The document's file has a new name: as `write`, keeping the document's id and creation time."""
+
+    def touch(self, states: Mapping[int, tuple[int | None, int | None]]) -> None:
+        """Remember new (mtime_ns, size) of documents whose content proved unchanged. Not an update of them."""
+
+    def delete(self, document_ids: Collection[int]) -> int:
+        """Remove documents with their chunks, vectors no other chunk uses, and keyword rows; how many there were."""
+
+    # -- vectors and models
+    def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
+        """Those of `keys` for which there is no vector of `model`."""
+
+    def active_model(self) -> Model | None:
+        """The model whose vectors are searched; None in a new database. The first write sets it."""
+
+    def unembedded(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+        """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
+
+    def unembedded_paths(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+        """The same for paths: (path key, document id)."""
+
+    def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep vectors of a model that is not active yet."""
+
+    def activate(self, model: Model) -> None:
+        """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
+
+    # -- reading
+    def find(self, collection: str, uri: str) -> DocumentInfo | None: ...
+
+    def document(self, document_id: int) -> DocumentInfo | None: ...
+
+    def documents(self, where: Filter = ..., limit: int | None = None, offset: int = 0) -> list[DocumentInfo]:
+        """Documents by collection and path."""
+
+    def text(self, document_id: int) -> str:
+        """The whole text of a document, exactly as it was parsed."""
+
+    def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
+        """These chunks, in the order asked for; those that are gone are left out."""
+
+    def chunks_of(self, document_id: int) -> list[StoredChunk]: ...
+
+    def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
+        """uri → state of every document of a collection (below a root)."""
+
+    def collections(self) -> list[CollectionInfo]: ...
+
+    # -- what search needs
+    def version(self) -> int:
+        """A number that changes with every committed write, by whatever process."""
+
+    def select(self, where: Filter) -> NDArray[np.int64]:
+        """Ids of the documents that pass a filter, ascending."""
+
+    def match_phrase(self, phrase: str) -> NDArray[np.int64]:
+        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending."""
+
+    def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
+        """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""
+
+    def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
+        """Chunk ids removed since log position `after`, and the position now."""
+
+    # -- care
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Everything this thread reads inside sees one moment of the database."""
+
+    def stats(self) -> StoreStats: ...
+
+    def check(self) -> Iterator[str]:
+        """Problems found by a full consistency check; none when all is well."""
+
+    def close(self) -> None: ...

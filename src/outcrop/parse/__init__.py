@@ -1,0 +1,1 @@
+"""Bytes to Documents: one module a format, one table of formats."""

@@ -1,0 +1,1 @@
+"""Lists of candidates to ordered, explained hits."""

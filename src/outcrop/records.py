@@ -1,0 +1,382 @@
+"""The nouns that flow through the pipeline, from a source to a packed context.
+
+All are frozen: a stage makes new ones, it never edits another stage's. Offsets are Python string
+offsets (code points) into `Document.text`; lines and pages count from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+"""One embedding, one-dimensional."""
+
+Matrix = NDArray[np.float32]
+"""Embeddings, one a row."""
+
+# ------------------------------------------------------------------ sources → parse
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """Something that can be read: a file on disk, a fetched page, a text handed over.
+
+    `uri` names it within its collection and never changes while the content does: an absolute path, a URL,
+    or the id a caller gave. `path` is the short name people see and filters match: relative to the root that
+    was added. `mtime_ns` and `size` are what one stat tells; None where there is no file.
+    """
+
+    uri: str
+    path: str
+    origin: Literal["file", "url", "text"]
+    root: str | None = None
+    mtime_ns: int | None = None
+    size: int | None = None
+    media_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was left out on purpose, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that should have been read and could not be, and why."""
+
+    path: str
+    reason: str
+
+
+# ------------------------------------------------------------------ parse → chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a document: its level (1 is the top), its text, and the offset where its line starts."""
+
+    level: int
+    title: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a parser makes of some bytes: plain text and what is known of its structure.
+
+    `kind` is the format's short name (`markdown`, `pdf`, `text` …) and a filter value. `headings` are in order
+    of `start`. `pages` holds the offset at which each page starts, for formats that have pages, else nothing.
+    `keys` holds the offset at which each top-level entry of a data file starts. `meta` is front matter or
+    file properties, flattened to strings.
+    """
+
+    text: str
+    kind: str
+    title: str
+    headings: tuple[Heading, ...] = ()
+    pages: tuple[int, ...] = ()
+    keys: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A stretch of a document: `document.text[start:end] == text`, always."""
+
+    index: int
+    start: int
+    end: int
+    text: str
+    tokens: int
+    heading_path: tuple[str, ...] = ()
+    line_start: int = 1
+    line_end: int = 1
+    page: int | None = None
+
+
+# ------------------------------------------------------------------ embed
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Identity of an embedding model. Vectors of different models are never compared."""
+
+    name: str
+    version: str
+    dimensions: int
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}/{self.dimensions}"
+
+
+# ------------------------------------------------------------------ store
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A stored document without its text. Times are seconds since the epoch."""
+
+    id: int
+    collection: str
+    uri: str
+    path: str
+    origin: str
+    root: str | None
+    kind: str
+    title: str
+    tags: tuple[str, ...]
+    meta: Mapping[str, str]
+    sha256: str
+    mtime_ns: int | None
+    size: int | None
+    created_at: float
+    updated_at: float
+    chunks: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What a sync needs to know of a stored document to tell whether its file changed."""
+
+    document_id: int
+    mtime_ns: int | None
+    size: int | None
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWrite:
+    """A document with everything that must change together with it.
+
+    `text_keys[i]` is the content address of the vector of `chunks[i]`; `path_key` that of the vector of the
+    path. Both are keys into the embedding cache. `sha256` is of the source bytes, so that a re-read can tell.
+    """
+
+    file: SourceFile
+    collection: str
+    document: Document
+    chunks: tuple[Chunk, ...]
+    text_keys: tuple[bytes, ...]
+    path_key: bytes
+    sha256: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as the store gives it back, with its document."""
+
+    id: int
+    document: DocumentInfo
+    index: int
+    start: int
+    end: int
+    text: str
+    tokens: int
+    heading_path: tuple[str, ...]
+    line_start: int
+    line_end: int
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRow:
+    """What the search arrays need of one chunk. `vector` is None while the active model has none for it."""
+
+    chunk_id: int
+    document_id: int
+    title: str
+    heading_path: tuple[str, ...]
+    path: str
+    text: str
+    vector: NDArray[np.float16] | None
+    path_vector: NDArray[np.float16] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents a search may touch. Empty fields do not restrict; the others all must hold.
+
+    `paths` are glob patterns over `DocumentInfo.path` (`**` crosses folders), one of which must match; `tags`
+    must all be present. `since` and `until` bound the document's date: a front-matter date, else the file's
+    modification time, else the time it was added; seconds since the epoch, until exclusive.
+    """
+
+    collections: tuple[str, ...] = ()
+    documents: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+
+    def is_empty(self) -> bool:
+        """Whether this filter lets everything through."""
+        return self == _EVERYTHING
+
+
+_EVERYTHING = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection and how much it holds."""
+
+    name: str
+    documents: int
+    chunks: int
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """Counts of the rows that must agree, and sizes on disk."""
+
+    documents: int
+    chunks: int
+    chunks_with_vector: int
+    keyword_rows: int
+    vectors: int
+    bytes_on_disk: int
+    schema_version: int
+
+
+# ------------------------------------------------------------------ search → rank → pack
+
+QueryType = Literal["exact", "semantic", "mixed"]
+MatchType = Literal["semantic", "keyword", "both"]
+Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Boost:
+    """One ranking signal's contribution to a hit, in the words of the table that lists it."""
+
+    name: str
+    amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a hit stands where it stands. Ranks count from 1; None where that leg did not find it."""
+
+    lexical_rank: int | None
+    lexical_score: float | None
+    dense_rank: int | None
+    similarity: float | None
+    fused: float
+    boosts: tuple[Boost, ...] = ()
+    matched_terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that answers a query: one chunk, or adjacent chunks merged.
+
+    `score` lies in 0–1 and means the same across queries. `distance` is the cosine distance (0–2), None when no
+    vector took part. `stale` is True when the file changed since it was indexed, None when that cannot be told.
+    """
+
+    chunk_ids: tuple[int, ...]
+    document: DocumentInfo
+    text: str
+    start: int
+    end: int
+    line_start: int
+    line_end: int
+    page: int | None
+    heading_path: tuple[str, ...]
+    index: int
+    tokens: int
+    score: float
+    distance: float | None
+    match_type: MatchType
+    why: Explanation
+    stale: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search returns: hits, or the reason why there are none, and how long each step took.
+
+    `reason` can also stand beside hits, when they came from the keyword leg alone (`model_mismatch`).
+    """
+
+    query: str
+    query_type: QueryType
+    hits: tuple[Hit, ...]
+    reason: Reason | None = None
+    detail: str = ""
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSource:
+    """A numbered source of a packed context."""
+
+    number: int
+    hit: Hit
+    text: str
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One text within a token budget, and where each part of it came from."""
+
+    text: str
+    tokens: int
+    budget_tokens: int
+    sources: tuple[PackedSource, ...]
+    left_out: tuple[Hit, ...]
+    reason: Reason | None = None
+    detail: str = ""
+
+
+# ------------------------------------------------------------------ reports
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a long job stands: `done` of `total` files (None while still counting)."""
+
+    done: int
+    total: int | None
+    chunks: int
+    path: str
+    phase: Literal["scan", "read", "index", "embed"]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an add or a sync did."""
+
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    failed: tuple[Failure, ...] = ()
+    document_ids: tuple[int, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StaleDocument:
+    """A stored document whose file is no longer what was indexed."""
+
+    document: DocumentInfo
+    change: Literal["changed", "missing", "unreadable"]

@@ -1,0 +1,1 @@
+"""A query to lists of candidates: by words and by meaning."""

@@ -1,0 +1,1 @@
+"""Interfaces: thin, they call the engine only."""

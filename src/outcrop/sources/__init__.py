@@ -1,0 +1,1 @@
+"""Where content comes from: folders, git repositories, URLs, raw text."""

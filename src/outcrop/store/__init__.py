@@ -1,0 +1,1 @@
+"""Keep documents, chunks, vectors and keywords, and give them back."""

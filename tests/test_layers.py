@@ -1,0 +1,67 @@
+"""Dependencies point one way: serve, evals → engine → ingest, retrieve → stages → records, contracts, errors."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import outcrop
+
+PACKAGE = Path(outcrop.__file__).parent
+GROUND = {"records", "contracts", "errors"}
+STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack"}
+ALLOWED = {
+    "records": set(),
+    "errors": set(),
+    "contracts": GROUND,
+    "config": {"errors"},
+    **{stage: GROUND for stage in STAGES},
+    "ingest": GROUND | STAGES | {"config"},
+    "retrieve": GROUND | STAGES | {"config"},
+    "engine": GROUND | STAGES | {"config", "ingest", "retrieve"},
+    "evals": GROUND | {"engine"},
+    "serve": GROUND | {"engine", "config", "evals"},
+    "__init__": GROUND | {"config", "engine"},
+    "__main__": {"serve"},
+}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import; name the module in full"
+            names = [
+                f"{node.module}.{alias.name}" if node.module == "outcrop" else str(node.module)
+                for alias in node.names
+            ]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        rooms |= {name.split(".")[1] for name in names if name.startswith("outcrop.")}
+    return rooms
+
+
+def test_every_module_imports_only_what_its_layer_may() -> None:
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        here = room(path)
+        for other in imported_rooms(path) - {here}:
+            if other not in ALLOWED[here]:
+                wrong.append(f"{path.relative_to(PACKAGE)} imports outcrop.{other}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_config_reads_the_environment() -> None:
+    readers = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "config.py"
+        and any(word in path.read_text("utf-8") for word in ("os.environ", "os.getenv"))
+    ]
+    assert not readers
