@@ -1,4 +1,4 @@
-"""Dependencies point one way: serve, evals → engine → ingest, retrieve → stages → records, contracts, errors."""
+"""Dependencies point one way: serve, evals → engine → ingest, retrieve → stages → records and contracts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALLOWED = {
     "errors": set(),
     "contracts": GROUND,
     "config": {"errors"},
-    **{stage: GROUND for stage in STAGES},
+    **dict.fromkeys(STAGES, GROUND),
     "ingest": GROUND | STAGES | {"config"},
     "retrieve": GROUND | STAGES | {"config"},
     "engine": GROUND | STAGES | {"config", "ingest", "retrieve"},

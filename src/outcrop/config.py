@@ -58,9 +58,7 @@ class Config:
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
 
-def load_config(
-    overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
-) -> Config:
+def load_config(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Config:
     """Arguments, environment, file and defaults become one Config; anything unknown is an error."""
     env = os.environ if environ is None else environ
     values: dict[str, Any] = {"db": default_data_dir(env) / "index.db"}

@@ -38,30 +38,44 @@ class Embedder(Protocol):
     """
 
     @property
-    def model(self) -> Model: ...
+    def model(self) -> Model:
+        """Which model this is; stored beside every vector."""
+        ...
 
     @property
-    def path_weight(self) -> float: ...
+    def path_weight(self) -> float:
+        """How much the vector of the path counts beside that of the text."""
+        ...
 
-    def embed_documents(self, texts: Sequence[str]) -> Matrix: ...
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """One row a text, as documents."""
+        ...
 
-    def embed_paths(self, paths: Sequence[str]) -> Matrix: ...
+    def embed_paths(self, paths: Sequence[str]) -> Matrix:
+        """One row a path."""
+        ...
 
-    def embed_query(self, text: str) -> Vector: ...
+    def embed_query(self, text: str) -> Vector:
+        """A query, of unit length (all zeros when the model knows none of its words)."""
+        ...
 
 
 @runtime_checkable
 class Reranker(Protocol):
     """Scores pairs of a query and a text; higher is better. Optional, off by default (R8)."""
 
-    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]: ...
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """One score a text."""
+        ...
 
 
 @runtime_checkable
 class Tokenizer(Protocol):
     """Counts the tokens of a text as some model would."""
 
-    def count(self, text: str) -> int: ...
+    def count(self, text: str) -> int:
+        """How many tokens this text is."""
+        ...
 
 
 class Store(Protocol):
@@ -80,7 +94,7 @@ class Store(Protocol):
         model: Model,
         remove: Collection[int] = (),
     ) -> list[int]:
-        """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
+        """Insert or replace documents and remove others in one transaction; the ids of `writes`, in order.
 
         Raises MissingVectors when a key is neither in `vectors` nor stored for `model`; nothing is written then.
         """
@@ -116,9 +130,11 @@ class Store(Protocol):
         """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
 
     # -- reading
-    def find(self, collection: str, uri: str) -> DocumentInfo | None: ...
+    def find(self, collection: str, uri: str) -> DocumentInfo | None:
+        """The document of this name in this collection."""
 
-    def document(self, document_id: int) -> DocumentInfo | None: ...
+    def document(self, document_id: int) -> DocumentInfo | None:
+        """The document with this id."""
 
     def documents(self, where: Filter = ..., limit: int | None = None, offset: int = 0) -> list[DocumentInfo]:
         """Documents by collection and path."""
@@ -129,12 +145,14 @@ class Store(Protocol):
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
         """These chunks, in the order asked for; those that are gone are left out."""
 
-    def chunks_of(self, document_id: int) -> list[StoredChunk]: ...
+    def chunks_of(self, document_id: int) -> list[StoredChunk]:
+        """All chunks of a document, in order."""
 
     def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
         """uri → state of every document of a collection (below a root)."""
 
-    def collections(self) -> list[CollectionInfo]: ...
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection that holds a document, by name."""
 
     # -- what search needs
     def version(self) -> int:
@@ -156,9 +174,11 @@ class Store(Protocol):
     def snapshot(self) -> AbstractContextManager[None]:
         """Everything this thread reads inside sees one moment of the database."""
 
-    def stats(self) -> StoreStats: ...
+    def stats(self) -> StoreStats:
+        """Row counts and sizes."""
 
     def check(self) -> Iterator[str]:
         """Problems found by a full consistency check; none when all is well."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close every connection of this process."""
