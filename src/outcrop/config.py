@@ -27,9 +27,9 @@ class Config:
 
     db: Path
     """The database file."""
-    model: str = "static"
-    """`static` (ships with Outcrop), `openai:NAME` (an OpenAI-compatible endpoint), `onnx:FOLDER` or
-    `sentence-transformers:FOLDER` (models on disk)."""
+    model: str = ""
+    """Empty: the model the index was made with, `static` for a new one. Else `static` (ships with Outcrop),
+    `openai:NAME` (an OpenAI-compatible endpoint), `onnx:FOLDER` or `sentence-transformers:FOLDER` (on disk)."""
     embed_url: str = "https://api.openai.com/v1"
     """Base URL of the endpoint for `openai:` models."""
     embed_key: str = field(default="", repr=False)

@@ -24,6 +24,7 @@ from outcrop.records import (
     Model,
     StoredChunk,
     StoreStats,
+    Trust,
     Vector,
 )
 
@@ -45,6 +46,11 @@ class Embedder(Protocol):
     @property
     def path_weight(self) -> float:
         """How much the vector of the path counts beside that of the text."""
+        ...
+
+    @property
+    def trust(self) -> Trust:
+        """How much its similarities weigh against word matches."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -151,10 +157,22 @@ class Store(Protocol):
     def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
         """uri → state of every document of a collection (below a root)."""
 
+    def roots(self) -> list[tuple[str, str]]:
+        """(collection, root) of every folder that documents came from."""
+
+    def setting(self, name: str) -> str | None:
+        """A setting kept with the index, such as the name under which its model is opened."""
+
+    def put_setting(self, name: str, value: str) -> None:
+        """Keep a setting with the index."""
+
     def collections(self) -> list[CollectionInfo]:
         """Every collection that holds a document, by name."""
 
     # -- what search needs
+    def identity(self) -> str:
+        """A name no other database has, given at creation; derived files carry it."""
+
     def version(self) -> int:
         """A number that changes with every committed write, by whatever process."""
 

@@ -118,6 +118,14 @@ class Model:
         return f"{self.name}@{self.version}/{self.dimensions}"
 
 
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How far a model's similarities can be relied on beside word matches: 1 is a good transformer, 0 nothing."""
+
+    prose: float = 1.0
+    code: float = 1.0
+
+
 # ------------------------------------------------------------------ store
 
 
@@ -174,7 +182,8 @@ class DocumentWrite:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk as the store gives it back, with its document."""
+    """A chunk as the store gives it back, with its document. `gap` is the blank space between the chunk before it
+    and this one."""
 
     id: int
     document: DocumentInfo
@@ -187,6 +196,7 @@ class StoredChunk:
     line_start: int
     line_end: int
     page: int | None
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +205,7 @@ class FeedRow:
 
     chunk_id: int
     document_id: int
+    kind: str
     title: str
     heading_path: tuple[str, ...]
     path: str
@@ -256,6 +267,28 @@ class StoreStats:
 QueryType = Literal["exact", "semantic", "mixed"]
 MatchType = Literal["semantic", "keyword", "both"]
 Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
+
+
+SearchMode = Literal["hybrid", "keyword", "semantic"]
+Fusion = Literal["weighted", "rrf"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """How to search. `floor` is the least cosine of a hit that shares no word with the query; `max_distance` the
+    largest cosine distance (0–2) of any hit that has a vector; `cutoff` drops hits that score below that share of
+    the best one (0 keeps them all); `query_type` forces what is otherwise detected."""
+
+    limit: int = 10
+    where: Filter = Filter()
+    mode: SearchMode = "hybrid"
+    fusion: Fusion = "weighted"
+    query_type: QueryType | None = None
+    floor: float = 0.25
+    max_distance: float | None = None
+    cutoff: float = 0.0
+    merge: bool = True
+    rerank: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +405,27 @@ class IngestReport:
     failed: tuple[Failure, ...] = ()
     document_ids: tuple[int, ...] = ()
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What an index holds and whether it is in order. `model` is the one in use, `index_model` the stored vectors'."""
+
+    db: str
+    collections: tuple[CollectionInfo, ...]
+    stats: StoreStats
+    model: Model
+    index_model: Model | None
+    array_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding of the doctor."""
+
+    name: str
+    ok: bool
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,199 @@
+"""The core: cut one region of a text into pieces at the best boundaries.
+
+Given a limit and a minimum, pieces are filled to the limit while much text is left and balanced over the last
+few, paragraphs stay whole where they fit, and the kinds of boundary are tried in the order they are given.
+Each cut looks at a window of a few limits at most, and each advances by a share of the limit: linear time.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from outcrop.chunk.boundaries import (
+    BLANK_LINE,
+    LINE,
+    SENTENCE,
+    SPACE,
+    Boundary,
+    nearest,
+    splits_character,
+    whole_character,
+)
+from outcrop.chunk.size import Ruler
+
+_BALANCED_PARTS = 4
+"""Balance the last four pieces of a region. Balancing over more would let an edit at the end of a long text
+move every cut before it, and every chunk would be embedded again."""
+
+_LEAST_FILL = 0.25
+"""A strong boundary is taken from a quarter of the limit on: a paragraph that long stands on its own rather
+than have the next one cut in two."""
+
+_SECOND_FILL = 0.5
+"""Lesser boundaries are plenty; they are taken from half of the even share on, so that pieces stay alike."""
+
+_TAB_COLUMNS = 4
+
+_LONGEST_HEADING = 300
+"""A longer line is no heading worth keeping with its text."""
+
+_UNDERLINES = string.whitespace + "=-~^*+#_"
+"""What may stand around a heading's words, on its own line or the next."""
+
+_SOLID = re.compile(r"\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """What holds for all regions of one text. Sizes are in the ruler's unit, the minimum in characters.
+
+    `kept` are blocks not to be cut if they fit into a piece, in order; `headings` are offsets of lines that
+    belong to what follows. A first line indented by `indent` columns or more keeps its indentation.
+    """
+
+    text: str
+    ruler: Ruler
+    limit: int
+    minimum: int
+    boundaries: tuple[Boundary, ...]
+    kept: Sequence[tuple[int, int]] = ()
+    headings: Sequence[int] = ()
+    indent: int = 4
+
+    def cut(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The pieces of `text[start:end]`, in order; between them lies whitespace only."""
+        text = self.text
+        end = start + len(text[start:end].rstrip())
+        pieces: list[tuple[int, int]] = []
+        at = self._begin(start, end)
+        while at < end:
+            stop = end if self.ruler.size(at, end) <= self.limit else self._choose(at, end)
+            pieces.append((at, at + len(text[at:stop].rstrip())))
+            at = self._begin(stop, end)
+        return self._join_small(pieces) if len(pieces) > 1 else pieces
+
+    def _begin(self, at: int, end: int) -> int:
+        """Where the piece after `at` starts: its first solid character, or its line if indented."""
+        found = _SOLID.search(self.text, at, end)
+        if found is None:
+            return end
+        solid = found.start()
+        if solid == 0 or self.text[solid - 1] not in " \t":
+            return solid
+        line = max(self.text.rfind("\n", at, solid) + 1, at)
+        indent = self.text[line:solid]
+        if line and self.text[line - 1] != "\n":
+            return solid
+        columns = len(indent) + (_TAB_COLUMNS - 1) * indent.count("\t")
+        fits = len(indent) * self.ruler.widest * 8 <= self.limit
+        return line if columns >= self.indent and fits and not indent.strip(" \t") else solid
+
+    def _choose(self, at: int, end: int) -> int:
+        """Where to cut `text[at:end]`, which is larger than the limit."""
+        low, high = self._window(at, end)
+        share = self._even_share(at, end)
+        quarter = max(low, min(high, self.ruler.reach(at, int(self.limit * _LEAST_FILL))))
+        horizon = min(end, self.ruler.reach(at, self.limit * _BALANCED_PARTS))
+        for boundary in self.boundaries:
+            start = quarter
+            if not boundary.strong:
+                start = max(low, min(high, self.ruler.reach(at, int(share * _SECOND_FILL))))
+            place = nearest(boundary, self.text, start, high, self.ruler.reach(at, share))
+            if place is not None:
+                return self._spare_blocks(at, place, low, high, boundary.within_line)
+            # none within reach: spread the stretch up to the next one evenly, rather than fill and leave a rest
+            beyond = boundary.first(self.text, high + 1, horizon)
+            if beyond is not None:
+                horizon = beyond
+                share = self._even_share(at, beyond)
+        place = min(max(self.ruler.reach(at, share), low), high)
+        return self._spare_blocks(at, whole_character(self.text, low, place), low, high, True)
+
+    def _window(self, at: int, end: int) -> tuple[int, int]:
+        """The first and last offset to cut at so that neither this piece nor the last is under the minimum."""
+        text = self.text
+        found = _SOLID.search(text, at, end)
+        solid = (found.start() if found else at) + 1
+        reach = min(self.ruler.reach(at, self.limit), end - 1)
+        low, high = max(solid, at + self.minimum), min(reach, end - self.minimum)
+        if text[low - 1].isspace():  # what is cut inside this gap would end before it, under the minimum
+            found = _SOLID.search(text, low, high + 1)
+            low = found.start() + 1 if found else high + 1
+        if high == end - self.minimum and high > low and text[high].isspace():  # and start behind this one
+            high = low + len(text[low:high].rstrip()) - 1
+        return (low, high) if low <= high else (solid, max(solid, reach))
+
+    def _even_share(self, at: int, end: int) -> int:
+        """The size to aim at: an even share where few pieces are left, else the limit."""
+        size = self.ruler.size(at, end)
+        parts = -(-size // self.limit)
+        return -(-size // parts) if parts <= _BALANCED_PARTS else self.limit
+
+    def _spare_blocks(self, at: int, place: int, low: int, high: int, within_line: bool) -> int:
+        """`place`, moved off a block or a table row that would fit whole, and off the end of a heading."""
+        block = self._block_around(place)
+        if block is None and within_line:
+            block = self._row_around(at, place)
+        if block is not None and self.ruler.size(*block) <= self.limit:
+            edges = [edge for edge in block if low <= edge <= high]
+            place = min(edges, key=lambda edge: abs(edge - place), default=place)
+        index = bisect_left(self.headings, place) - 1
+        if index >= 0 and low <= self.headings[index] and place - self.headings[index] <= _LONGEST_HEADING:
+            heading = self.headings[index]
+            if "\n" not in self.text[heading:place].strip(_UNDERLINES) and self._block_around(heading) is None:
+                return heading
+        return place
+
+    def _block_around(self, place: int) -> tuple[int, int] | None:
+        index = bisect_right(self.kept, (place, -1)) - 1
+        return self.kept[index] if index >= 0 and place < self.kept[index][1] else None
+
+    def _row_around(self, at: int, place: int) -> tuple[int, int] | None:
+        line = max(self.text.rfind("\n", at, place) + 1, at)
+        if not self.text[line : line + 8].lstrip().startswith("|"):
+            return None
+        row_end = self.text.find("\n", place, place + self.limit + 1)
+        return None if row_end < 0 else (line, row_end)
+
+    def _join_small(self, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Pieces that a wide gap left under the minimum join a neighbour where the two fit together."""
+        joined = pieces[:1]
+        for start, end in pieces[1:]:
+            before, before_end = joined[-1]
+            small = end - start < self.minimum or before_end - before < self.minimum
+            if small and self.ruler.size(before, end) <= self.limit:
+                joined[-1] = (before, end)
+            else:
+                joined.append((start, end))
+        return joined
+
+
+def overlap_starts(cutter: Cutter, pieces: Sequence[tuple[int, int]], overlap: int, limit: int) -> list[int]:
+    """Where each piece starts once it repeats the end of the one before.
+
+    It takes at most `overlap` more and stays within `limit` in all: whole sentences where one is short enough,
+    else whole lines or words; never back to where the one before starts.
+    """
+    starts = [pieces[0][0]] if pieces else []
+    for (before, before_end), (start, end) in pairwise(pieces):
+        earliest = max(cutter.ruler.reach_back(start, overlap), cutter.ruler.reach_back(end, limit), before + 1)
+        starts.append(_overlap_start(cutter.text, earliest, before_end) if earliest < before_end else start)
+    return starts
+
+
+def _overlap_start(text: str, earliest: int, stop: int) -> int:
+    sentences = (boundary.first(text, earliest, stop - 1) for boundary in (BLANK_LINE, SENTENCE))
+    places = [min((place for place in sentences if place is not None), default=None)]
+    places += [boundary.first(text, earliest, stop - 1) for boundary in (LINE, SPACE) if places == [None]]
+    for place in places:
+        found = None if place is None else _SOLID.search(text, place, stop)
+        if found is not None:
+            return found.start()
+    while earliest < stop - 1 and (text[earliest].isspace() or splits_character(text, earliest)):
+        earliest += 1
+    return earliest

@@ -1,0 +1,185 @@
+"""The front of this stage: options, the table of strategies, and the one function that makes Chunks.
+
+A strategy only says how large, which boundaries in which order, and whether sections are walls; the cutter does
+the rest. Pages are walls under every strategy, so that each chunk has one page. Sizes are ceilings: no chunk is
+larger than the target, overlap included.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from outcrop.chunk.boundaries import (
+    BLANK_LINE,
+    BLOCK_LINE,
+    HEADING_LINE,
+    LINE,
+    RULE,
+    SENTENCE,
+    SPACE,
+    Boundary,
+    Offsets,
+    find_fences,
+)
+from outcrop.chunk.cut import Cutter, overlap_starts
+from outcrop.chunk.sections import Outline
+from outcrop.chunk.size import QUARTERS, EvenRuler, Ruler, measure, to_tokens
+from outcrop.errors import ConfigError
+from outcrop.records import Chunk, Document
+
+StrategyName = Literal["auto", "prose", "headings", "recursive"]
+
+AUTO_TARGET_TOKENS = 200
+"""Ceiling of a chunk under `auto`: to be set by measurement of retrieval quality."""
+
+_LINE_KINDS = frozenset({"code", "csv", "json", "toml", "yaml"})
+"""Kinds whose lines and indentation mean something; in all others a sentence end inside a line beats a line end
+inside a sentence, for many texts are wrapped at a column."""
+
+_CODE_INDENT = 4
+"""Columns from which an indented line of any other text is code, as in Markdown."""
+
+_MOST_OVERLAP = 0.5
+"""More would make every stretch of text appear three times."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    """How to chunk. Zero and None mean the strategy's own default; `overlap` is a share of the target.
+
+    The minimum is lowered to half of the target where it is above that: both cannot hold otherwise.
+    """
+
+    strategy: StrategyName = "auto"
+    target_tokens: int = 0
+    overlap: float | None = None
+    min_chars: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ConfigError(f"there is no chunker {self.strategy!r}; choose one of {', '.join(STRATEGIES)}")
+        if self.target_tokens < 0:
+            raise ConfigError("target_tokens must be zero (the chunker's default) or more")
+        if self.overlap is not None and not 0 <= self.overlap <= _MOST_OVERLAP:
+            raise ConfigError(f"overlap must lie between 0 and {_MOST_OVERLAP}")
+        if self.min_chars is not None and self.min_chars < 0:
+            raise ConfigError("min_chars must be zero or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One row of the table. `by_characters` measures four characters a token whatever the script."""
+
+    target_tokens: int
+    overlap: float
+    min_chars: int
+    boundaries: Callable[[Document, Outline, list[tuple[int, int]]], tuple[Boundary, ...]]
+    by_sections: bool = False
+    by_characters: bool = False
+
+
+def _auto_boundaries(document: Document, outline: Outline, _: list[tuple[int, int]]) -> tuple[Boundary, ...]:
+    if document.keys or document.kind in _LINE_KINDS:
+        fine: tuple[Boundary, ...] = (BLOCK_LINE, LINE, SENTENCE, SPACE)
+        if document.keys:
+            # blank lines inside an entry are as good as any line end; only entries stand on their own
+            return (Offsets(sorted(document.keys)), LINE, SPACE)
+    else:
+        fine = (BLOCK_LINE, SENTENCE, LINE, SPACE)
+    headings: tuple[Boundary, ...] = (Offsets(outline.starts),) if outline.starts else ()
+    return (*headings, BLANK_LINE, *fine)
+
+
+def _prose_boundaries(*_: object) -> tuple[Boundary, ...]:
+    return (BLANK_LINE, BLOCK_LINE, SENTENCE, LINE, SPACE)
+
+
+def _recursive_boundaries(_: Document, outline: Outline, fences: list[tuple[int, int]]) -> tuple[Boundary, ...]:
+    edges = sorted(edge for fence in fences for edge in fence)
+    headings: Boundary = Offsets(outline.starts) if outline.starts else HEADING_LINE
+    return (headings, *((Offsets(edges),) if edges else ()), RULE, BLANK_LINE, LINE, SPACE)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    # documents with entries by their entries, with headings by sections, others by paragraphs and sentences
+    "auto": Strategy(AUTO_TARGET_TOKENS, 0.0, 100, _auto_boundaries, by_sections=True),
+    # paragraphs, then sentences, each chunk repeating the end of the one before
+    "prose": Strategy(768, 0.1, 100, _prose_boundaries),
+    # sections, long ones by paragraphs, then sentences
+    "headings": Strategy(500, 0.0, 100, _auto_boundaries, by_sections=True),
+    # 1000 characters, 200 of them shared, at the coarsest Markdown boundary there is
+    "recursive": Strategy(250, 0.2, 100, _recursive_boundaries, by_characters=True),
+}
+
+
+def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -> tuple[Chunk, ...]:  # noqa: B008 - frozen
+    """The chunks of a document in order, each a stretch of its text; none where there is only whitespace.
+
+    Chunks cover everything but whitespace and start and end with none, except that a first line indented like
+    code keeps its indentation. None crosses a page; none is larger than the target; none is smaller than the
+    minimum unless the page or section it stands in is, or a gap wider than a chunk sets it apart.
+    """
+    text = document.text
+    strategy = STRATEGIES[options.strategy]
+    tokens = measure(text)
+    ruler = EvenRuler() if strategy.by_characters else tokens
+    outline = Outline(text, document.headings)
+    fences = find_fences(text)
+    limit = QUARTERS * (options.target_tokens or strategy.target_tokens)
+    ratio = strategy.overlap if options.overlap is None else options.overlap
+    room = max(limit - int(limit * ratio), QUARTERS)
+    minimum = strategy.min_chars if options.min_chars is None else options.min_chars
+    minimum = min(minimum, room // (2 * ruler.widest))
+    cutter = Cutter(
+        text=text,
+        ruler=ruler,
+        limit=room,
+        minimum=minimum,
+        boundaries=strategy.boundaries(document, outline, fences),
+        kept=fences,
+        headings=outline.starts,
+        indent=1 if document.kind in _LINE_KINDS else _CODE_INDENT,
+    )
+    pages = sorted(page for page in document.pages if 0 <= page <= len(text))
+    walls = sorted({0, *pages, len(text)})
+    stretches: list[tuple[int, int, int]] = []
+    for wall, next_wall in pairwise(walls):
+        regions = [(wall, next_wall)]
+        if strategy.by_sections and outline.starts:
+            regions = outline.regions(wall, next_wall, size=ruler.size, limit=room, minimum=minimum)
+        for region_start, region_end in regions:
+            pieces = cutter.cut(region_start, region_end)
+            starts = [start for start, _ in pieces]
+            if limit > room:
+                starts = overlap_starts(cutter, pieces, limit - room, limit)
+            stretches += [(start, *piece) for start, piece in zip(starts, pieces, strict=True)]
+    return _to_chunks(text, tokens, outline, pages, stretches)
+
+
+def _to_chunks(
+    text: str, tokens: Ruler, outline: Outline, pages: list[int], stretches: list[tuple[int, int, int]]
+) -> tuple[Chunk, ...]:
+    """Chunks from (start, start without the overlap, end); lines are counted as they go by."""
+    chunks: list[Chunk] = []
+    line, counted = 1, 0
+    for index, (start, own_start, end) in enumerate(stretches):
+        line += text.count("\n", counted, start)
+        counted = start
+        chunks.append(
+            Chunk(
+                index=index,
+                start=start,
+                end=end,
+                text=text[start:end],
+                tokens=to_tokens(tokens.size(start, end)),
+                heading_path=outline.path(own_start, end),
+                line_start=line,
+                line_end=line + text.count("\n", start, end),
+                page=max(1, bisect_right(pages, start)) if pages else None,
+            )
+        )
+    return tuple(chunks)

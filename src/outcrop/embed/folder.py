@@ -1,0 +1,84 @@
+"""What the folder of a transformer says of itself: pooling, length and prompts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from outcrop.errors import EmbedError
+
+Pooling = Literal["mean", "cls"]
+
+_DEFAULT_LENGTH_TOKENS = 512
+"""What BERT-like models were trained with, when the folder does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """How the model in a folder wants to be used."""
+
+    pooling: Pooling
+    max_tokens: int
+    query_prompt: str
+    document_prompt: str
+
+
+def read_model_folder(folder: Path) -> ModelFolder:
+    """Read the configuration files sentence-transformers leaves beside a model; each may be missing."""
+    if not folder.is_dir():
+        raise EmbedError(f"{folder} is not a folder: name the one that holds the model's files")
+    prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
+    if not isinstance(prompts, dict):
+        raise EmbedError(f"{folder / 'config_sentence_transformers.json'}: prompts is not a table of texts")
+    return ModelFolder(
+        pooling=_read_pooling(folder),
+        max_tokens=_read_length(folder),
+        query_prompt=str(prompts.get("query", "")),
+        document_prompt=str(prompts.get("document", prompts.get("passage", ""))),
+    )
+
+
+def _read_pooling(folder: Path) -> Pooling:
+    path = folder / "1_Pooling" / "config.json"
+    modes = {
+        name.removeprefix("pooling_mode_")
+        for name, value in _read_json(path).items()
+        if name.startswith("pooling_mode_") and value is True
+    }
+    if modes <= {"mean_tokens"}:  # also when nothing is said
+        return "mean"
+    if modes == {"cls_token"}:
+        return "cls"
+    raise EmbedError(
+        f"{path} asks for pooling by {', '.join(sorted(modes))}: "
+        "use a model that pools by the mean or by its first token"
+    )
+
+
+def _read_length(folder: Path) -> int:
+    """The shortest of the lengths that are stated: each is a limit."""
+    stated = [
+        _read_json(folder / name).get(field)
+        for name, field in (
+            ("sentence_bert_config.json", "max_seq_length"),
+            ("tokenizer_config.json", "model_max_length"),
+            ("config.json", "max_position_embeddings"),
+        )
+    ]
+    # Tokenizers without a limit say so with a number like 10^30.
+    lengths = [value for value in stated if isinstance(value, int) and 0 < value < 1 << 20]
+    return min(lengths, default=_DEFAULT_LENGTH_TOKENS)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise EmbedError(f"{path} cannot be read ({error}): copy the model's folder again") from error
+    if not isinstance(value, dict):
+        raise EmbedError(f"{path} is not a JSON object: copy the model's folder again")
+    return value

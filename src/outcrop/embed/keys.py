@@ -1,0 +1,54 @@
+"""What is embedded of a chunk, and the content addresses under which its vectors are kept.
+
+A chunk whose text and context did not change has the same key, so its vector is found and not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+_KEY_BYTES = 16
+"""128 bits: among a billion chunks the odds that any two collide are about one in 10^21."""
+# The personalisation of blake2b keeps the two kinds apart: a text and a path of the same letters differ.
+_TEXT, _PATH = b"outcrop.text", b"outcrop.path"
+
+
+def text_key(context: str, text: str) -> bytes:
+    """Content address of a chunk's vector: of its context (see `context_head`) and its text, 16 bytes."""
+    head = context.encode("utf-8", "surrogatepass")
+    digest = blake2b(len(head).to_bytes(8, "little"), digest_size=_KEY_BYTES, person=_TEXT)
+    digest.update(head)
+    digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def path_key(path: str) -> bytes:
+    """Content address of the vector of a path, 16 bytes; never equal to that of a text."""
+    encoded = path.encode("utf-8", "surrogatepass")
+    return blake2b(encoded, digest_size=_KEY_BYTES, person=_PATH).digest()
+
+
+def context_head(title: str, heading_path: Sequence[str]) -> str:
+    """The lines put before a chunk's text: its document's title and its headings, where there are any."""
+    name = _one_line(title)
+    sections = [section for section in map(_one_line, heading_path) if section]
+    # A markdown file's title usually is its first heading: saying it twice would double its weight.
+    if sections and sections[0].casefold() == name.casefold():
+        del sections[0]
+    lines = []
+    if name:
+        lines.append(f"Document: {name}\n")
+    if sections:
+        lines.append(f"Section: {' > '.join(sections)}\n")
+    return "".join(lines)
+
+
+def context_text(title: str, heading_path: Sequence[str], text: str) -> str:
+    """What is embedded of a chunk (R3): title, section, an empty line, and the text."""
+    head = context_head(title, heading_path)
+    return f"{head}\n{text}" if head else text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

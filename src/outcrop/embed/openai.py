@@ -1,0 +1,190 @@
+"""Models behind an OpenAI-compatible endpoint: `POST {base_url}/embeddings`."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from outcrop.embed.endpoint import Endpoint, Patience, Refused
+from outcrop.embed.fingerprint import fingerprint
+from outcrop.embed.paths import TRANSFORMER_PATH_WEIGHT, path_text
+from outcrop.embed.unit import unit_rows
+from outcrop.errors import EmbedError
+from outcrop.records import Matrix, Model, Trust, Vector
+
+_BYTES_PER_TOKEN = 3
+"""Of UTF-8, on the safe side: English has about four, Chinese three."""
+_PROBE = "dimensions"
+"""Embedded once when the dimensions must be known before any text has been."""
+
+
+class OpenAIEmbedder:
+    """A remote model. Rows are of unit length; a blank text is not sent and has a zero row."""
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str,
+        key: str,
+        *,
+        dimensions: int | None,
+        query_prefix: str = "",
+        document_prefix: str = "",
+        timeout_s: float = 30.0,
+        max_retries: int = 5,
+        max_wait_s: float = 120.0,
+        batch_texts: int = 128,
+        batch_tokens: int = 200_000,
+        encoding: Literal["float", "base64"] = "float",
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        patience = Patience(timeout_s, max_retries, max_wait_s, sleep)
+        self._endpoint = Endpoint(base_url, "embeddings", key, patience)
+        self._name = name
+        self._query_prefix = query_prefix
+        self._document_prefix = document_prefix
+        self._batch_texts = batch_texts
+        # A request may hold 300 000 tokens at OpenAI; ours are an estimate, hence the distance.
+        self._batch_bytes = batch_tokens * _BYTES_PER_TOKEN
+        self._options: dict[str, Any] = {"model": name, "encoding_format": encoding}
+        if dimensions is not None:
+            self._options["dimensions"] = dimensions
+        # Not the query prefix: it changes no stored vector, and a change must not ask for a new index.
+        self._version = fingerprint((self._endpoint.address, name, document_prefix, str(dimensions)))
+        self._dimensions = dimensions
+        self._learning = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"OpenAIEmbedder({self._name!r}, {self._endpoint.address!r})"
+
+    @property
+    def model(self) -> Model:
+        """The model's identity; asks the endpoint once when its dimensions are not known yet."""
+        if self._dimensions is None:
+            self._request([_PROBE], [0])
+        return Model(f"openai:{self._name}", self._version, self._known_dimensions())
+
+    @property
+    def path_weight(self) -> float:
+        """Half: the text says most."""
+        return TRANSFORMER_PATH_WEIGHT
+
+    @property
+    def trust(self) -> Trust:
+        """Full: the measure of trust is a good transformer."""
+        return Trust()
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """One unit row a text."""
+        return self._embed(texts, self._document_prefix)
+
+    def embed_paths(self, paths: Sequence[str]) -> Matrix:
+        """One unit row a path, of its last components as words."""
+        return self._embed([path_text(path) for path in paths], self._document_prefix)
+
+    def embed_query(self, text: str) -> Vector:
+        """The unit vector of a query."""
+        vector: Vector = self._embed([text], self._query_prefix)[0]
+        return vector
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self._endpoint.close()
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
+        # Endpoints refuse an empty text, and a vector of nothing would only mislead.
+        sent = [number for number, text in enumerate(texts) if text.strip()]
+        parts = [
+            (batch, self._request([prefix + texts[number] for number in batch], batch))
+            for batch in self._batches(sent, texts)
+        ]
+        out = np.zeros((len(texts), self.model.dimensions), np.float32)
+        for batch, rows in parts:
+            out[batch] = rows
+        return out
+
+    def _batches(self, numbers: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+        batch: list[int] = []
+        room = self._batch_bytes
+        for number in numbers:
+            size = len(texts[number].encode("utf-8", "replace"))
+            if batch and (len(batch) == self._batch_texts or size > room):
+                yield batch
+                batch, room = [], self._batch_bytes
+            batch.append(number)
+            room -= size
+        if batch:
+            yield batch
+
+    def _request(self, texts: list[str], numbers: list[int]) -> Matrix:
+        """The rows of these texts, whose numbers in the call are for messages. A refused batch is halved."""
+        try:
+            answer = self._endpoint.post({**self._options, "input": texts})
+        except Refused as refused:
+            if len(texts) == 1:
+                raise EmbedError(
+                    f"{self._endpoint.address} refused text {numbers[0] + 1} "
+                    f"({len(texts[0])} characters, beginning {texts[0][:40]!r}): {refused}. "
+                    "If it is too long for the model, set a smaller chunk_tokens; else check the model's name"
+                ) from refused
+            half = len(texts) // 2
+            return np.concatenate(
+                [self._request(texts[:half], numbers[:half]), self._request(texts[half:], numbers[half:])]
+            )
+        return self._read_rows(answer, len(texts))
+
+    def _read_rows(self, answer: Any, count: int) -> Matrix:
+        try:
+            items = answer["data"]
+            # Some servers leave the index out; then the order of the answer is all there is.
+            order = [item.get("index", position) for position, item in enumerate(items)]
+            rows = [_decode(item["embedding"]) for item in items]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise EmbedError(
+                f"{self._endpoint.address} did not answer as an embedding endpoint does "
+                f"({type(error).__name__}): check the URL and that the model makes embeddings"
+            ) from error
+        if sorted(order, key=repr) != sorted(range(count), key=repr):
+            raise EmbedError(
+                f"{self._endpoint.address} answered {len(rows)} vectors for {count} texts, or misnumbered them"
+            )
+        for row in rows:
+            self._check_dimensions(len(row))
+        matrix = np.empty((count, self._known_dimensions()), np.float32)
+        for position, row in zip(order, rows, strict=True):
+            matrix[position] = row
+        if not np.isfinite(matrix).all():
+            raise EmbedError(
+                f"{self._endpoint.address} answered with numbers that are not finite: try another model"
+            )
+        return unit_rows(matrix)
+
+    def _check_dimensions(self, found: int) -> None:
+        with self._learning:
+            if self._dimensions is None and found > 0:
+                self._dimensions = found
+        if found != self._dimensions:
+            raise EmbedError(
+                f"the model {self._name} answered {found} dimensions instead of {self._dimensions}: the "
+                "endpoint changed its model or lacks the size asked for. Correct the setting and embed anew"
+            )
+
+    def _known_dimensions(self) -> int:
+        if self._dimensions is None:
+            raise EmbedError(f"{self._endpoint.address} answered no vectors")
+        return self._dimensions
+
+
+def _decode(embedding: str | list[float]) -> Vector:
+    """A vector as it came: a list of numbers, or base64 of little-endian float32."""
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4").astype(np.float32)
+    vector = np.asarray(embedding, np.float32)
+    if vector.ndim != 1:
+        raise ValueError
+    return vector

@@ -1,0 +1,111 @@
+"""Models on disk, run by sentence-transformers: for those that are not exported to ONNX."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from outcrop.embed.fingerprint import fingerprint
+from outcrop.embed.folder import read_model_folder
+from outcrop.embed.paths import TRANSFORMER_PATH_WEIGHT, path_text
+from outcrop.embed.unit import unit_rows
+from outcrop.errors import EmbedError
+from outcrop.records import Matrix, Model, Trust, Vector
+
+_WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*/*.safetensors", "*/*.bin", "*/*.json")
+"""What decides the vectors of a model's folder."""
+
+
+class SentenceTransformersEmbedder:
+    """A model of sentence-transformers on the CPU, from disk only. Rows are of unit length."""
+
+    def __init__(self, folder: Path, *, query_prefix: str = "", document_prefix: str = "") -> None:
+        """A prefix that is not given is the prompt the model's folder names for queries or documents."""
+        library = _import_library()
+        settings = read_model_folder(folder)
+        self._query_prefix = query_prefix or settings.query_prompt
+        self._document_prefix = document_prefix or settings.document_prompt
+        try:
+            self._encoder = library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+            parts = sorted({path for pattern in _WEIGHTS for path in folder.glob(pattern) if path.is_file()})
+            version = fingerprint((self._document_prefix,), parts)
+        except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+            raise EmbedError(f"the model in {folder} cannot be loaded: {error}") from error
+        # Its tokenizer may not be used by two threads at once.
+        self._one_at_a_time = threading.Lock()
+        dimensions = len(self._encode(["dimensions"], "")[0])
+        self._model = Model(f"sentence-transformers:{folder.name}", version, dimensions)
+
+    def __repr__(self) -> str:
+        return f"SentenceTransformersEmbedder({self._model})"
+
+    @property
+    def model(self) -> Model:
+        """The folder's name, a fingerprint of its files, and the dimensions found."""
+        return self._model
+
+    @property
+    def path_weight(self) -> float:
+        """Half: the text says most."""
+        return TRANSFORMER_PATH_WEIGHT
+
+    @property
+    def trust(self) -> Trust:
+        """Full: the measure of trust is a good transformer."""
+        return Trust()
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """One unit row a text."""
+        return self._embed(texts, self._document_prefix)
+
+    def embed_paths(self, paths: Sequence[str]) -> Matrix:
+        """One unit row a path, of its last components as words."""
+        return self._embed([path_text(path) for path in paths], self._document_prefix)
+
+    def embed_query(self, text: str) -> Vector:
+        """The unit vector of a query."""
+        vector: Vector = self._embed([text], self._query_prefix)[0]
+        return vector
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
+        out = np.zeros((len(texts), self._model.dimensions), np.float32)
+        # Rust tokenizers hold no lone surrogates; a blank text has no vector.
+        sent = [number for number, text in enumerate(texts) if text.strip()]
+        if sent:
+            clean = [texts[number].encode("utf-8", "replace").decode("utf-8") for number in sent]
+            out[sent] = self._encode(clean, prefix)
+        return unit_rows(out)
+
+    def _encode(self, texts: list[str], prefix: str) -> Matrix:
+        try:
+            with self._one_at_a_time:
+                # Alone in its batch a text has no padding, so its vector does not depend on its company. The
+                # prompt goes apart: some models leave its tokens out of the mean.
+                rows: Any = self._encoder.encode(
+                    texts,
+                    prompt=prefix,
+                    batch_size=1,
+                    show_progress_bar=False,
+                    convert_to_numpy=True,
+                    normalize_embeddings=False,
+                )
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            raise EmbedError(f"the model failed: {error}") from error
+        matrix = np.asarray(rows, np.float32)
+        if matrix.ndim != 2 or len(matrix) != len(texts) or not np.isfinite(matrix).all():
+            raise EmbedError("the model did not make one finite vector a text: use another model")
+        return matrix
+
+
+def _import_library() -> Any:
+    try:
+        import sentence_transformers  # noqa: PLC0415 - an extra of several gigabytes
+    except ImportError as error:
+        raise EmbedError(
+            f"this model needs one more package ({error}): run pip install 'outcrop[transformers]'"
+        ) from error
+    return sentence_transformers

@@ -1,0 +1,509 @@
+"""The front door: a Config becomes parts, and the parts become an index one can add to and search.
+
+    kb = outcrop.open()
+    kb.add("~/notes")
+    for hit in kb.search("how are retries configured?").hits: ...
+    print(kb.context("how are retries configured?", budget_tokens=2000).text)
+
+An Engine may be used from many threads, and many processes may have the same index open.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from outcrop.chunk import ChunkOptions
+from outcrop.config import Config, load_config
+from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
+from outcrop.embed.models import open_embedder
+from outcrop.errors import NotFound, QueryError, SourceError, StoreError
+from outcrop.ingest import IngestOptions, Ingestor, OnProgress, reembed
+from outcrop.pack import pack
+from outcrop.parse import ParseLimits
+from outcrop.records import (
+    Answer,
+    Check,
+    CollectionInfo,
+    Context,
+    DocumentInfo,
+    Failure,
+    Filter,
+    Fusion,
+    IngestReport,
+    QueryType,
+    SearchMode,
+    SearchOptions,
+    SourceFile,
+    StaleDocument,
+    Status,
+    StoredChunk,
+)
+from outcrop.retrieve import Retriever, Stop
+from outcrop.search.arrays import SearchArrays
+from outcrop.search.terms import Terms
+from outcrop.sources.freshness import change_of, looks_stale
+from outcrop.sources.text import text_source
+from outcrop.store.sqlite import open_sqlite
+
+log = logging.getLogger(__name__)
+
+SAVE_EVERY_CHUNKS = 16_384
+"""During a long ingest the search arrays are caught up and saved this often: bounds memory and what a kill costs."""
+DEFAULT_COLLECTION = "default"
+
+EVERYTHING = Filter()
+When = str | float | date | datetime | None
+
+
+def open_engine(db: str | Path | None = None, **settings: object) -> Engine:
+    """Open an index, creating it where there is none. `settings` are those of Config."""
+    return Engine(load_config({"db": db, **settings}))
+
+
+class Engine:
+    """One index: add, sync, search, context, get, list, delete, stale, reembed."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        self.config = config
+        self._given_embedder = embedder
+        self._reranker = reranker
+        self._tokenizer = tokenizer
+        self._lock = threading.RLock()
+        self._terms = Terms()
+        self._known_collections: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
+        self._store: Store = open_sqlite(config.db)
+
+    # ------------------------------------------------------------------ parts, made when first needed
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        if self._given_embedder is not None:
+            return self._given_embedder
+        name = self.config.model or self._store.setting("model") or "static"
+        return open_embedder(
+            name,
+            url=self.config.embed_url,
+            key=self.config.embed_key,
+            query_prefix=self.config.embed_query_prefix,
+        )
+
+    @cached_property
+    def _arrays(self) -> SearchArrays:
+        folder = self.config.db.with_name(self.config.db.name + ".arrays")
+        return SearchArrays(self._store, folder, self._terms, self._embedder.path_weight)
+
+    @cached_property
+    def _retriever(self) -> Retriever:
+        return Retriever(self._store, self._arrays, self._embedder, self._terms, self._reranker)
+
+    def _ingestor(self) -> Ingestor:
+        waiting = 0
+
+        def after_write(chunks: int) -> None:
+            nonlocal waiting
+            waiting += chunks
+            if waiting >= SAVE_EVERY_CHUNKS:
+                waiting = 0
+                self._arrays.save()
+
+        config = self.config
+        options = IngestOptions(
+            chunking=ChunkOptions(strategy=config.chunker, target_tokens=config.chunk_tokens),
+            limits=ParseLimits(timeout_s=config.parse_timeout_s, memory_bytes=config.parse_memory_bytes),
+            max_file_bytes=config.max_file_bytes,
+        )
+        return Ingestor(self._store, self._embedder, options, after_write)
+
+    # ------------------------------------------------------------------ writing
+
+    def add(
+        self,
+        source: str | Path | None = None,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        title: str | None = None,
+        collection: str | None = None,
+        tags: Sequence[str] = (),
+        force: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Stop | None = None,
+    ) -> IngestReport:
+        """Add a folder, a file, a URL or a text. What is there already and unchanged costs next to nothing.
+
+        A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
+        text, so that adding it again replaces it. `force` reads and chunks again what did not change.
+        """
+        if (source is None) == (text is None):
+            raise SourceError("give either a source (folder, file or URL) or a text")
+        if text is not None:
+            file, data = text_source(text, id)
+        elif isinstance(source, str) and source.lower().startswith(("http://", "https://")):
+            file, data = self._fetch(source)
+        else:
+            return self._add_path(Path(str(source)).expanduser(), collection, tags, force, progress, stopped)
+        target = collection or DEFAULT_COLLECTION
+        report = self._ingestor().add(file, data, target, title=title, tags=tags, force=force)
+        self._arrays.save()
+        return report
+
+    def _fetch(self, url: str) -> tuple[SourceFile, bytes]:
+        from outcrop.sources.url import fetch  # ssl and http are slow to import and rarely needed
+
+        return fetch(
+            url,
+            timeout_s=self.config.url_timeout_s,
+            max_bytes=self.config.url_max_bytes,
+            allow_private=self.config.allow_private_urls,
+        )
+
+    def _add_path(
+        self,
+        path: Path,
+        collection: str | None,
+        tags: Sequence[str],
+        force: bool,
+        progress: OnProgress | None,
+        stopped: Stop | None,
+    ) -> IngestReport:
+        if not path.exists():
+            raise SourceError(f"there is no file or folder {path}")
+        own_name = path.resolve().name if path.is_dir() else ""
+        target = collection or own_name or DEFAULT_COLLECTION
+        report = self._ingestor().sync(
+            path, target, tags=tags, force=force, prune=path.is_dir(), progress=progress, stopped=stopped
+        )
+        self._remember_model()
+        self._arrays.save()
+        return report
+
+    def sync(
+        self,
+        path: str | Path | None = None,
+        *,
+        collection: str | None = None,
+        force: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Stop | None = None,
+    ) -> IngestReport:
+        """Bring folders up to date: those added before, or the one given. Deleted files leave the index."""
+        if path is not None:
+            target = Path(path).expanduser()
+            known = [name for name, root in self._store.roots() if root == str(target.resolve())]
+            name = collection or (known[0] if known else None)
+            return self.add(target, collection=name, force=force, progress=progress, stopped=stopped)
+        roots = [(name, root) for name, root in self._store.roots() if collection in (None, name)]
+        if collection is not None and not roots:
+            self._require_collections((collection,))
+        reports = [self._sync_root(name, Path(root), force, progress, stopped) for name, root in roots]
+        self._arrays.save()
+        return sum_reports(reports)
+
+    def _sync_root(
+        self, name: str, root: Path, force: bool, progress: OnProgress | None, stopped: Stop | None
+    ) -> IngestReport:
+        try:
+            return self._ingestor().sync(root, name, force=force, progress=progress, stopped=stopped)
+        except SourceError as error:
+            # An unplugged disk must not empty the index: what came from there stays until it is deleted by name.
+            return IngestReport(failed=(Failure(str(root), f"{error}; its documents are kept"),))
+
+    def watch(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        collection: str | None = None,
+        stop: threading.Event | None = None,
+    ) -> Iterator[IngestReport]:
+        """Sync folders, then keep them fresh: yields a report after the first sync and after every change."""
+        from outcrop.sources.watch import watch
+
+        roots = [Path(path).expanduser().resolve() for path in paths]
+        for root in roots:
+            if not root.is_dir():
+                raise SourceError(f"{root} is not a folder; watch takes folders")
+        stop = stop or threading.Event()
+        events = watch(roots, stop)
+        yield sum_reports([self.sync(root, collection=collection) for root in roots])
+        for changed in events:
+            reports = []
+            for root in roots:
+                mine = [path for path in changed if path.is_relative_to(root)]
+                if mine:
+                    name = collection or root.name or DEFAULT_COLLECTION
+                    quick = self._ingestor().sync_known(mine, root, name)
+                    reports.append(quick or self.sync(root, collection=collection))
+            self._arrays.save()
+            yield sum_reports(reports)
+
+    def delete(self, *references: int | str, collection: str | None = None, where: Filter | None = None) -> int:
+        """Remove documents by id, uri or path, or all that pass a filter; how many went. Gone means gone."""
+        ids = [self.get(reference, collection=collection).id for reference in references]
+        if where is not None:
+            if where.is_empty():
+                raise QueryError("an empty filter would delete everything; name collections instead")
+            ids.extend(self._store.select(where).tolist())
+        removed = self._store.delete(ids)
+        self._arrays.purge()
+        return removed
+
+    def _remember_model(self) -> None:
+        if self.config.model and self._store.setting("model") is None:
+            self._store.put_setting("model", self.config.model)
+
+    # ------------------------------------------------------------------ reading
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        collections: Sequence[str] = (),
+        documents: Sequence[int] = (),
+        kinds: Sequence[str] = (),
+        paths: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        since: When = None,
+        until: When = None,
+        mode: SearchMode = "hybrid",
+        fusion: Fusion = "weighted",
+        query_type: QueryType | None = None,
+        floor: float | None = None,
+        max_distance: float | None = None,
+        cutoff: float = 0.0,
+        merge: bool = True,
+        rerank: bool = False,
+        stopped: Stop | None = None,
+    ) -> Answer:
+        """The passages that answer a query, best first. See SearchOptions and Filter for what each option means."""
+        where = Filter(
+            collections=tuple(collections),
+            documents=tuple(documents),
+            kinds=tuple(kinds),
+            paths=tuple(paths),
+            tags=tuple(tags),
+            since=as_timestamp(since),
+            until=as_timestamp(until),
+        )
+        options = SearchOptions(
+            limit=self.config.limit if limit is None else limit,
+            where=where,
+            mode=mode,
+            fusion=fusion,
+            query_type=query_type,
+            floor=self.config.floor if floor is None else floor,
+            max_distance=max_distance,
+            cutoff=cutoff,
+            merge=merge,
+            rerank=rerank,
+        )
+        return self.run_search(query, options, stopped)
+
+    def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
+        """As `search`, from ready-made options. A failing store answers with a reason instead of raising (L2)."""
+        self._require_collections(options.where.collections)
+        try:
+            answer = self._retriever.search(query, options, stopped)
+        except StoreError as error:
+            log.error("search failed", extra={"reason": str(error)})
+            return Answer(query, options.query_type or "mixed", (), "error", str(error))
+        hits = tuple(replace(hit, stale=looks_stale(hit.document)) for hit in answer.hits)
+        return replace(answer, hits=hits)
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget_tokens: int | None = None,
+        tokenizer: Tokenizer | None = None,
+        limit: int = 16,
+        cutoff: float = 0.5,
+        **options: Any,
+    ) -> Context:
+        """One text for a prompt, never over the budget, with numbered sources. Takes the options of `search`."""
+        budget = self.config.budget_tokens if budget_tokens is None else budget_tokens
+        if budget < 1:
+            raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
+        answer = self.search(query, limit=limit, cutoff=cutoff, **options)
+        return pack(answer, budget, tokenizer or self._tokenizer)
+
+    def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
+        """A document by id, uri (absolute path, URL, the id a text was given) or path."""
+        if isinstance(reference, int) or reference.isdecimal():
+            found = self._store.document(int(reference))
+            if found is not None:
+                return found
+        name = str(reference)
+        names = [collection] if collection else [info.name for info in self._store.collections()]
+        uris = [name] if "://" in name else [name, str(Path(name).expanduser().absolute())]
+        for uri in uris:
+            for candidate in names:
+                found = self._store.find(candidate, uri)
+                if found is not None:
+                    return found
+        return self._by_path(name, collection)
+
+    def _by_path(self, name: str, collection: str | None) -> DocumentInfo:
+        where = Filter(collections=(collection,) if collection else (), paths=(escape_glob(name),))
+        matches = [info for info in self._store.documents(where, limit=6) if info.path.endswith(name)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            choices = ", ".join(f"{info.id} ({info.collection}: {info.path})" for info in matches)
+            raise NotFound(f"{name!r} is not unique; take an id: {choices}")
+        raise NotFound(f"there is no document {name!r}; `outcrop ls` lists them")
+
+    def text(self, reference: int | str, *, collection: str | None = None) -> str:
+        """The whole text of a document, as it was parsed."""
+        return self._store.text(self.get(reference, collection=collection).id)
+
+    def chunks(self, reference: int | str, *, collection: str | None = None) -> list[StoredChunk]:
+        """The chunks of a document, in order."""
+        return self._store.chunks_of(self.get(reference, collection=collection).id)
+
+    def list(self, where: Filter = EVERYTHING, *, limit: int | None = None, offset: int = 0) -> Documents:
+        """Documents by collection and path."""
+        self._require_collections(where.collections)
+        return self._store.documents(where, limit, offset)
+
+    def hashes(self, collection: str) -> dict[str, str]:
+        """uri → SHA-256 of every document of a collection, so that a sync elsewhere can diff (R9)."""
+        return {uri: state.sha256 for uri, state in self._store.states(collection).items()}
+
+    def collections(self) -> tuple[CollectionInfo, ...]:
+        """Every collection and how much it holds."""
+        version = self._store.version()
+        if self._known_collections[0] != version:
+            self._known_collections = (version, tuple(self._store.collections()))
+        return self._known_collections[1]
+
+    def _require_collections(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        known = [info.name for info in self.collections()]
+        for name in names:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none yet'}"
+                raise NotFound(f"there is no collection {name!r}; {hint}")
+
+    # ------------------------------------------------------------------ care
+
+    def stale(self, *, collection: str | None = None) -> list_of[StaleDocument]:
+        """Documents whose files changed or vanished since they were indexed (D5)."""
+        where = Filter(collections=(collection,) if collection else ())
+        self._require_collections(where.collections)
+        found = []
+        for document in self._store.documents(where):
+            change = change_of(document, self.config.max_file_bytes)
+            if change is not None:
+                found.append(StaleDocument(document, change))
+        return found
+
+    def reembed(self, *, progress: OnProgress | None = None, stopped: Stop | None = None) -> int:
+        """Give every chunk a vector of the model in use; how many were made (L12).
+
+        The old vectors serve until all new ones are there, then the switch is one transaction. Interrupted, it goes
+        on where it stopped.
+        """
+        made = reembed(self._store, self._embedder, progress, stopped)
+        if self.config.model:
+            self._store.put_setting("model", self.config.model)
+        self._arrays.rebuild()
+        return made
+
+    def status(self) -> Status:
+        """What the index holds."""
+        return Status(
+            db=str(self.config.db),
+            collections=self.collections(),
+            stats=self._store.stats(),
+            model=self._embedder.model,
+            index_model=self._store.active_model(),
+            array_bytes=self._arrays.bytes_on_disk(),
+        )
+
+    def doctor(self, *, repair: bool = False) -> list_of[Check]:
+        """Examine the index; `repair` rebuilds what is derived and damaged."""
+        problems = list(self._store.check())
+        checks = [Check("database", not problems, "; ".join(problems) or "consistent")]
+        damaged = list(self._arrays.check())
+        if damaged and repair:
+            self._arrays.rebuild()
+            checks.append(Check("search arrays", True, "were damaged, made again"))
+        else:
+            hint = "; run with --repair" if damaged else ""
+            checks.append(Check("search arrays", not damaged, ("; ".join(damaged) or "whole") + hint))
+        stored = self._store.active_model()
+        same = stored is None or stored == self._embedder.model
+        detail = (
+            str(self._embedder.model) if same else f"{stored} is stored, {self._embedder.model} in use: reembed"
+        )
+        checks.append(Check("model", same, detail))
+        return checks
+
+    def warm(self) -> None:
+        """Load the model and the arrays now instead of at the first search."""
+        self._embedder.embed_query("warm")
+        self._arrays.refresh()
+
+    def close(self) -> None:
+        """Save what is worth saving and close the database."""
+        self._store.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+Documents = list[DocumentInfo]
+list_of = list  # inside the class `list` is the method
+
+
+def as_timestamp(when: When) -> float | None:
+    """A date in any of the forms people have, as seconds since the epoch; a bare date begins at midnight UTC."""
+    if when is None or isinstance(when, int | float):
+        return when
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError as error:
+            raise QueryError(f"{when!r} is not a date; write it as 2026-01-31") from error
+    if not isinstance(when, datetime):
+        when = datetime(when.year, when.month, when.day)
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def escape_glob(name: str) -> str:
+    """A pattern that matches just this name."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def sum_reports(reports: Sequence[IngestReport]) -> IngestReport:
+    """Several runs as one."""
+    total = IngestReport()
+    for report in reports:
+        total = IngestReport(
+            **{f.name: getattr(total, f.name) + getattr(report, f.name) for f in fields(IngestReport)}
+        )
+    return total

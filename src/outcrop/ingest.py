@@ -1,0 +1,447 @@
+"""WRITE PATH: sources → parse → chunk → embed → store.
+
+A file whose stat is unchanged costs that stat; one whose bytes are unchanged costs a hash. What changed is parsed,
+chunked, embedded where the cache has no vector for a chunk's content yet, and written in batches, each one
+transaction. A run that is killed loses the batch in the making; the next run picks up where it stopped. A bad
+file is a line in the report.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.contracts import Embedder, Store
+from outcrop.embed.keys import context_head, context_text, path_key, text_key
+from outcrop.errors import Cancelled, EmbedError, MissingVectors, ParseError, SourceError
+from outcrop.parse import ParseLimits, parse
+from outcrop.records import (
+    DocumentWrite,
+    Failure,
+    FileState,
+    IngestReport,
+    Matrix,
+    Progress,
+    Skipped,
+    SourceFile,
+    Vector,
+)
+from outcrop.sources.folder import shields, walk
+from outcrop.sources.left_out import looks_binary
+from outcrop.sources.read import read_file
+
+log = logging.getLogger(__name__)
+
+BATCH_CHUNKS = 1024
+"""Chunks a transaction: large enough that a commit's fsync does not count, small enough that little is lost."""
+BATCH_CHARACTERS = 4_000_000
+"""Text a transaction: bounds memory where chunks are large."""
+BATCH_SECONDS = 5.0
+"""A slow source (a remote model, large PDFs) commits at least this often."""
+EMBED_TEXTS = 512
+"""Texts handed to the embedder at a time."""
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """How content becomes documents; see Config for what each means."""
+
+    chunking: ChunkOptions
+    limits: ParseLimits
+    max_file_bytes: int
+
+
+@dataclass(slots=True)
+class _Run:
+    """Counts of a run in progress and what waits for the next transaction."""
+
+    collection: str
+    tags: tuple[str, ...]
+    force: bool
+    progress: OnProgress | None
+    stopped: Callable[[], bool] | None
+    started: float = field(default_factory=time.monotonic)
+    total: int | None = None
+    done: int = 0
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+    document_ids: list[int] = field(default_factory=list)
+    touched: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
+    pending: list[tuple[DocumentWrite, FileState | None]] = field(default_factory=list)
+    pending_chunks: int = 0
+    pending_characters: int = 0
+    last_flush: float = field(default_factory=time.monotonic)
+
+    def report(self) -> IngestReport:
+        return IngestReport(
+            added=self.added,
+            changed=self.changed,
+            moved=self.moved,
+            unchanged=self.unchanged,
+            removed=self.removed,
+            chunks=self.chunks,
+            embedded=self.embedded,
+            skipped=tuple(self.skipped),
+            failed=tuple(self.failed),
+            document_ids=tuple(self.document_ids),
+            seconds=time.monotonic() - self.started,
+        )
+
+    def step(self, path: str) -> None:
+        self.done += 1
+        if self.progress is not None:
+            self.progress(Progress(self.done, self.total, self.chunks + self.pending_chunks, path, "read"))
+        self.check_stopped()
+
+    def check_stopped(self) -> None:
+        if self.stopped is not None and self.stopped():
+            raise Cancelled("stopped; what was committed so far is kept, run it again to go on")
+
+
+class Ingestor:
+    """Brings documents into a store. One run at a time in a thread; several processes may run at once."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder, options: IngestOptions, after_write: Callable[[int], None]
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._options = options
+        self._after_write = after_write
+
+    # ------------------------------------------------------------------ folders and files
+
+    def sync(
+        self,
+        root: Path,
+        collection: str,
+        *,
+        tags: Sequence[str] = (),
+        force: bool = False,
+        prune: bool = True,
+        progress: OnProgress | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> IngestReport:
+        """Make the collection's documents below `root` the same as the files there.
+
+        `prune` removes documents whose files are gone; `force` reads every file again. Documents below a folder that
+        could not be read are kept: their files are not known to be gone.
+        """
+        run = _Run(collection, tuple(tags), force, progress, stopped)
+        seen = self._scan(run, walk(root, max_file_bytes=self._options.max_file_bytes))
+        real = root.resolve()
+        states = self._store.states(collection, str(real) if real.is_dir() else None)
+        if not real.is_dir():
+            states = {uri: state for uri, state in states.items() if uri == str(real)}
+        self._sync_files(run, seen, states, str(real), prune)
+        return self._finish(run)
+
+    def sync_known(
+        self,
+        paths: Iterable[Path],
+        root: Path,
+        collection: str,
+        *,
+        tags: Sequence[str] = (),
+    ) -> IngestReport | None:
+        """Bring edited files up to date without walking the folder; None when that is not enough.
+
+        It is enough when each path is a file that is already a document. A new, vanished or ignored file and a
+        changed folder need the rules of the whole folder.
+        """
+        real = root.resolve()
+        states = self._store.states(collection, str(real))
+        files = []
+        for path in paths:
+            if str(path) not in states or path.is_symlink() or not path.is_file():
+                return None
+            status = path.stat()
+            files.append(
+                SourceFile(
+                    uri=str(path),
+                    path=path.relative_to(real).as_posix(),
+                    origin="file",
+                    root=str(real),
+                    mtime_ns=status.st_mtime_ns,
+                    size=status.st_size,
+                )
+            )
+        run = _Run(collection, tuple(tags), False, None, None)
+        self._sync_files(run, files, {file.uri: states[file.uri] for file in files}, str(real), prune=False)
+        return self._finish(run)
+
+    def _scan(self, run: _Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
+        files = []
+        for item in items:
+            if isinstance(item, SourceFile):
+                files.append(item)
+                if run.progress is not None and len(files) % 256 == 0:
+                    run.progress(Progress(len(files), None, 0, item.path, "scan"))
+                    run.check_stopped()
+            elif isinstance(item, Skipped):
+                run.skipped.append(item)
+            else:
+                run.failed.append(item)
+        return files
+
+    def _sync_files(
+        self, run: _Run, files: list[SourceFile], states: Mapping[str, FileState], root: str, prune: bool
+    ) -> None:
+        uris = {file.uri for file in files}
+        shielding = list(run.failed)
+        gone = {
+            uri: state
+            for uri, state in states.items()
+            if uri not in uris and not any(shields(f, _below(uri, root)) for f in shielding)
+        }
+        movable = {state.sha256: uri for uri, state in gone.items()} if prune else {}
+        changed = [file for file in files if run.force or not _same_stat(file, states.get(file.uri))]
+        run.unchanged += len(files) - len(changed)
+        run.total = len(changed)
+        for file in changed:
+            try:
+                self._read_one(run, file, states, gone, movable)
+            except (SourceError, ParseError) as error:
+                self._note_failure(run, file, states.get(file.uri), error)
+            run.step(file.path)
+        self._flush(run)
+        if prune and gone:
+            run.removed += self._store.delete([state.document_id for state in gone.values()])
+
+    def _read_one(
+        self,
+        run: _Run,
+        file: SourceFile,
+        states: Mapping[str, FileState],
+        gone: dict[str, FileState],
+        movable: dict[str, str],
+    ) -> None:
+        data = read_file(file, self._options.max_file_bytes)
+        digest = sha256(data).hexdigest()
+        state = states.get(file.uri)
+        if state is not None and state.sha256 == digest and not run.force:
+            run.unchanged += 1
+            run.touched[state.document_id] = (file.mtime_ns, file.size)
+            return
+        if state is None and digest in movable:
+            # The same bytes under a new name, and the old name is gone: the document moved.
+            state = gone.pop(movable.pop(digest))
+            self._flush(run)
+            self._move(run, state, self._prepare(run, file, data, digest))
+            return
+        if looks_binary(data[:8192]) and Path(file.path).suffix.lower() not in _PACKED_SUFFIXES:
+            self._drop_stale(run, state)
+            run.skipped.append(Skipped(file.path, "binary content"))
+            return
+        self._queue(run, self._prepare(run, file, data, digest), state)
+
+    def _note_failure(
+        self, run: _Run, file: SourceFile, state: FileState | None, error: SourceError | ParseError
+    ) -> None:
+        """A file that cannot be read any more keeps its old document: what was indexed is not lost to a bad save."""
+        kept = "; the version indexed before is kept" if state is not None else ""
+        run.failed.append(Failure(file.path, f"{error}{kept}"))
+        log.warning("file not indexed", extra={"path": file.path, "reason": str(error)})
+
+    def _drop_stale(self, run: _Run, state: FileState | None) -> None:
+        if state is not None:
+            run.removed += self._store.delete([state.document_id])
+
+    # ------------------------------------------------------------------ single documents
+
+    def add(
+        self,
+        file: SourceFile,
+        data: bytes,
+        collection: str,
+        *,
+        title: str | None = None,
+        tags: Sequence[str] = (),
+        force: bool = False,
+    ) -> IngestReport:
+        """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing (D4).
+
+        Unlike a file in a folder, content that cannot be parsed raises: there is no run to go on with.
+        """
+        run = _Run(collection, tuple(tags), force, None, None)
+        digest = sha256(data).hexdigest()
+        stored = self._store.find(collection, file.uri)
+        retitled = stored is not None and title is not None and stored.title != title
+        retagged = stored is not None and bool(tags) and not set(tags) <= set(stored.tags)
+        if stored is not None and stored.sha256 == digest and not (force or retitled or retagged):
+            run.unchanged = 1
+            run.document_ids.append(stored.id)
+            return run.report()
+        state = None if stored is None else FileState(stored.id, stored.mtime_ns, stored.size, stored.sha256)
+        self._queue(run, self._prepare(run, file, data, digest, title), state)
+        self._flush(run)
+        return self._finish(run)
+
+    # ------------------------------------------------------------------ parse, chunk, embed, store
+
+    def _prepare(
+        self, run: _Run, file: SourceFile, data: bytes, digest: str, title: str | None = None
+    ) -> DocumentWrite:
+        document = parse(data, path=file.path, media_type=file.media_type, limits=self._options.limits)
+        if title is not None:
+            document = replace(document, title=title)
+        chunks = chunk_document(document, self._options.chunking)
+        keys = tuple(text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in chunks)
+        return DocumentWrite(
+            file=file,
+            collection=run.collection,
+            document=document,
+            chunks=chunks,
+            text_keys=keys,
+            path_key=path_key(file.path),
+            sha256=digest,
+            tags=tuple(dict.fromkeys((*document.tags, *run.tags))),
+        )
+
+    def _queue(self, run: _Run, write: DocumentWrite, state: FileState | None) -> None:
+        run.pending.append((write, state))
+        run.pending_chunks += len(write.chunks)
+        run.pending_characters += len(write.document.text)
+        late = time.monotonic() - run.last_flush > BATCH_SECONDS
+        if run.pending_chunks >= BATCH_CHUNKS or run.pending_characters >= BATCH_CHARACTERS or late:
+            self._flush(run)
+
+    def _flush(self, run: _Run) -> None:
+        """Write what waits, in one transaction."""
+        if run.touched:
+            self._store.touch(run.touched)
+            run.touched.clear()
+        run.last_flush = time.monotonic()
+        if not run.pending:
+            return
+        writes = [write for write, _ in run.pending]
+        ids = self._write(run, writes, lambda vectors: self._store.write(writes, vectors, self._embedder.model))
+        run.document_ids.extend(ids)
+        run.added += sum(state is None for _, state in run.pending)
+        run.changed += sum(state is not None for _, state in run.pending)
+        run.chunks += run.pending_chunks
+        run.pending.clear()
+        written, run.pending_chunks, run.pending_characters = run.pending_chunks, 0, 0
+        self._after_write(written)
+
+    def _move(self, run: _Run, state: FileState, write: DocumentWrite) -> None:
+        def store(vectors: Mapping[bytes, Vector]) -> list[int]:
+            self._store.move(state.document_id, write, vectors, self._embedder.model)
+            return [state.document_id]
+
+        run.document_ids.extend(self._write(run, [write], store))
+        run.moved += 1
+
+    def _write(
+        self,
+        run: _Run,
+        writes: Sequence[DocumentWrite],
+        store: Callable[[Mapping[bytes, Vector]], list[int]],
+    ) -> list[int]:
+        """Embed what has no vector yet and store; once more if another process removed a vector meanwhile."""
+        wanted = {key for write in writes for key in (*write.text_keys, write.path_key)}
+        missing = self._store.missing_vectors(self._embedder.model, wanted)
+        vectors: dict[bytes, Vector] = {}
+        for _ in range(5):
+            vectors |= self._embed(run, writes, missing)
+            try:
+                return store(vectors)
+            except MissingVectors as error:
+                missing = set(error.keys)
+        raise EmbedError(
+            "vectors kept vanishing while they were written: is another process deleting? try again"
+        )
+
+    def _embed(self, run: _Run, writes: Sequence[DocumentWrite], missing: set[bytes]) -> dict[bytes, Vector]:
+        texts: dict[bytes, str] = {}
+        paths: dict[bytes, str] = {}
+        for write in writes:
+            title = write.document.title
+            for key, chunk in zip(write.text_keys, write.chunks, strict=True):
+                if key in missing and key not in texts:
+                    texts[key] = context_text(title, chunk.heading_path, chunk.text)
+            if write.path_key in missing:
+                paths[write.path_key] = write.file.path
+        run.embedded += len(texts)
+        return embed_all(self._embedder.embed_documents, texts) | embed_all(self._embedder.embed_paths, paths)
+
+    def _finish(self, run: _Run) -> IngestReport:
+        self._flush(run)
+        report = run.report()
+        log.info(
+            "ingest",
+            extra={
+                "added": report.added,
+                "changed": report.changed,
+                "removed": report.removed,
+                "failed": len(report.failed),
+                "seconds": round(report.seconds, 3),
+            },
+        )
+        return report
+
+
+def embed_all(embed: Callable[[Sequence[str]], Matrix], texts: Mapping[bytes, str]) -> dict[bytes, Vector]:
+    """Vectors of texts, by key, a bounded number at a time."""
+    keys = list(texts)
+    vectors: dict[bytes, Vector] = {}
+    for start in range(0, len(keys), EMBED_TEXTS):
+        part = keys[start : start + EMBED_TEXTS]
+        matrix = embed([texts[key] for key in part])
+        vectors.update(zip(part, matrix, strict=True))
+    return vectors
+
+
+# Formats that are binary by nature and have a parser.
+_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
+
+
+def _same_stat(file: SourceFile, state: FileState | None) -> bool:
+    return state is not None and (state.mtime_ns, state.size) == (file.mtime_ns, file.size)
+
+
+def _below(uri: str, root: str) -> str:
+    return uri.removeprefix(root).lstrip("/")
+
+
+def reembed(
+    store: Store,
+    embedder: Embedder,
+    progress: OnProgress | None = None,
+    stopped: Callable[[], bool] | None = None,
+) -> int:
+    """Give every chunk and path a vector of this model, batch by batch, then switch to it; how many were made."""
+    made = 0
+    model = embedder.model
+    while waiting := store.unembedded(model, EMBED_TEXTS):
+        ids = {chunk_id: key for key, chunk_id in waiting}
+        texts = {
+            ids[chunk.id]: context_text(chunk.document.title, chunk.heading_path, chunk.text)
+            for chunk in store.chunks(list(ids))
+        }
+        store.add_vectors(model, embed_all(embedder.embed_documents, texts))
+        made += len(texts)
+        if progress is not None:
+            progress(Progress(made, None, made, "", "embed"))
+        if stopped is not None and stopped():
+            raise Cancelled("stopped; the old vectors still serve, run it again to go on")
+    while waiting := store.unembedded_paths(model, EMBED_TEXTS):
+        paths = {key: info.path for key, info in ((key, store.document(i)) for key, i in waiting) if info}
+        store.add_vectors(model, embed_all(embedder.embed_paths, paths))
+    if store.active_model() != model:
+        store.activate(model)
+    return made

@@ -1,0 +1,41 @@
+"""The one way in: bytes and a name become a Document or a ParseError."""
+
+from __future__ import annotations
+
+from outcrop.parse.decode import decode
+from outcrop.parse.formats import LibraryFormat, choose_format
+from outcrop.parse.isolate import parse_isolated
+from outcrop.parse.limits import ParseLimits
+from outcrop.parse.writer import too_long
+from outcrop.records import Document
+
+
+def parse(data: bytes, *, path: str, media_type: str | None = None, limits: ParseLimits) -> Document:
+    """Read `data` as the format its media type, name and first bytes call for.
+
+    Text formats keep their text as it is, so that lines can be cited: only a byte order mark is dropped,
+    and line ends become `\\n`. `pages`, where a format has them, holds one offset a page; a page without text
+    has the offset of the next page that has some, so the last page that starts at or before an offset is the
+    page of that offset.
+    Raises ParseError, whose message says what is wrong and what to do, and nothing else.
+    """
+    essence, charset = _split_media_type(media_type)
+    chosen = choose_format(data, path, essence)
+    if isinstance(chosen, LibraryFormat):
+        return parse_isolated(chosen.kind, data, path=path, charset=charset, limits=limits)
+    text = decode(data, charset)
+    if len(text) > limits.max_text_chars:
+        raise too_long(limits.max_text_chars)
+    return chosen.read(text, path)
+
+
+def _split_media_type(media_type: str | None) -> tuple[str | None, str | None]:
+    """`Text/HTML; Charset="utf-8"` is ("text/html", "utf-8")."""
+    if not media_type:
+        return None, None
+    essence, *parameters = media_type.split(";")
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset" and value.strip():
+            return essence.strip().lower(), value.strip().strip("\"'")
+    return essence.strip().lower(), None

@@ -1,0 +1,143 @@
+"""The table of formats, and how one is chosen.
+
+To add a format: one module, one line here. A text format is read in this process from decoded text; a library
+format is read in the worker by the `read(raw: RawFile) -> Document` of its module, which is imported there,
+when first needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from outcrop.errors import ParseError
+from outcrop.parse.json_data import read_json, read_json_lines
+from outcrop.parse.markdown import read_markdown
+from outcrop.parse.rst import read_rst
+from outcrop.parse.text import read_code, read_csv, read_text
+from outcrop.parse.title import file_name
+from outcrop.parse.toml_data import read_toml
+from outcrop.parse.yaml_data import read_yaml
+from outcrop.records import Document
+
+_ZIP = b"PK"
+_OLE = b"\xd0\xcf\x11\xe0"
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+
+
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """A format whose text is the file itself: `read` gets the decoded text and the path."""
+
+    kind: str
+    read: Callable[[str, str], Document]
+    extensions: tuple[str, ...]
+    media_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFormat:
+    """A format that a library reads, in the worker; a file must start with one of `magic`, where given."""
+
+    kind: str
+    module: str
+    extensions: tuple[str, ...]
+    media_types: tuple[str, ...]
+    magic: tuple[bytes, ...] = ()
+
+
+Format = TextFormat | LibraryFormat
+
+_CODE = (
+    ".py", ".pyi", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".java", ".kt",
+    ".kts", ".scala", ".groovy", ".clj", ".cljs", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp",
+    ".hxx", ".cs", ".fs", ".go", ".rs", ".swift", ".m", ".mm", ".rb", ".php", ".pl", ".pm", ".lua", ".r",
+    ".jl", ".dart", ".ex", ".exs", ".erl", ".hrl", ".hs", ".ml", ".mli", ".elm", ".nim", ".zig", ".v",
+    ".sv", ".vhd", ".vhdl", ".sol", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd", ".sql",
+    ".css", ".scss", ".sass", ".less", ".vue", ".svelte", ".astro", ".proto", ".graphql", ".gql",
+    ".thrift", ".tf", ".hcl", ".nix", ".cmake", ".gradle", ".asm", ".s", ".f", ".f90", ".f95", ".pas",
+    ".ada", ".lisp", ".el", ".scm", ".rkt", ".vim", ".tcl", ".awk",
+)  # fmt: skip
+
+FORMATS: tuple[Format, ...] = (
+    TextFormat("markdown", read_markdown, (".md", ".markdown", ".mdx", ".mkd"), ("text/markdown",)),
+    TextFormat("rst", read_rst, (".rst", ".rest"), ("text/x-rst", "text/prs.fallenstein.rst")),
+    TextFormat("csv", read_csv, (".csv", ".tsv"), ("text/csv", "text/tab-separated-values")),
+    TextFormat("json", read_json, (".json", ".geojson", ".jsonc"), ("application/json", "text/json")),
+    TextFormat("json", read_json_lines, (".jsonl", ".ndjson"), ("application/x-ndjson", "application/jsonl")),
+    TextFormat("yaml", read_yaml, (".yaml", ".yml"), ("application/yaml", "application/x-yaml", "text/yaml")),
+    TextFormat("toml", read_toml, (".toml",), ("application/toml",)),
+    TextFormat("code", read_code, _CODE, ("text/javascript", "text/css")),
+    TextFormat("text", read_text, (".txt", ".text", ".log")),
+    LibraryFormat(
+        "html",
+        "outcrop.parse.html",
+        (".html", ".htm", ".xhtml"),
+        ("text/html", "application/xhtml+xml"),
+    ),
+    LibraryFormat("pdf", "outcrop.parse.pdf", (".pdf",), ("application/pdf", "application/x-pdf")),
+    LibraryFormat(
+        "docx",
+        "outcrop.parse.word",
+        (".docx",),
+        (f"{_OFFICE}wordprocessingml.document",),
+        (_ZIP,),
+    ),
+    LibraryFormat(
+        "pptx",
+        "outcrop.parse.slides",
+        (".pptx",),
+        (f"{_OFFICE}presentationml.presentation",),
+        (_ZIP,),
+    ),
+    LibraryFormat(
+        "xlsx",
+        "outcrop.parse.sheets",
+        (".xlsx", ".xlsm", ".xlsb", ".ods", ".xls"),
+        (
+            f"{_OFFICE}spreadsheetml.sheet",
+            "application/vnd.ms-excel",
+            "application/vnd.oasis.opendocument.spreadsheet",
+        ),
+        (_ZIP, _OLE),
+    ),
+    LibraryFormat("epub", "outcrop.parse.epub", (".epub",), ("application/epub+zip",), (_ZIP,)),
+    LibraryFormat("notebook", "outcrop.parse.notebook", (".ipynb",), ("application/x-ipynb+json",)),
+)
+
+PLAIN_TEXT = next(f for f in FORMATS if isinstance(f, TextFormat) and f.read is read_text)
+LIBRARY_FORMATS = {f.kind: f for f in FORMATS if isinstance(f, LibraryFormat)}
+_BY_EXTENSION = {extension: f for f in FORMATS for extension in f.extensions}
+_BY_MEDIA_TYPE = {media_type: f for f in FORMATS for media_type in f.media_types}
+
+_HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,200}(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+_PDF_HEADER_WITHIN = 1024  # where readers look for it: mail gateways put lines in front
+
+
+def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
+    """The format of some bytes: what the server says, else the name, checked against how they start."""
+    extension = PurePosixPath(file_name(path)).suffix.lower()
+    chosen = _BY_MEDIA_TYPE.get(media_type or "")
+    if chosen is None and media_type and media_type.endswith("+json"):
+        chosen = _BY_MEDIA_TYPE["application/json"]
+    if chosen is None:  # text/plain and octet-stream are what servers say when they do not know
+        chosen = _BY_EXTENSION.get(extension)
+    if chosen is None:
+        chosen = LIBRARY_FORMATS["html"] if not extension and _HTML_START.match(data) else PLAIN_TEXT
+    return _check_magic(chosen, data, extension)
+
+
+def _check_magic(chosen: Format, data: bytes, extension: str) -> Format:
+    if data.startswith(b"%PDF-"):
+        return LIBRARY_FORMATS["pdf"]
+    if isinstance(chosen, TextFormat):
+        return chosen
+    if chosen.kind == "pdf" and b"%PDF-" not in data[:_PDF_HEADER_WITHIN]:
+        raise ParseError("not a PDF: its header is missing; check that the download is complete")
+    if data.startswith(_OLE) and chosen.magic and extension != ".xls":
+        raise ParseError(f"password-protected or in an old binary format; save it as plain {chosen.kind}")
+    if chosen.magic and not data.startswith(chosen.magic):
+        raise ParseError(f"not {chosen.kind}: it does not start as one; check that the download is complete")
+    return chosen

@@ -1,0 +1,127 @@
+"""HTML: what a reader would read of a page, as text with Markdown's marks for headings, lists and code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from lxml import etree
+
+from outcrop.parse.decode import decode
+from outcrop.parse.html_walk import walk_html
+from outcrop.parse.limits import RawFile
+from outcrop.parse.title import cut_title, file_stem
+from outcrop.parse.writer import TextWriter, clean_text
+from outcrop.records import Document
+
+# What is on a page but not of it. `form` is dropped only where it does not wrap the page, as some servers do.
+_DROPPED = (
+    "script", "style", "nav", "footer", "aside", "svg", "template", "noscript", "iframe", "object", "embed",
+    "canvas", "audio", "video", "map", "button", "select", "input", "textarea", "dialog", "math-renderer",
+)  # fmt: skip
+_MAIN = ("main", "article")
+_META_NAMES = {
+    "description": "description",
+    "og:description": "description",
+    "author": "author",
+    "date": "date",
+    "dc.date": "date",
+    "dcterms.date": "date",
+    "article:published_time": "date",
+}
+_CHARSET = re.compile(rb"""(?:charset\s*=\s*|encoding\s*=\s*)["']?\s*([A-Za-z0-9_:-]{2,40})""", re.IGNORECASE)
+_CHARSET_WITHIN = 4096  # browsers look at 1024; some pages put comments first
+
+
+def read(raw: RawFile) -> Document:
+    """A page: its main part when it has one, else all of its body without navigation."""
+    charset = raw.charset
+    if charset is None and (match := _CHARSET.search(raw.data[:_CHARSET_WITHIN])):
+        charset = match[1].decode("ascii")
+    writer = TextWriter(raw.max_text_chars)
+    root = parse_html(decode(raw.data, charset))
+    if root is None:
+        return Document(text="", kind="html", title=file_stem(raw.path))
+    title, meta = _page_title(root), _page_meta(root)
+    write_page(root, writer)
+    text = writer.finish()
+    top = next((h.title for h in writer.headings if h.level == 1), "")
+    return Document(
+        text=text,
+        kind="html",
+        title=cut_title(title or top) or file_stem(raw.path),
+        headings=tuple(writer.headings),
+        meta=meta,
+    )
+
+
+def parse_html(text: str) -> Any:
+    """The tree of some HTML, or None when there is nothing in it."""
+    # UTF-8 with the encoding forced: what the page declares was settled when it was decoded.
+    parser = etree.HTMLParser(
+        encoding="utf-8", recover=True, no_network=True, remove_comments=True, remove_pis=True, huge_tree=False
+    )
+    if not text or text.isspace():
+        return None
+    try:
+        return etree.fromstring(clean_text(text).encode("utf-8"), parser)
+    except etree.XMLSyntaxError as error:
+        if "empty" in str(error).lower():
+            return None
+        raise MemoryError from error  # a parser that recovers from everything else gives up for this alone
+
+
+def write_page(root: Any, writer: TextWriter) -> None:
+    """Write the readable part of a page; takes the rest out of the tree."""
+    body = next(root.iter("body"), root)
+    etree.strip_elements(body, *_DROPPED, with_tail=False)
+    size = _text_size(body)
+    for form in list(body.iter("form")):
+        if _text_size(form) * 2 < size:
+            _remove(form)
+    main = max(_main_parts(body), key=_text_size, default=body)
+    walk_html(main if _text_size(main) * 2 >= _text_size(body) else body, writer)
+
+
+def _main_parts(body: Any) -> Iterator[Any]:
+    for element in body.iter(*_MAIN):
+        yield element
+    for element in body.iter("div", "section"):
+        if element.get("role") == "main":
+            yield element
+
+
+def _text_size(element: Any) -> int:
+    return sum(len(part.strip()) for part in element.itertext())
+
+
+def _remove(element: Any) -> None:
+    """Take an element out and leave what follows it."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    if element.tail:
+        previous = element.getprevious()
+        if previous is not None:
+            previous.tail = (previous.tail or "") + element.tail
+        else:
+            parent.text = (parent.text or "") + element.tail
+    parent.remove(element)
+
+
+def _page_title(root: Any) -> str:
+    for head in root.iter("head"):
+        for title in head.iter("title"):
+            return " ".join("".join(title.itertext()).split())
+    return ""
+
+
+def _page_meta(root: Any) -> dict[str, str]:
+    meta: dict[str, str] = {}
+    for element in root.iter("meta"):
+        name = (element.get("name") or element.get("property") or "").lower()
+        content = " ".join(clean_text(element.get("content") or "").split())
+        if name in _META_NAMES and content:
+            meta.setdefault(_META_NAMES[name], content[:1000])
+    return meta

@@ -1,0 +1,309 @@
+"""Markdown: the text as it is, its front matter, and its headings.
+
+A single pass over lines that knows CommonMark's blocks well enough to tell a heading from a `#` inside code, a
+comment, a list item or a quote. Only headings of the document itself count: one inside a list item or a quote
+does not open a section.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import dropwhile, islice
+
+from outcrop.parse.front_matter import read_front_matter
+from outcrop.parse.inline import strip_inline
+from outcrop.parse.limits import MAX_HEADINGS
+from outcrop.parse.title import cut_title, file_stem, first_line
+from outcrop.records import Document, Heading
+
+# Deeper nesting is an attack, not a list; past it the rest of a line is read as words.
+_MAX_DEPTH = 32
+# An underlined heading of more lines is a paragraph above a stray rule; its first lines name it well enough.
+_MAX_SETEXT_LINES = 10
+_QUOTE = -1  # an open block quote; list items are held as the column of their content
+
+_ATX = re.compile(r"(#{1,6})(?:[ \t]+|$)")
+_ATX_END = re.compile(r"(?:^|[ \t])#+$")
+_FENCE = re.compile(r"(`{3,}+)(?=[^`]*$)|(~{3,}+)")
+_BULLET = re.compile(r"[-+*](?=[ ]|$)")
+_ORDERED = re.compile(r"(\d{1,9})[.)](?=[ ]|$)")
+_SETEXT = re.compile(r"(=+|-+)[ ]*$")
+_DEFINITION = re.compile(
+    r"[ ]{0,3}\[(?:[^\[\]\\]|\\.){1,999}\]:[ ]*(?:<[^<>]*>|\S+)(?:[ ]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ ]*$"
+)
+_BLOCK_TAGS = (
+    "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|"
+    "dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|"
+    "menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|"
+    "title|tr|track|ul"
+)
+_RAW_TAGS = "script|pre|style|textarea"
+# The seven kinds of HTML block: how one starts, and what ends it (None: a blank line).
+_HTML_BLOCKS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
+    (re.compile(rf"<(?:{_RAW_TAGS})(?:[\s>]|$)", re.I), re.compile(rf"</(?:{_RAW_TAGS})>", re.I)),
+    (re.compile(r"<!--"), re.compile(r"-->")),
+    (re.compile(r"<\?"), re.compile(r"\?>")),
+    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
+    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
+    (re.compile(rf"</?(?:{_BLOCK_TAGS})(?:\s|/?>|$)", re.I), None),
+)  # fmt: skip
+# The seventh cannot interrupt a paragraph: a complete tag alone on its line.
+_HTML_TAG = re.compile(
+    r"(?:<[A-Za-z][A-Za-z0-9-]*+(?:\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++))?)*+\s*+/?>"
+    r"|</[A-Za-z][A-Za-z0-9-]*+\s*+>)\s*+$"
+)
+
+
+def read_markdown(text: str, path: str) -> Document:
+    """A Markdown file with its front matter, headings and title."""
+    front = read_front_matter(text)
+    headings = find_headings(text, front.end)
+    top = next((h for h in headings if h.level == 1), headings[0] if headings else None)
+    title = front.title or (top.title if top else "") or first_line(text, front.end) or file_stem(path)
+    return Document(
+        text=text,
+        kind="markdown",
+        title=cut_title(title),
+        headings=tuple(headings),
+        tags=front.tags,
+        meta=front.meta,
+    )
+
+
+def find_headings(text: str, start: int = 0) -> list[Heading]:
+    """The headings of a Markdown text from an offset on, in order."""
+    scanner = _Scanner()
+    offset = start
+    while offset <= len(text) and len(scanner.headings) < MAX_HEADINGS:
+        end = text.find("\n", offset)
+        if end < 0:
+            end = len(text)
+        scanner.scan_line(text[offset:end], offset)
+        offset = end + 1
+    return scanner.headings
+
+
+class _Scanner:
+    """Open containers and the open leaf block, line by line."""
+
+    def __init__(self) -> None:
+        self.headings: list[Heading] = []
+        self._containers: list[int] = []
+        self._paragraph: list[tuple[int, str]] = []  # offset and words of each line of an open paragraph
+        self._in_paragraph = False
+        self._fence = ""
+        self._html_end: re.Pattern[str] | None = None
+        self._in_html = False
+        self._item_is_empty = False  # the last item has had nothing but its marker
+
+    def scan_line(self, line: str, offset: int) -> None:
+        """Take one line, without its line end, and the offset where it starts."""
+        first = line[:1]
+        if not self._containers and not self._fence and not self._in_html and first.isalpha():
+            self._add_words(line, offset)
+            return
+        if "\t" in line:
+            line = line.expandtabs(4)
+        depth, column = self._match_containers(line)
+        content = _first_not_space(line, column)
+        if depth < len(self._containers) and not self._goes_on_lazily(line, column, content):
+            self._close_containers(depth)
+        elif depth < len(self._containers):
+            if content < len(line):
+                self._add_words(line[content:], offset)
+                return
+            self._close_containers(depth)
+        self._scan_block(line, column, content, offset)
+
+    def _match_containers(self, line: str) -> tuple[int, int]:
+        """How many open containers this line continues, and the column where the rest of it begins."""
+        column = 0
+        for depth, container in enumerate(self._containers):
+            content = _first_not_space(line, column)
+            if container == _QUOTE:
+                if content - column > 3 or line[content : content + 1] != ">":
+                    return depth, column
+                column = content + 1
+                column += line[column : column + 1] == " "
+            elif content == len(line):
+                # A blank line continues an item, unless the item began with one.
+                if self._item_is_empty and depth == len(self._containers) - 1:
+                    return depth, column
+                column = content
+            elif content - column >= container:
+                column += container
+            else:
+                return depth, column
+        return len(self._containers), column
+
+    def _goes_on_lazily(self, line: str, column: int, content: int) -> bool:
+        """Whether words without their container's marker still continue its paragraph."""
+        if not self._in_paragraph or content >= len(line):
+            return False
+        return content - column > 3 or not self._starts_block(line, content)
+
+    def _starts_block(self, line: str, content: int) -> bool:
+        """Whether what stands here, outside the open paragraph's container, ends that paragraph."""
+        char = line[content]
+        if char == ">" or (char == "#" and _ATX.match(line, content)):
+            return True
+        if char in "`~" and _FENCE.match(line, content):
+            return True
+        if char == "<" and any(opening.match(line, content) for opening, _ in _HTML_BLOCKS):
+            return True
+        return _is_break(line, content) or self._item_marker(line, content, interrupts=False) is not None
+
+    def _item_marker(self, line: str, content: int, *, interrupts: bool) -> int | None:
+        """The end of a list marker that stands here, if one may."""
+        match = _BULLET.match(line, content)
+        ordered = None if match else _ORDERED.match(line, content)
+        if match is None and ordered is None:
+            return None
+        end = match.end() if match else ordered.end() if ordered else content
+        if interrupts:
+            empty = _first_not_space(line, end) == len(line)
+            if empty or (ordered and int(ordered[1]) != 1):
+                return None
+        return end
+
+    def _scan_block(self, line: str, column: int, content: int, offset: int) -> None:
+        """The rest of a line after its continued containers: more of the open leaf, or something new."""
+        if self._fence or self._in_html:
+            self._continue_raw(line, column, content)
+            return
+        while content < len(line):
+            if content - column > 3 and not self._in_paragraph:
+                return  # indented code
+            if content - column <= 3:
+                opened = self._open_container(line, column, content)
+                if opened is not None:
+                    column = opened
+                    content = _first_not_space(line, column)
+                    continue
+                if self._open_leaf(line, content, offset):
+                    return
+            self._item_is_empty = False
+            self._add_words(line[content:], offset)
+            return
+        self._end_paragraph()
+
+    def _open_container(self, line: str, column: int, content: int) -> int | None:
+        """Open a quote or list item that starts here, and return the column of its content."""
+        if len(self._containers) >= _MAX_DEPTH:
+            return None
+        if line[content] == ">":
+            self._end_paragraph()
+            self._containers.append(_QUOTE)
+            self._item_is_empty = False
+            return content + 1 + (line[content + 1 : content + 2] == " ")
+        if _is_break(line, content):
+            return None
+        # What is open here is a paragraph of this very container, which only some markers may interrupt.
+        end = self._item_marker(line, content, interrupts=self._in_paragraph)
+        if end is None or (self._in_paragraph and self._is_underline(line, content)):
+            return None
+        self._end_paragraph()
+        start = _first_not_space(line, end)
+        empty = start == len(line)
+        # More than four spaces after a marker: one belongs to it, the others indent code.
+        inside = end + 1 if empty or start - end > 4 else start
+        self._containers.append(inside - column)
+        self._item_is_empty = empty
+        return min(inside, len(line))
+
+    def _is_underline(self, line: str, content: int) -> bool:
+        return _SETEXT.match(line, content) is not None
+
+    def _open_leaf(self, line: str, content: int, offset: int) -> bool:
+        """Take a heading, break, fence or HTML block that starts here; False when there are only words."""
+        char = line[content]
+        if char == "#" and (match := _ATX.match(line, content)):
+            self._end_paragraph()
+            self._note(len(match[1]), _ATX_END.sub("", line[match.end() :].rstrip()), offset)
+        elif char in "=-" and self._in_paragraph and (setext := _SETEXT.match(line, content)):
+            return self._underline(1 if setext[1][0] == "=" else 2, line, content)
+        elif _is_break(line, content):
+            self._end_paragraph()
+        elif char in "`~" and (fence := _FENCE.match(line, content)):
+            self._end_paragraph()
+            self._fence = fence[1] or fence[2]
+        elif char != "<" or not self._open_html(line, content):
+            return False
+        self._item_is_empty = False
+        return True
+
+    def _underline(self, level: int, line: str, content: int) -> bool:
+        """An underline makes the open paragraph a heading, unless it holds link definitions only."""
+        if not self._containers:
+            words = dropwhile(lambda entry: _DEFINITION.match(entry[1]), self._paragraph)
+            lines = list(islice(words, _MAX_SETEXT_LINES))
+            if not lines:
+                if not _is_break(line, content):
+                    return False
+                self._end_paragraph()
+                return True
+            self._note(level, " ".join(words for _, words in lines), lines[0][0])
+        self._end_paragraph()
+        return True
+
+    def _open_html(self, line: str, content: int) -> bool:
+        for opening, ending in _HTML_BLOCKS:
+            if opening.match(line, content):
+                self._end_paragraph()
+                self._in_html = ending is None or not ending.search(line, content)
+                self._html_end = ending
+                return True
+        if not self._in_paragraph and _HTML_TAG.match(line, content):
+            self._in_html, self._html_end = True, None
+            return True
+        return False
+
+    def _continue_raw(self, line: str, column: int, content: int) -> None:
+        """Inside a fence or an HTML block only its end matters."""
+        if self._fence:
+            rest = line[content:].rstrip()
+            closes = (
+                rest and content - column <= 3 and rest == rest[0] * len(rest) and rest.startswith(self._fence)
+            )
+            if closes:
+                self._fence = ""
+        elif self._html_end is None:
+            self._in_html = content < len(line)
+        elif self._html_end.search(line, column):
+            self._in_html = False
+
+    def _add_words(self, words: str, offset: int) -> None:
+        self._in_paragraph = True
+        if not self._containers:
+            self._paragraph.append((offset, words.strip()))
+
+    def _end_paragraph(self) -> None:
+        self._in_paragraph = False
+        self._paragraph = []
+
+    def _close_containers(self, depth: int) -> None:
+        del self._containers[depth:]
+        self._end_paragraph()
+        self._fence = ""
+        self._in_html = False
+        self._item_is_empty = False
+
+    def _note(self, level: int, title: str, offset: int) -> None:
+        if not self._containers:
+            self.headings.append(Heading(level, strip_inline(title), offset))
+
+
+def _first_not_space(line: str, column: int) -> int:
+    """The first position from `column` on that is not a space; the line's length when there is none."""
+    if line[column : column + 1] not in {" ", ""}:
+        return column
+    return len(line) - len(line[column:].lstrip(" "))
+
+
+def _is_break(line: str, content: int) -> bool:
+    """Whether a thematic break stands here: three or more of one mark and nothing else."""
+    char = line[content]
+    if char not in "-_*":
+        return False
+    rest = line[content:].replace(" ", "")
+    return len(rest) >= 3 and not rest.strip(char)

@@ -1,0 +1,47 @@
+"""What a document is called when it does not say."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from outcrop.parse.limits import MAX_TITLE_CHARS
+
+
+def file_name(path: str) -> str:
+    """The last part of a path or URL, without query and fragment."""
+    if "://" in path:
+        with contextlib.suppress(ValueError):  # a malformed host; the text after the last slash will do
+            path = urlsplit(path).path or path
+    # Names that are not valid in the file system's encoding carry lone surrogates, which no database takes.
+    path = path.encode("utf-8", "replace").decode("utf-8")
+    return PurePosixPath(path.replace("\\", "/")).name or path
+
+
+def file_stem(path: str) -> str:
+    """The file name without its last extension."""
+    name = file_name(path)
+    return PurePosixPath(name).stem or name
+
+
+def cut_title(text: str) -> str:
+    """One line of at most MAX_TITLE_CHARS characters, cut between words where it can be."""
+    # Slack for runs of white space; without a bound an endless line would be split into a list of its words.
+    line = " ".join(text[: MAX_TITLE_CHARS * 4].split())
+    if len(line) <= MAX_TITLE_CHARS:
+        return line
+    head = line[:MAX_TITLE_CHARS]
+    space = head.rfind(" ")
+    return head[:space] if space > MAX_TITLE_CHARS // 2 else head
+
+
+def first_line(text: str, start: int = 0) -> str:
+    """The first line that holds more than white space, cut to a title; nothing when there is none."""
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        if title := cut_title(text[start : min(end, start + MAX_TITLE_CHARS * 4)]):
+            return title
+        start = end + 1
+    return ""

@@ -1,0 +1,124 @@
+"""The process in which libraries read untrusted files: `python -m outcrop.parse.worker MEMORY_BYTES`.
+
+It answers frames on stdin with frames on stdout until stdin ends, which is also how it learns that its parent
+is gone. It holds itself to a memory limit, and to a processor limit should the parent not be there to kill it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from outcrop.errors import ParseError
+from outcrop.parse.formats import LIBRARY_FORMATS
+from outcrop.parse.frames import pack_document, read_frame, write_frame
+from outcrop.parse.limits import RawFile
+from outcrop.records import Document
+
+try:
+    import resource
+except ImportError:  # Windows: the parent's deadline is the only limit there
+    resource = None  # type: ignore[assignment]
+
+# The parent kills at the deadline; this much processor time later the kernel does, should the parent be gone.
+_CPU_GRACE_S = 10
+
+
+def main() -> None:
+    """Answer frames until stdin ends."""
+    # Frames travel on private copies; what a library prints to the usual descriptors goes to /dev/null.
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our stdin
+    memory_bytes = int(sys.argv[1])
+    mapped_at_start = _mapped_bytes()
+    _limit_memory(memory_bytes + mapped_at_start)
+    write_frame(answers, {"ready": True})
+    while _answer_one(requests, answers, memory_bytes, mapped_at_start):
+        pass
+
+
+def _answer_one(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, mapped_at_start: int) -> bool:
+    try:
+        header, data = read_frame(requests)
+    except EOFError:
+        return False
+    _limit_processor(header["timeout_s"])
+    raw = RawFile(data, header["path"], header["charset"], header["max_text_chars"])
+    try:
+        answer, payload = pack_document(_read(header["kind"], raw))
+    except ParseError as error:
+        answer, payload = {"error": str(error)}, b""
+    except RecursionError:
+        answer, payload = {"error": "nested too deeply; flatten it or exclude it"}, b""
+    except MemoryError:
+        answer, payload = {"error": _memory_message(memory_bytes)}, b""
+    except Exception as error:  # noqa: BLE001  whatever a library throws at a bad file is that file's failure
+        answer, payload = {"error": _describe(header["kind"], error)}, b""
+    # What one file left mapped is missing to the next; past half the limit a new process (0.2 s) is due.
+    answer["worn"] = _mapped_bytes() - mapped_at_start > memory_bytes // 2
+    write_frame(answers, answer, payload)
+    return True
+
+
+def _read(kind: str, raw: RawFile) -> Document:
+    module = importlib.import_module(LIBRARY_FORMATS[kind].module)
+    document: Document = module.read(raw)
+    return document
+
+
+def _describe(kind: str, error: Exception) -> str:
+    detail = " ".join(str(error).split())[:200] or type(error).__name__
+    detail = detail.encode("ascii", "replace").decode("ascii")
+    return f"damaged or not {kind} ({detail}); open it in its own program and save it again"
+
+
+def _memory_message(memory_bytes: int) -> str:
+    return f"needs more than {memory_bytes // 1024**2} MiB of memory; split it or raise parse_memory_bytes"
+
+
+def _limit_memory(limit: int) -> None:
+    """Hold the process to an address space of `limit` bytes and keep it from dumping core.
+
+    The limit counts from what the interpreter had mapped at its start: thread stacks and libraries are not the
+    file's.
+    """
+    if resource is None:
+        return
+    limits: dict[int, tuple[int, int]] = {resource.RLIMIT_CORE: (0, 0)}
+    if hasattr(resource, "RLIMIT_AS"):
+        limits[resource.RLIMIT_AS] = (limit, limit)
+    for which, pair in limits.items():
+        try:
+            resource.setrlimit(which, pair)
+        except (OSError, ValueError):  # macOS refuses some; an inherited limit is lower already
+            continue
+
+
+def _limit_processor(timeout_s: float) -> None:
+    if resource is None:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    soft = int(used.ru_utime + used.ru_stime + timeout_s) + _CPU_GRACE_S
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if hard == resource.RLIM_INFINITY or soft < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def _mapped_bytes() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+"""READ PATH: search → rank → merge → (rerank).
+
+A query is read, both legs run over one view of the arrays, their scores are fused, signals applied, the best
+chunks fetched from the store and merged into hits. An answer that is empty says why.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.contracts import Embedder, Reranker, Store
+from outcrop.errors import Cancelled, EmbedError, QueryError
+from outcrop.rank.calibrate import calibrate
+from outcrop.rank.fusion import fuse_ranks, fuse_scores
+from outcrop.rank.merge import Scored, merge_hits
+from outcrop.rank.rerank import rerank_scores
+from outcrop.rank.signals import SIGNALS, Candidates
+from outcrop.records import Answer, Boost, Explanation, Hit, Reason, SearchOptions, Vector
+from outcrop.search.arrays import SearchArrays, View
+from outcrop.search.candidates import Found, Masks, find_candidates
+from outcrop.search.lexical import LexicalQuery, matched_terms, weigh_terms
+from outcrop.search.query import Query, read_query
+from outcrop.search.terms import Terms
+
+log = logging.getLogger(__name__)
+
+FETCH_AHEAD = 3
+"""Chunks fetched for each hit asked for, before merging and duplicates shrink them; more are fetched if needed."""
+CACHED_QUERIES = 1024
+CACHED_ANSWERS = 256
+
+Stop = Callable[[], bool]
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Candidates in order of their final score."""
+
+    found: Found
+    order: NDArray[np.intp]
+    fused: NDArray[np.float32]
+    final: NDArray[np.float32]
+    boosts: dict[str, NDArray[np.float32]]
+
+
+class Retriever:
+    """Searches one store. Any number of threads may search at once."""
+
+    def __init__(
+        self,
+        store: Store,
+        arrays: SearchArrays,
+        embedder: Embedder,
+        terms: Terms,
+        reranker: Reranker | None = None,
+    ) -> None:
+        self._store = store
+        self._arrays = arrays
+        self._embedder = embedder
+        self._terms = terms
+        self._reranker = reranker
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[str, Vector] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, SearchOptions], tuple[View, Answer]] = OrderedDict()
+
+    def search(self, text: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
+        """The best passages for a query; `stopped` is asked between steps and ends the work with Cancelled."""
+        _check(options)
+        query = read_query(text, options.query_type)
+        if query.is_empty:
+            return Answer(text, query.kind, (), "empty_query", "type at least two characters")
+        clock = _Clock(stopped)
+        view = self._arrays.refresh()
+        clock.lap("refresh")
+        cached = self._cached_answer((text, options), view)
+        if cached is not None:
+            return replace(cached, timings_ms=clock.done())
+        answer = self._answer(query, options, view, clock)
+        answer = replace(answer, query=text, timings_ms=clock.done())
+        with self._lock:
+            _remember(self._answers, (text, options), (view, answer), CACHED_ANSWERS)
+        log.info(
+            "search",
+            extra={"hits": len(answer.hits), "type": query.kind, "reason": answer.reason, **answer.timings_ms},
+        )
+        return answer
+
+    # ------------------------------------------------------------------ the steps
+
+    def _answer(self, query: Query, options: SearchOptions, view: View, clock: _Clock) -> Answer:
+        if not view.rows:
+            detail = "nothing is indexed yet: add a folder, a file, a URL or a text"
+            return Answer(query.text, query.kind, (), "empty_index", detail)
+        vector, reason, detail = self._query_vector(query, options, view)
+        clock.lap("embed")
+        masks = self._masks(query, options, view)
+        words = None if options.mode == "semantic" else weigh_terms(query.text, self._terms, view.slabs)
+        found = find_candidates(view, masks, words, vector)
+        clock.lap("search")
+        ranked = self._rank(query, options, found)
+        clock.lap("rank")
+        hits = tuple(self._hits(query, options, view, words, ranked))
+        clock.lap("fetch")
+        if not hits and reason is None:
+            reason, detail = _why_empty(masks, options)
+        return Answer(query.text, query.kind, hits, reason, detail)
+
+    def _query_vector(
+        self, query: Query, options: SearchOptions, view: View
+    ) -> tuple[Vector | None, Reason | None, str]:
+        if options.mode == "keyword":
+            return None, None, ""
+        if view.model is not None and view.model != self._embedder.model:
+            detail = (
+                f"the index holds vectors of {view.model}, the model in use is {self._embedder.model}: re-embed"
+            )
+            return None, "model_mismatch", detail
+        cached = self._vectors.get(query.text)
+        if cached is not None:
+            return cached, None, ""
+        try:
+            vector = self._embedder.embed_query(query.text)
+        except EmbedError as error:
+            log.warning("query could not be embedded, searching by keyword only: %s", error)
+            return None, "error", str(error)
+        with self._lock:
+            _remember(self._vectors, query.text, vector, CACHED_QUERIES)
+        return vector, None, ""
+
+    def _masks(self, query: Query, options: SearchOptions, view: View) -> Masks:
+        """Rows that may be returned: alive, within the filter, holding every quoted phrase."""
+        masks = self._arrays.masks(view, options.where)
+        for phrase in query.phrases:
+            chunks = self._store.match_phrase(phrase)
+            holding = [np.isin(slab.chunk_ids, chunks) for slab in view.slabs]
+            masks = tuple(
+                held if mask is None else held & mask for held, mask in zip(holding, masks, strict=True)
+            )
+        return masks
+
+    def _rank(self, query: Query, options: SearchOptions, found: Found) -> _Ranked:
+        if options.fusion == "rrf":
+            fused = fuse_ranks(found.lexical_rank, found.dense_rank)
+        elif options.mode == "hybrid":
+            fused = fuse_scores(found.lexical, found.cosine, found.code, query.kind, self._embedder.trust)
+        else:
+            fused = found.lexical if options.mode == "keyword" else np.maximum(found.cosine, 0)
+        seen = Candidates(
+            fused=fused,
+            before=found.neighbour(fused, -1),
+            after=found.neighbour(fused, +1),
+            phrases=np.full(len(found), len(query.phrases), np.int32),
+        )
+        boosts = {name: signal(seen) for name, signal in SIGNALS.items()}
+        final = fused + sum(boosts.values(), np.zeros(len(found), np.float32))
+        allowed = np.flatnonzero(found.candidate & self._passes(options, found))
+        order = allowed[np.lexsort((found.chunk_id[allowed], -final[allowed]))]
+        if options.cutoff and len(order):
+            order = order[final[order] >= options.cutoff * final[order[0]]]
+        return _Ranked(found, order, fused, final, boosts)
+
+    @staticmethod
+    def _passes(options: SearchOptions, found: Found) -> NDArray[np.bool_]:
+        passes: NDArray[np.bool_] = (found.lexical > 0) | (found.cosine >= options.floor)
+        if options.max_distance is not None:
+            passes &= (1 - found.cosine) <= options.max_distance
+        return passes
+
+    def _hits(
+        self, query: Query, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
+    ) -> list[Hit]:
+        if options.rerank and self._reranker is not None:
+            ranked = self._rerank(query, ranked, self._reranker)
+        scored = self._fetch(options, view, words, ranked)
+        return merge_hits(scored, options.limit, merge=options.merge)
+
+    def _rerank(self, query: Query, ranked: _Ranked, reranker: Reranker) -> _Ranked:
+        top = ranked.order[:50]
+        chunks = self._store.chunks(ranked.found.chunk_id[top].tolist())
+        at = {chunk_id: i for i, chunk_id in zip(top, ranked.found.chunk_id[top].tolist(), strict=True)}
+        places = np.array([at[chunk.id] for chunk in chunks], np.intp)
+        scores = reranker.score(query.text, [chunk.text for chunk in chunks])
+        final = ranked.final.copy()
+        final[places] = rerank_scores(final[places], np.asarray(scores, np.float32))
+        boosts = {**ranked.boosts, "rerank": final - ranked.final}
+        order = places[np.argsort(-final[places], kind="stable")]
+        return replace(ranked, order=order, final=final, boosts=boosts)
+
+    def _fetch(
+        self, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
+    ) -> Iterator[Scored]:
+        """Chunks from the store, in order, a batch at a time: most searches need one."""
+        step = FETCH_AHEAD * options.limit
+        for start in range(0, len(ranked.order), step):
+            places = ranked.order[start : start + step]
+            at = dict(zip(ranked.found.chunk_id[places].tolist(), places.tolist(), strict=True))
+            for chunk in self._store.chunks(list(at)):
+                place = at[chunk.id]
+                why = _explain(view, words, ranked, place)
+                yield Scored(chunk, calibrate(float(ranked.final[place])), why)
+
+    def _cached_answer(self, key: tuple[str, SearchOptions], view: View) -> Answer | None:
+        with self._lock:
+            cached = self._answers.get(key)
+            if cached is None or cached[0] is not view:
+                return None
+            self._answers.move_to_end(key)
+            return cached[1]
+
+
+class _Clock:
+    """Milliseconds of each step, and the place where a cancelled search stops."""
+
+    def __init__(self, stopped: Stop | None) -> None:
+        self._stopped = stopped
+        self._start = self._last = time.perf_counter()
+        self._laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self._laps[name] = round(1000 * (now - self._last), 3)
+        self._last = now
+        if self._stopped is not None and self._stopped():
+            raise Cancelled("the search was cancelled")
+
+    def done(self) -> dict[str, float]:
+        return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}
+
+
+def _explain(view: View, words: LexicalQuery | None, ranked: _Ranked, place: int) -> Explanation:
+    found = ranked.found
+    row, slab = int(found.row[place]), view.slabs[int(found.slab[place])]
+    lexical = float(found.lexical[place])
+    cosine = float(found.cosine[place])
+    has_vector = bool(slab.scales[row] > 0)
+    boosts = (Boost(name, round(float(amount[place]), 4)) for name, amount in ranked.boosts.items())
+    return Explanation(
+        lexical_rank=int(found.lexical_rank[place]) or None,
+        lexical_score=lexical if lexical > 0 else None,
+        dense_rank=int(found.dense_rank[place]) or None,
+        similarity=cosine if has_vector and cosine else None,
+        fused=float(ranked.fused[place]),
+        boosts=tuple(boost for boost in boosts if boost.amount),
+        matched_terms=() if words is None else matched_terms(words, slab, row),
+    )
+
+
+def _why_empty(masks: Masks, options: SearchOptions) -> tuple[Reason, str]:
+    if not options.where.is_empty() and not any(mask is None or mask.any() for mask in masks):
+        return "filtered_out", "no document passes the filters"
+    return "no_hits", "nothing came close enough: try other words, or a lower floor"
+
+
+def _check(options: SearchOptions) -> None:
+    if options.limit < 1:
+        raise QueryError(f"limit must be 1 or more, not {options.limit}")
+    if not 0 <= options.floor <= 1:
+        raise QueryError(f"floor must lie between 0 and 1, not {options.floor}")
+    if not 0 <= options.cutoff <= 1:
+        raise QueryError(f"cutoff must lie between 0 and 1, not {options.cutoff}")
+    if options.max_distance is not None and not 0 <= options.max_distance <= 2:
+        raise QueryError(f"max_distance must lie between 0 and 2, not {options.max_distance}")
+
+
+def _remember(cache: OrderedDict[K, V], key: K, value: V, size: int) -> None:
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > size:
+        cache.popitem(last=False)

@@ -1,0 +1,246 @@
+"""The search arrays of one database: slabs on disk, slabs in memory, and how they keep up with the store.
+
+The store is the truth. These arrays follow it: chunks with an id above the last one seen are appended, removed
+ones are masked. `refresh` does that before a search whenever the store's version has moved, so a search always
+sees every committed write. `save` writes what was built in memory beside the database, so that the next
+process starts at once; whatever is missing, damaged or of another model is made again from the store.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.contracts import Store
+from outcrop.records import Filter, Model
+from outcrop.search.files import Saved, SlabFiles
+from outcrop.search.slab import Slab, build_slab, merge_slabs
+from outcrop.search.terms import Terms
+
+FEED_ROWS: Final = 2048
+"""Chunks read from the store at a time: bounds memory while catching up."""
+SLAB_ROWS: Final = 65_536
+"""A slab at least half this large is left alone for good; smaller ones are merged. Keeps merging linear in all."""
+MAX_SMALL_SLABS: Final = 8
+"""Past this many small slabs they are merged: each costs a query about 20 µs a term."""
+SAVE_AFTER_ROWS: Final = 512
+"""Fewer unsaved rows than this are caught up faster (0.1 ms each) than files are written."""
+MAX_DEAD_SHARE: Final = 0.2
+"""Past this share of removed rows a slab is rewritten without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One consistent state of the arrays, which a search keeps while others move on."""
+
+    slabs: tuple[Slab, ...]
+    dead: tuple[NDArray[np.bool_], ...]
+    version: int
+    model: Model | None
+    last_chunk: int
+    removals: int
+
+    @property
+    def rows(self) -> int:
+        """Rows in all slabs, removed ones included."""
+        return sum(len(slab) for slab in self.slabs)
+
+    @property
+    def mean_length(self) -> float:
+        """Mean length of a chunk in terms."""
+        total = sum(int(slab.lengths.sum()) for slab in self.slabs)
+        return max(total / max(self.rows, 1), 1.0)
+
+
+_EMPTY: Final = View((), (), -1, None, 0, 0)
+
+
+class SearchArrays:
+    """Derived arrays for one store, in one folder. Safe for threads; processes share only finished files."""
+
+    def __init__(self, store: Store, folder: Path | None, terms: Terms, path_weight: float) -> None:
+        self._store = store
+        self._files = None if folder is None else SlabFiles(folder)
+        self._terms = terms
+        self._path_weight = path_weight
+        self._lock = threading.RLock()
+        self._view = _EMPTY
+        self._saved_rows = 0
+        self._saved_removals = 0
+        self._masks: dict[Filter, tuple[View, tuple[NDArray[np.bool_], ...]]] = {}
+        self._loaded = False
+
+    # ------------------------------------------------------------------ following the store
+
+    def refresh(self) -> View:
+        """Catch up with the store if it has moved, and return the arrays as they are now."""
+        if self._loaded and self._view.version == self._store.version():
+            return self._view
+        with self._lock:
+            self._load_once()
+            with self._store.snapshot():
+                version = self._store.version()
+                if version != self._view.version:
+                    self._catch_up(version)
+            return self._view
+
+    def _catch_up(self, version: int) -> None:
+        model = self._store.active_model()
+        if version < self._view.version or model != self._view.model:
+            self._reset()
+        view = self._drop_removed(self._view)
+        slabs, dead, last = list(view.slabs), list(view.dead), view.last_chunk
+        while feed := self._store.feed(last, FEED_ROWS):
+            slab = build_slab(feed, self._terms, model.dimensions if model else 0, self._path_weight)
+            slabs.append(slab)
+            dead.append(np.zeros(len(slab), np.bool_))
+            last = feed[-1].chunk_id
+            slabs, dead = self._tidy(slabs, dead)
+        self._view = View(tuple(slabs), tuple(dead), version, model, last, view.removals)
+        self._masks.clear()
+
+    def _drop_removed(self, view: View) -> View:
+        removed, position = self._store.removals(view.removals)
+        dead = list(view.dead)
+        for i, slab in enumerate(view.slabs):
+            rows = np.searchsorted(slab.chunk_ids, removed)
+            rows_in = rows[rows < len(slab)]
+            hit = rows_in[slab.chunk_ids[rows_in] == removed[rows < len(slab)]]
+            if len(hit):
+                dead[i] = dead[i].copy()
+                dead[i][hit] = True
+        return replace(view, dead=tuple(dead), removals=position)
+
+    def _tidy(
+        self, slabs: list[Slab], dead: list[NDArray[np.bool_]]
+    ) -> tuple[list[Slab], list[NDArray[np.bool_]]]:
+        """Merge the run of small slabs at the end when it has grown long or large."""
+        small = len(slabs)
+        while small and len(slabs[small - 1]) < SLAB_ROWS // 2:
+            small -= 1
+        tail_rows = sum(len(slab) for slab in slabs[small:])
+        if len(slabs) - small <= MAX_SMALL_SLABS and tail_rows < SLAB_ROWS:
+            return slabs, dead
+        merged = merge_slabs(slabs[small:], dead[small:])
+        return [*slabs[:small], merged], [*dead[:small], np.zeros(len(merged), np.bool_)]
+
+    def _reset(self) -> None:
+        self._view = _EMPTY
+        self._saved_rows = 0
+        self._saved_removals = 0
+
+    # ------------------------------------------------------------------ filters
+
+    def masks(self, view: View, where: Filter) -> tuple[NDArray[np.bool_] | None, ...]:
+        """For each slab which rows are alive and pass the filter; None where all are."""
+        if where.is_empty():
+            return tuple(~gone if gone.any() else None for gone in view.dead)
+        cached = self._masks.get(where)
+        if cached is not None and cached[0] is view:
+            return cached[1]
+        documents = self._store.select(where)
+        masks = tuple(
+            _is_member(slab.document_ids, documents) & ~gone
+            for slab, gone in zip(view.slabs, view.dead, strict=True)
+        )
+        if len(self._masks) >= 32:
+            self._masks.clear()
+        self._masks[where] = (view, masks)
+        return masks
+
+    # ------------------------------------------------------------------ files
+
+    def save(self, *, force: bool = False) -> None:
+        """Write what is only in memory beside the database, if there is enough of it to be worth a file."""
+        with self._lock:
+            view = self.refresh()
+            unsaved = abs(view.rows - self._saved_rows) + (view.removals - self._saved_removals) // 8
+            if self._files is None or not (force or unsaved >= SAVE_AFTER_ROWS):
+                return
+            self._view = view = self._compact(view)
+            self._masks.clear()
+            if self._files.save(self._as_saved(view)):
+                self._loaded = False  # from now on map the files: what was built in memory can go
+                self._load_once()
+
+    def purge(self) -> None:
+        """Forget removed rows for good: rewrite every slab that still holds one, in memory and on disk."""
+        with self._lock:
+            view = self.refresh()
+            self._view = self._compact(view, max_dead_share=0.0)
+            self.save(force=True)
+
+    def _as_saved(self, view: View) -> Saved:
+        return Saved(
+            store=self._store.identity(),
+            model=str(view.model),
+            path_weight=self._path_weight,
+            version=view.version,
+            last_chunk=view.last_chunk,
+            removals=view.removals,
+            slabs=view.slabs,
+            dead=view.dead,
+        )
+
+    def _compact(self, view: View, max_dead_share: float = MAX_DEAD_SHARE) -> View:
+        """Rewrite slabs with many removed rows, and merge small neighbours, before they go to disk."""
+        slabs: list[Slab] = []
+        dead: list[NDArray[np.bool_]] = []
+        for slab, gone in zip(view.slabs, view.dead, strict=True):
+            group, gone_group = [slab], [gone]
+            if slabs and max(len(slab), len(slabs[-1])) < SLAB_ROWS // 2:
+                group, gone_group = [slabs.pop(), slab], [dead.pop(), gone]
+            elif gone.sum() <= max_dead_share * len(slab):
+                slabs.append(slab)
+                dead.append(gone)
+                continue
+            merged = merge_slabs(group, gone_group)
+            slabs.append(merged)
+            dead.append(np.zeros(len(merged), np.bool_))
+        return replace(view, slabs=tuple(slabs), dead=tuple(dead))
+
+    def _load_once(self) -> None:
+        """Take over what was saved, by this process or another, if it belongs to this store and is whole."""
+        if self._loaded:
+            return
+        self._loaded = True
+        saved = self._files.load() if self._files is not None else None
+        if saved is None:
+            return
+        model = self._store.active_model()
+        ours = (self._store.identity(), str(model), self._path_weight)
+        if ours == (saved.store, saved.model, saved.path_weight) and saved.version <= self._store.version():
+            self._view = View(saved.slabs, saved.dead, saved.version, model, saved.last_chunk, saved.removals)
+            self._saved_rows, self._saved_removals = self._view.rows, self._view.removals
+
+    def rebuild(self) -> View:
+        """Throw the arrays away and make them again from the store."""
+        with self._lock:
+            self._reset()
+            self._loaded = True
+            self.save(force=True)
+            return self._view
+
+    def check(self) -> Iterator[str]:
+        """Problems of the saved files, in words."""
+        if self._files is not None:
+            yield from self._files.check()
+
+    def bytes_on_disk(self) -> int:
+        """Size of the saved files."""
+        return 0 if self._files is None else self._files.bytes_on_disk()
+
+
+def _is_member(values: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which values are among the (ascending) members."""
+    if not len(members):
+        return np.zeros(len(values), np.bool_)
+    place = np.minimum(np.searchsorted(members, values), len(members) - 1)
+    result: NDArray[np.bool_] = members[place] == values
+    return result

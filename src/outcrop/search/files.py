@@ -1,0 +1,156 @@
+"""Slabs on disk: one folder a slab, and a manifest that says which of them make up the index.
+
+The manifest is replaced in one step after the slabs it names are written, so a reader finds the old state or the
+new one. A process that saves holds a lock on the folder; when another one holds it, saving is left to that one.
+Nothing here is the truth: files that are missing or damaged cost a rebuild, never data.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.search.slab import Slab, damaged_files, load_slab, save_slab
+
+try:
+    import fcntl
+except ImportError:  # Windows: two savers at once may cost each other a rebuild, no more
+    fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+FORMAT: Final = 1
+"""Raise when the arrays change their meaning: older files are then made again."""
+
+_DAMAGE: Final = (OSError, ValueError, KeyError, TypeError, IndexError)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a manifest tells: whose arrays these are, how far they follow the store, and the slabs."""
+
+    store: str
+    model: str
+    path_weight: float
+    version: int
+    last_chunk: int
+    removals: int
+    slabs: tuple[Slab, ...]
+    dead: tuple[NDArray[np.bool_], ...]
+
+
+class SlabFiles:
+    """The folder beside a database that holds its search arrays."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._manifest = folder / "manifest.json"
+
+    def save(self, saved: Saved) -> bool:
+        """Write the slabs that are not on disk yet, then the manifest; False if that could not be done."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._lock() as held:
+                if not held:
+                    return False
+                entries = [self._write(slab, dead) for slab, dead in zip(saved.slabs, saved.dead, strict=True)]
+                self._write_manifest(saved, entries)
+                self._remove_others({entry["name"] for entry in entries})
+        except OSError as error:
+            log.warning("search arrays could not be saved, the next process will make them again: %s", error)
+            return False
+        return True
+
+    def load(self) -> Saved | None:
+        """What was saved, mapped into memory; None when there is nothing or it is not whole."""
+        for _ in range(3):  # a saver may replace the manifest and its slabs between two reads of ours
+            try:
+                return self._read(json.loads(self._manifest.read_text("utf-8")))
+            except FileNotFoundError:
+                if not self._manifest.exists():
+                    return None
+            except _DAMAGE as error:
+                log.warning("search arrays are damaged and will be made again: %s", error)
+                return None
+        return None
+
+    def check(self) -> Iterator[str]:
+        """Problems of the saved files, in words."""
+        if not self._manifest.is_file():
+            return
+        try:
+            for entry in json.loads(self._manifest.read_text("utf-8"))["slabs"]:
+                for name in damaged_files(self._folder / entry["name"], entry["checksums"]):
+                    yield f"search arrays: {entry['name']}/{name} is damaged"
+        except _DAMAGE as error:
+            yield f"search arrays: the manifest cannot be read ({error})"
+
+    def bytes_on_disk(self) -> int:
+        """Size of all files in the folder."""
+        return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
+
+    def _read(self, manifest: dict[str, Any]) -> Saved | None:
+        if manifest["format"] != FORMAT:
+            return None
+        slabs, dead = [], []
+        for entry in manifest["slabs"]:
+            slabs.append(load_slab(self._folder / entry["name"], entry["rows"]))
+            gone = np.zeros(entry["rows"], np.bool_)
+            gone[entry["dead"]] = True
+            dead.append(gone)
+        facts = {name: manifest[name] for name in _FACTS}
+        return Saved(**facts, slabs=tuple(slabs), dead=tuple(dead))
+
+    def _write_manifest(self, saved: Saved, entries: list[dict[str, Any]]) -> None:
+        facts = {name: getattr(saved, name) for name in _FACTS}
+        temporary = self._folder / f"manifest-{uuid.uuid4().hex}.tmp"
+        temporary.write_text(json.dumps({"format": FORMAT, **facts, "slabs": entries}), "utf-8")
+        temporary.replace(self._manifest)
+
+    def _write(self, slab: Slab, dead: NDArray[np.bool_]) -> dict[str, Any]:
+        mapped = getattr(slab.chunk_ids, "filename", None)
+        folder = Path(mapped).parent if mapped is not None else self._folder / f"slab-{uuid.uuid4().hex}"
+        if not (folder / "checksums.json").is_file():
+            staging = folder.with_name(f"{folder.name}-{uuid.uuid4().hex}.tmp")
+            checksums = save_slab(slab, staging)
+            (staging / "checksums.json").write_text(json.dumps(checksums), "utf-8")
+            staging.replace(folder)
+        checksums = json.loads((folder / "checksums.json").read_text("utf-8"))
+        gone = np.flatnonzero(dead).tolist()
+        return {"name": folder.name, "rows": len(slab), "dead": gone, "checksums": checksums}
+
+    def _remove_others(self, keep: set[str]) -> None:
+        """Slabs no manifest names. Another process may still have them mapped, which POSIX allows."""
+        for path in self._folder.iterdir():
+            if path.is_dir() and path.name not in keep:
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name.endswith(".tmp"):
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _lock(self) -> Iterator[bool]:
+        handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    yield False
+                    return
+            yield True
+        finally:
+            os.close(handle)
+
+
+_FACTS: Final = ("store", "model", "path_weight", "version", "last_chunk", "removals")

@@ -1,0 +1,74 @@
+"""What was typed becomes a Query: its kind, its phrases, its words (K6).
+
+Exact: quoted strings, ALL_CAPS, camelCase, snake_case and dotted identifiers, error codes. Semantic: question
+words, or four and more plain words. Mixed: the rest. The kind can be forced.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from outcrop.records import QueryType
+
+_QUOTED: Final = re.compile(r'"([^"]+)"|“([^”]+)”')
+_IDENTIFIERS: Final = re.compile(
+    r"""(?x)
+    \b[a-z]+[a-z0-9]*(?:[A-Z][a-zA-Z0-9]*)+\b        # camelCase
+  | \b(?:[A-Z][a-z0-9]+){2,}\b                       # PascalCase
+  | \b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b | \b_+\w+     # snake_case, SCREAMING_CASE, _private
+  | \b[A-Z]{2,}[0-9]*\b                              # ALLCAPS
+  | \b[A-Za-z]+-?[0-9]{2,}\b                         # TS-999, E1101
+  | \b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+      # os.path.join, std::vector
+  | \b0x[0-9a-fA-F]+\b | \b[\w./-]+\.[a-z]{1,4}\b(?=\s|$)(?<!\be\.g)(?<!\bi\.e)  # 0xDEAD, setup.cfg
+  | \b\w+\(\)                                        # call()
+    """
+)
+_QUESTION: Final = re.compile(
+    r"(?i)^\s*(?:how|what|why|when|where|who|whom|whose|which|can|could|does|do|did|is|are|was|were|should|would|"
+    r"will|explain|describe)\b|\?\s*$"
+)
+_PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
+_UNSPACED_QUERY: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4,}")
+
+MAX_QUERY_CHARS: Final = 20_000
+"""A longer query is a pasted document: its beginning says what it is about, the rest only costs time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query as search understands it. `phrases` must occur word for word; `text` is without the quotes."""
+
+    text: str
+    kind: QueryType
+    phrases: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Empty and one-character queries answer empty (L8); one character of a script of words does not."""
+        text = self.text.strip()
+        return not text or (len(text) == 1 and text < "\u2e80") or not re.search(r"\w", text)
+
+
+def read_query(text: str, kind: QueryType | None = None) -> Query:
+    """Take a typed query apart; `kind` forces its type."""
+    text = text[:MAX_QUERY_CHARS].encode("utf-8", "replace").decode("utf-8")
+    phrases = tuple(
+        phrase.strip() for groups in _QUOTED.findall(text) for phrase in groups if re.search(r"\w", phrase)
+    )
+    plain = _QUOTED.sub(lambda match: f" {match.group(1) or match.group(2)} ", text) if phrases else text
+    return Query(text=plain.strip(), kind=kind or _detect(text, bool(phrases)), phrases=phrases)
+
+
+def _detect(text: str, quoted: bool) -> QueryType:
+    if quoted:
+        return "exact"
+    words = _PLAIN_WORD.findall(text)
+    identifiers = _IDENTIFIERS.findall(text)
+    if identifiers:
+        # One name in a long sentence is a question around that name: both legs have something to say.
+        return "mixed" if len(words) > 4 + 2 * len(identifiers) else "exact"
+    if _QUESTION.search(text) or len(words) >= 4 or _UNSPACED_QUERY.search(text):
+        return "semantic"
+    return "mixed"

@@ -1,0 +1,39 @@
+"""Is a stored document still what its file says?"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from outcrop.errors import SourceError
+from outcrop.records import DocumentInfo
+from outcrop.sources.read import read_plain
+
+Change = Literal["changed", "missing", "unreadable"]
+
+
+def looks_stale(document: DocumentInfo) -> bool | None:
+    """One stat: True if the file differs from what was indexed or is gone, None for what is not a file."""
+    if document.origin != "file":
+        return None
+    try:
+        status = os.stat(document.uri)  # noqa: PTH116 - ten of these in every search
+    except OSError:
+        return True
+    return (status.st_mtime_ns, status.st_size) != (document.mtime_ns, document.size)
+
+
+def change_of(document: DocumentInfo, max_bytes: int) -> Change | None:
+    """What happened to a document's file since it was indexed; a file that was only touched is unchanged."""
+    if not looks_stale(document):
+        return None
+    path = Path(document.uri)
+    if not path.exists():
+        return "missing"
+    try:
+        data = read_plain(path, max_bytes)
+    except SourceError:
+        return "unreadable"
+    return None if sha256(data).hexdigest() == document.sha256 else "changed"

@@ -1,0 +1,171 @@
+"""Which git repository a path lies in, read from plain files.
+
+Git itself is never started: a repository somebody else made can carry configuration that runs programs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from outcrop.errors import SourceError
+from outcrop.sources.read import read_plain
+
+# HEAD, gitdir and loose refs are one line; a configuration of this size has thousands of sections.
+_MAX_SMALL_BYTES = 256 * 1024
+# A clone with a hundred thousand tags packs them in about 8 MB.
+_MAX_PACKED_REFS_BYTES = 32 * 1024 * 1024
+
+_REVISION = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REF = re.compile(r"refs(?:/(?!\.)[^/\x00-\x20\x7f~^:?*\[\\]+)+")
+_SETTING = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*?)\s*)?")
+_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(\s+"[^"]*")?\s*\](.*)')
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git repository's working tree. `common_dir` differs from `git_dir` in a linked worktree.
+
+    `branch` is None when HEAD is detached, `revision` is None before the first commit (or where the references
+    are kept in a format other than plain files).
+    """
+
+    top: Path
+    git_dir: Path
+    common_dir: Path
+    branch: str | None
+    revision: str | None
+
+
+def repository_of(path: Path) -> Repository | None:
+    """The innermost repository whose working tree holds `path`."""
+    real = path.resolve()
+    for folder in (real, *real.parents):
+        git_dir = _git_dir(folder / ".git")
+        if git_dir is not None:
+            common = _first_line(git_dir / "commondir")
+            common_dir = (git_dir / common).resolve() if common else git_dir
+            branch, revision = _head(git_dir, common_dir)
+            return Repository(folder, git_dir, common_dir, branch, revision)
+    return None
+
+
+def core_setting(repository: Repository, name: str) -> str | None:
+    """The value of `core.<name>`: the repository's own, else the user's, else the system's.
+
+    Included files are not followed, and the user's folder is `~/.config` whatever XDG_CONFIG_HOME says.
+    """
+    home = _home()
+    files = (
+        repository.common_dir / "config",
+        home / ".gitconfig",
+        home / ".config" / "git" / "config",
+        Path("/etc/gitconfig"),
+    )
+    for file in files:
+        value = _core_value(_text(file, _MAX_SMALL_BYTES), name)
+        if value is not None:
+            return value
+    return None
+
+
+def excludes_file(repository: Repository) -> Path:
+    """The user's own ignore file, which need not exist: `core.excludesFile` or git's default place."""
+    value = core_setting(repository, "excludesfile")
+    if value is None:
+        return _home() / ".config" / "git" / "ignore"
+    if value == "~" or value.startswith("~/"):
+        return _home() / value[2:]
+    return repository.top / value
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # a container whose user has none
+        return Path("/nonexistent")
+
+
+def _git_dir(dot_git: Path) -> Path | None:
+    try:
+        is_dir, is_file = dot_git.is_dir(), dot_git.is_file()
+    except OSError:
+        return None
+    if is_dir:
+        # An empty .git folder makes no repository; git goes on looking above it, and so do we.
+        return dot_git if _first_line(dot_git / "HEAD") else None
+    if is_file:
+        line = _first_line(dot_git) or ""
+        target = (dot_git.parent / line.removeprefix("gitdir:").strip()).resolve()
+        if line.startswith("gitdir:") and _first_line(target / "HEAD"):
+            return target
+    return None
+
+
+def _head(git_dir: Path, common_dir: Path) -> tuple[str | None, str | None]:
+    line = _first_line(git_dir / "HEAD") or ""
+    if _REVISION.fullmatch(line):
+        return None, line
+    ref = line.removeprefix("ref:").strip()
+    if not line.startswith("ref:") or not _REF.fullmatch(ref):
+        return None, None
+    branch = ref.removeprefix("refs/heads/")
+    for folder in (git_dir, common_dir):
+        loose = _first_line(folder / ref) or ""
+        if _REVISION.fullmatch(loose):
+            return branch, loose
+    for entry in _text(common_dir / "packed-refs", _MAX_PACKED_REFS_BYTES).splitlines():
+        revision, _, name = entry.partition(" ")
+        if name == ref and _REVISION.fullmatch(revision):
+            return branch, revision
+    return branch, None
+
+
+def _text(path: Path, max_bytes: int) -> str:
+    """The text of a file of git's; nothing when there is none or it cannot be read."""
+    try:
+        return read_plain(path, max_bytes).decode("utf-8", "surrogateescape")
+    except SourceError:
+        return ""
+
+
+def _first_line(path: Path) -> str | None:
+    text = _text(path, _MAX_SMALL_BYTES)
+    return text.splitlines()[0].strip() if text.strip() else None
+
+
+def _core_value(config: str, name: str) -> str | None:
+    value: str | None = None
+    in_core = False
+    for line in config.replace("\\\n", "").splitlines():
+        rest = line
+        section = _SECTION.fullmatch(line)
+        if section is not None:
+            in_core = section[1].lower() == "core" and section[2] is None
+            rest = section[3]
+        setting = _SETTING.fullmatch(rest)
+        if in_core and setting is not None and setting[1].lower() == name:
+            # A name alone means true, as git has it.
+            value = "true" if setting[2] is None else _plain_value(setting[2])
+    return value
+
+
+def _plain_value(raw: str) -> str:
+    """A value without its quotes, escapes and comment."""
+    out: list[str] = []
+    quoted = False
+    at = 0
+    while at < len(raw):
+        char = raw[at]
+        if char == "\\" and at + 1 < len(raw):
+            at += 1
+            out.append({"n": "\n", "t": "\t", "b": "\b"}.get(raw[at], raw[at]))
+        elif char == '"':
+            quoted = not quoted
+        elif char in "#;" and not quoted:
+            return "".join(out).rstrip()
+        else:
+            out.append(char)
+        at += 1
+    return "".join(out)

@@ -1,0 +1,309 @@
+"""Which entries of a folder git would ignore: gitignore rules, compiled once per file.
+
+The translation follows git's own matcher, quirks included, and is held against real git by a property test.
+(The `pathspec` library was tried first: it reads `[[:digit:]]`, `[\\]]` and trailing tabs otherwise than git,
+and raises on `[z-a]`.) One deliberate difference: `?` and `[…]` match a character, where git matches a byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+_SPECIAL = frozenset("*?[\\")
+_POSIX_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": " \\t",
+    "cntrl": "\\x00-\\x1f\\x7f",
+    "digit": "0-9",
+    "graph": "\\x21-\\x7e",
+    "lower": "a-z",
+    "print": "\\x20-\\x7e",
+    "punct": "\\x21-\\x2f\\x3a-\\x40\\x5b-\\x60\\x7b-\\x7e",
+    "space": " \\t\\n\\r\\f\\v",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+}
+
+# Tokens that are not yet regular expressions. No translated character can equal one of them: a literal star
+# comes out of re.escape with a backslash.
+_STAR = "*"  # any characters of one name
+_REST = "**"  # all that follows
+_FOLDERS = "**/"  # any number of folders, none included
+_SOME_FOLDERS = "**\\/"  # one folder or more
+_DEEP = {_FOLDERS: "(?:[^/]*/)*?", _SOME_FOLDERS: "(?:[^/]*/)+?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of an ignore file. `negated` is a line that starts with `!`: it takes a file back in."""
+
+    line: int
+    text: str
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """Many patterns as one regular expression, last line first: the branch that matches is the line to obey."""
+
+    regex: re.Pattern[str]
+    orders: tuple[int, ...]
+
+    def match(self, subject: str) -> int:
+        """The order of the last pattern that matches, or -1."""
+        found = self.regex.fullmatch(subject)
+        return -1 if found is None else self.orders[(found.lastindex or 1) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one ignore file, ready to be asked. Index 0 of a pair is for files, 1 for folders."""
+
+    rules: tuple[Rule, ...]
+    literals: tuple[dict[str, int], dict[str, int]]
+    names: tuple[Alternatives | None, Alternatives | None]
+    paths: tuple[Alternatives | None, Alternatives | None]
+
+    def last_match(self, prefix: str, name: str, is_dir: bool) -> Rule | None:
+        """The last rule that matches the entry `name`, at `prefix` below the folder of this file."""
+        order = self.literals[is_dir].get(name, -1)
+        names, paths = self.names[is_dir], self.paths[is_dir]
+        if names is not None:
+            order = max(order, names.match(name))
+        if paths is not None:
+            order = max(order, paths.match(prefix + name))
+        return None if order < 0 else self.rules[order]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """An ignore file as seen from one folder: `prefix` leads from the ignore file's folder to that one."""
+
+    label: str
+    rules: Rules
+    prefix: str = ""
+
+
+def ruling(levels: Sequence[Level], name: str, is_dir: bool) -> tuple[Level, Rule] | None:
+    """The rule that decides over the entry `name`: of the first level that has one that matches."""
+    for level in levels:
+        rule = level.rules.last_match(level.prefix, name, is_dir)
+        if rule is not None:
+            return level, rule
+    return None
+
+
+def descend(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
+    """The same levels as seen from the sub-folder `name`."""
+    return tuple(Level(level.label, level.rules, f"{level.prefix}{name}/") for level in levels)
+
+
+# Monorepos repeat the same few ignore files in hundreds of folders; compiling one takes milliseconds.
+@lru_cache(maxsize=256)
+def compile_rules(content: bytes, ignore_case: bool = False) -> Rules | None:
+    """The rules in the bytes of an ignore file; None when there is none."""
+    rules: list[Rule] = []
+    literals: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    names: list[tuple[int, str, bool]] = []
+    paths: list[tuple[int, str, bool]] = []
+    text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = _trim(raw.removesuffix("\r"))
+        if raw.startswith("#") or not line:
+            continue
+        pattern = line.removeprefix("!")
+        only_dirs = pattern.endswith("/")
+        pattern = pattern.removesuffix("/")
+        regex = _translate(pattern)
+        if regex is None:
+            continue
+        order = len(rules)
+        rules.append(Rule(number, line, line.startswith("!")))
+        if "/" in pattern:
+            paths.append((order, regex, only_dirs))
+        elif ignore_case or _literal_length(pattern) < len(pattern):
+            names.append((order, regex, only_dirs))
+        else:
+            literals[True][pattern] = order
+            if not only_dirs:
+                literals[False][pattern] = order
+    if not rules:
+        return None
+    return Rules(tuple(rules), literals, _combine(names, ignore_case), _combine(paths, ignore_case))
+
+
+def _combine(
+    patterns: list[tuple[int, str, bool]], ignore_case: bool
+) -> tuple[Alternatives | None, Alternatives | None]:
+    def of(chosen: list[tuple[int, str]]) -> Alternatives | None:
+        if not chosen:
+            return None
+        flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
+        joined = "|".join(f"({regex})" for _, regex in reversed(chosen))
+        return Alternatives(re.compile(joined, flags), tuple(order for order, _ in reversed(chosen)))
+
+    for_files = of([(order, regex) for order, regex, only_dirs in patterns if not only_dirs])
+    if for_files is not None and len(for_files.orders) == len(patterns):
+        return for_files, for_files
+    return for_files, of([(order, regex) for order, regex, _ in patterns])
+
+
+def _trim(line: str) -> str:
+    """Without trailing spaces, save those after a backslash."""
+    end = at = 0
+    while at < len(line):
+        if line[at] == "\\":
+            at += 1
+            end = at + 1
+        elif line[at] != " ":
+            end = at + 1
+        at += 1
+    return line[:end]
+
+
+def _literal_length(pattern: str) -> int:
+    return next((at for at, char in enumerate(pattern) if char in _SPECIAL), len(pattern))
+
+
+def _translate(pattern: str) -> str | None:
+    """A regular expression for a whole path (patterns with a slash) or a whole name; None: it never matches."""
+    is_path = "/" in pattern
+    pattern = pattern.removeprefix("/")
+    tokens = _tokens(pattern, is_path) if pattern else None
+    return None if tokens is None else _assemble(tokens)
+
+
+def _tokens(pattern: str, is_path: bool) -> list[str] | None:
+    tokens: list[str] = []
+    literal = _literal_length(pattern)
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "*":
+            # Git compares the literal start of a pattern apart and begins to match after it, so that for the
+            # meaning of `**` the end of that start counts like a slash: `abc**/x` matches `abcd/e/x`.
+            opens = at in (0, literal) or pattern[at - 1] == "/"
+            token, at = _stars(pattern, at, is_path and opens)
+            tokens.append(token)
+            continue
+        at += 1
+        if char == "?":
+            tokens.append("[^/]")
+        elif char == "[":
+            bracket = _bracket(pattern, at)
+            if bracket is None:
+                return None
+            token, at = bracket
+            tokens.append(token)
+        elif char == "\\":
+            if at == len(pattern):
+                return None
+            tokens.append(re.escape(pattern[at]))
+            at += 1
+        else:
+            tokens.append(re.escape(char))
+    return tokens
+
+
+def _stars(pattern: str, start: int, may_cross: bool) -> tuple[str, int]:
+    """What the stars at `start` mean, and where what they cover ends."""
+    at = start
+    while pattern[at : at + 1] == "*":
+        at += 1
+    if may_cross and at - start > 1:
+        if at == len(pattern):
+            return _REST, at
+        if pattern[at] == "/":
+            return _FOLDERS, at + 1
+        if pattern[at : at + 2] == "\\/":
+            return _SOME_FOLDERS, at + 2
+    return _STAR, at
+
+
+def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
+    """The character class that starts at `at` (past the bracket) and where it ends; None when it never does."""
+    negated = pattern[at : at + 1] in ("!", "^")
+    at += negated
+    items: list[str] = []
+    previous = ""
+    first = True
+    while at < len(pattern) and (first or pattern[at] != "]"):
+        first = False
+        char = pattern[at]
+        if char == "-" and previous and pattern[at + 1 : at + 2] not in ("", "]"):
+            at += 1 + (pattern[at + 1] == "\\")
+            if at >= len(pattern):
+                return None
+            if previous <= pattern[at]:
+                items.append(f"{re.escape(previous)}-{re.escape(pattern[at])}")
+            previous = ""
+        elif char == "[" and pattern[at + 1 : at + 2] == ":" and (named := _posix_class(pattern, at + 2)):
+            if named[0] is None:
+                return None
+            items.append(named[0])
+            previous, at = "", named[1]
+        else:
+            at += char == "\\"
+            if at >= len(pattern):
+                return None
+            previous = pattern[at]
+            items.append(re.escape(previous))
+        at += 1
+    if at >= len(pattern):
+        return None
+    if negated:
+        return f"[^/{''.join(items)}]", at + 1
+    return (f"(?!/)[{''.join(items)}]" if items else "(?!)"), at + 1
+
+
+def _posix_class(pattern: str, start: int) -> tuple[str | None, int] | None:
+    """`alpha:]` and its like: the class (None when there is none of that name) and where its bracket closes."""
+    close = pattern.find("]", start)
+    if close == -1:
+        return None, start
+    if close == start or pattern[close - 1] != ":":
+        return None
+    return _POSIX_CLASSES.get(pattern[start : close - 1]), close
+
+
+def _assemble(tokens: list[str]) -> str:
+    """Join tokens so that no pattern, however many stars it has, makes a match take exponential time.
+
+    Where another wildcard of the same kind follows, the leftmost place is always as good as any other, so an
+    atomic group keeps it and never tries the rest. An ignore file may come from a stranger's repository.
+    """
+    parts: list[str] = []
+    at = 0
+    while at < len(tokens):
+        if tokens[at] in _DEEP:
+            end = next((n for n in range(at + 1, len(tokens)) if tokens[n] in _DEEP), len(tokens))
+            body = _DEEP[tokens[at]] + _assemble_names(tokens[at + 1 : end])
+            parts.append(f"(?>{body})" if end < len(tokens) else body)
+        else:
+            end = next((n for n in range(at + 1, len(tokens)) if tokens[n] in _DEEP), len(tokens))
+            parts.append(_assemble_names(tokens[at:end]))
+        at = end
+    return "".join(parts)
+
+
+def _assemble_names(tokens: list[str]) -> str:
+    parts: list[str] = []
+    at = 0
+    while at < len(tokens):
+        if tokens[at] == _REST:
+            parts.append(".*")
+            at += 1
+        elif tokens[at] == _STAR:
+            end = next((n for n in range(at + 1, len(tokens)) if tokens[n] in (_STAR, "/")), len(tokens))
+            literal = "".join(tokens[at + 1 : end])
+            another = end < len(tokens) and tokens[end] == _STAR
+            parts.append(f"(?>[^/]*?{literal})" if another else f"[^/]*{literal}")
+            at = end
+        else:
+            parts.append(tokens[at])
+            at += 1
+    return "".join(parts)

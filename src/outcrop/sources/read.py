@@ -1,0 +1,67 @@
+"""The bytes of a file, and never more of them than asked for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from outcrop.errors import SourceError
+from outcrop.records import SourceFile
+
+# Non-blocking, so that opening a pipe cannot hang; no following, so that a file swapped for a link after the
+# walk does not lead elsewhere. Both are missing on Windows.
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+_ADVICE = {
+    errno.ENOENT: "it is gone; sync the folder again",
+    errno.ENOTDIR: "it is gone; sync the folder again",
+    errno.EACCES: "permission denied; give your user the right to read it, or exclude it in .outcropignore",
+    errno.EPERM: "permission denied; give your user the right to read it, or exclude it in .outcropignore",
+    errno.ELOOP: "it is a link now; links are not followed",
+    errno.EISDIR: "it is a folder",
+    errno.ENAMETOOLONG: "its path is too long for this system; move it nearer to the top",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
+    errno.EIO: "the disk reports an error; check the disk",
+    errno.ESTALE: "the network drive answers with a stale handle; mount it again",
+}
+
+
+def explain(error: OSError) -> str:
+    """What an error of the operating system means for somebody who wants a file read."""
+    return _ADVICE.get(error.errno or 0) or f"{error.strerror or error}"
+
+
+def read_file(file: SourceFile, max_bytes: int) -> bytes:
+    """All bytes of a file on disk; one of more than `max_bytes`, or that is no plain file, is a SourceError."""
+    return read_plain(Path(file.uri), max_bytes)
+
+
+def read_plain(path: Path, max_bytes: int) -> bytes:
+    """All bytes of the plain file at `path`, as `read_file`."""
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except (OSError, ValueError) as error:
+        reason = explain(error) if isinstance(error, OSError) else str(error)
+        raise SourceError(f"{path} cannot be opened: {reason}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise SourceError(f"{path} is not a plain file; only plain files are read")
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            content = stream.read(max_bytes + 1)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {explain(error)}") from error
+    finally:
+        os.close(descriptor)
+    if len(content) > max_bytes:
+        raise SourceError(
+            f"{path} has grown past the limit of {max_bytes} bytes; raise max_file_bytes to read it"
+        )
+    return content

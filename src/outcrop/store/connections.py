@@ -1,0 +1,264 @@
+"""Who may use which SQLite connection, and what its errors mean.
+
+The rule for threads: every thread reads through a connection of its own, which ends with the thread; one
+connection writes, one thread at a time. In WAL mode a reader never waits for a writer. After a fork the child
+leaves the parent's connections alone, neither using nor closing them, and opens its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+
+from outcrop.errors import CorruptDatabase, DatabaseBusy, StoreError
+from outcrop.store.filters import path_matches
+from outcrop.store.keywords import spaced
+from outcrop.store.schema import MIGRATIONS, migrate, schema_version
+
+log = logging.getLogger(__name__)
+
+_CACHE_KIB = 32 * 1024  # holds the inner pages of every index of a million chunks
+_READ_MMAP_BYTES = (
+    256 * 1024 * 1024
+)  # feeding the arrays reads the whole file once: no copy into the page cache
+_CHECKPOINT_PAGES = 4000  # 16 MB of log: two batches of 2 000 chunks, so a checkpoint is shared by some commits
+_PURGE_WAIT_MS = 1000  # how long a delete waits for readers so that it can empty the log
+
+_inherited: list[object] = []  # connections of a parent process; kept so that they are never closed by us
+
+
+class Connections:
+    """The connections of one store in one process: a reader a thread, and a writer."""
+
+    _writer: apsw.Connection | None
+
+    def __init__(self, path: Path, *, read_only: bool, busy_timeout_s: float) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._timeout_s = busy_timeout_s
+        self._closed = False
+        self._begin()
+        with _translated(path):
+            if read_only:
+                self._check_readable()
+            else:
+                self._writer = self._open_writer()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """This thread's connection for reading."""
+        with _translated(self.path):
+            yield self._reader()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[apsw.Connection]:
+        """As `reading`, inside a transaction that sees one moment; may be nested."""
+        with _translated(self.path):
+            connection = self._reader()
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                connection.execute(
+                    "SELECT value FROM meta WHERE key = 'version'"
+                ).fetchall()  # the moment is now
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """One write transaction: committed with a new version at the end, rolled back by any exception."""
+        with _translated(self.path), self._exclusive() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'version'")
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def purge(self) -> None:
+        """Make what was deleted leave the disk: give back free pages, write the log home and empty it.
+
+        A reader in the middle of a long transaction can prevent the last step; it then happens with a later
+        checkpoint, at the latest when the last connection closes.
+        """
+        with _translated(self.path), self._exclusive() as connection:
+            free, total = (int(connection.pragma(name)) for name in ("freelist_count", "page_count"))
+            if free * 4 > total:  # moving pages costs; a quarter of the file is worth it
+                connection.execute("PRAGMA incremental_vacuum").fetchall()
+            connection.set_busy_timeout(_PURGE_WAIT_MS)
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:
+                log.info("log not emptied: a reader is at work", extra={"path": str(self.path)})
+            finally:
+                connection.set_busy_timeout(self._timeout_ms)
+
+    def close(self) -> None:
+        """Close every connection of this process; using the store afterwards raises StoreError."""
+        self._closed = True
+        self._leave_parent()
+        with _translated(self.path):
+            for connection in list(self._readers):
+                # one at work in another thread closes when that thread ends
+                with contextlib.suppress(apsw.ThreadingViolationError):
+                    connection.close()
+            with self._lock:
+                if self._writer is not None:
+                    self._writer.close()
+                    self._writer = None
+
+    # ------------------------------------------------------------------ opening
+
+    @property
+    def _timeout_ms(self) -> int:
+        return int(self._timeout_s * 1000)
+
+    def _begin(self) -> None:
+        """No connections yet, in a new object or a new process."""
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._local = threading.local()
+        self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+        self._writer = None
+
+    def _leave_parent(self) -> None:
+        """In a forked child: set the parent's connections aside, unclosed, and begin anew."""
+        if os.getpid() != self._pid:
+            _inherited.append((list(self._readers), self._local, self._writer))
+            self._begin()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path} was closed; open it again")
+        self._leave_parent()
+
+    def _reader(self) -> apsw.Connection:
+        self._check_open()
+        connection: apsw.Connection | None = getattr(self._local, "reader", None)
+        if connection is None:
+            connection = self._connect(
+                apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
+            )
+            connection.pragma("mmap_size", _READ_MMAP_BYTES)
+            connection.pragma("query_only", True)
+            connection.create_scalar_function("path_matches", path_matches, 2, deterministic=True)  # type: ignore[arg-type]  # 2 texts
+            self._readers.add(connection)
+            self._local.reader = connection
+        return connection
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[apsw.Connection]:
+        self._check_open()
+        if self.read_only:
+            raise StoreError(f"{self.path} was opened for reading only; open it for writing to change it")
+        if not self._lock.acquire(timeout=self._timeout_s):
+            raise DatabaseBusy(_BUSY.format(path=self.path))
+        try:
+            if self._writer is None:
+                self._writer = self._open_writer()
+            yield self._writer
+        finally:
+            self._lock.release()
+
+    def _connect(self, flags: int) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path), flags=flags)
+        connection.set_busy_timeout(self._timeout_ms)
+        connection.pragma("cache_size", -_CACHE_KIB)
+        connection.pragma("temp_store", "memory")
+        return connection
+
+    def _check_readable(self) -> None:
+        if not self.path.is_file():
+            raise StoreError(f"there is no index at {self.path}; add something to create it")
+        version = schema_version(self._reader())
+        if version < len(MIGRATIONS):
+            raise StoreError(
+                f"{self.path} is of an older Outcrop; open it once for writing to bring it up to date"
+            )
+
+    def _open_writer(self) -> apsw.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the folder of {self.path} cannot be made: {error}") from error
+        connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        if schema_version(connection) == 0:  # asked before anything is changed: it may be somebody else's
+            connection.pragma("auto_vacuum", "incremental")  # counts only while the database is empty
+        self._enter_wal(connection)
+        connection.pragma("synchronous", "full")  # an acknowledged write survives a power cut
+        connection.pragma("secure_delete", True)  # deleted text is overwritten, not just unlinked
+        connection.pragma("wal_autocheckpoint", _CHECKPOINT_PAGES)
+        connection.create_scalar_function("spaced", spaced, 1, deterministic=True)  # type: ignore[arg-type]  # 1 text
+        migrate(connection)
+        return connection
+
+    def _enter_wal(self, connection: apsw.Connection) -> None:
+        """Switch to write-ahead logging; SQLite answers busy at once here instead of waiting, so we wait."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                connection.pragma("journal_mode", "wal")
+                return
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+
+# ------------------------------------------------------------------ errors
+
+_BUSY = "{path}: another writer is at work and did not finish in time; try again, or raise the timeout"
+
+
+@contextlib.contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises into what Outcrop promises to raise."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise _translate(error, path) from error
+    except UnicodeEncodeError as error:
+        raise StoreError(
+            f"a text holds a character that cannot be stored (position {error.start}: {error.reason}); "
+            "nothing was written"
+        ) from error
+
+
+def _translate(error: apsw.Error, path: Path) -> StoreError:
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return DatabaseBusy(_BUSY.format(path=path))
+        case apsw.CorruptError() | apsw.NotADBError():
+            return CorruptDatabase(
+                f"{path} is damaged ({error}). It can be rebuilt from your files: move it away, "
+                "together with its -wal and -shm files, and add them again"
+            )
+        case apsw.FullError():
+            return StoreError(
+                f"the disk is full at {path}: this change was not made, nothing that was stored is lost; "
+                "free some space and try again"
+            )
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return StoreError(f"{path} cannot be written: check the permissions of the file and its folder")
+        case apsw.CantOpenError():
+            return StoreError(f"{path} cannot be opened: check that it is a file and its permissions")
+        case apsw.IOError():
+            return StoreError(f"reading or writing {path} failed ({error}): check the disk, then try again")
+        case _:
+            detail = re.sub(r"\s+", " ", str(error))
+            return StoreError(f"{path}: the database failed: {type(error).__name__}: {detail}")

@@ -1,0 +1,125 @@
+"""A Filter becomes SQL; glob patterns become one regular expression.
+
+`*`, `?` and `[…]` stay within a folder, `**` crosses folders. A pattern without `/` names a file or folder at
+any depth. A pattern that ends in `/`, or whose last part has no wildcard, also matches everything below it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Sequence
+
+from outcrop.errors import QueryError
+from outcrop.records import Filter
+
+Values = list[str | int | float]
+
+_DATE = "coalesce(d.dated_at, d.mtime_ns / 1e9, d.created_at)"
+
+
+def filter_sql(where: Filter) -> tuple[str, Values]:
+    """A condition on `documents AS d`, and the values to bind in it. Needs the function `path_matches`."""
+    conditions: list[str] = []
+    values: Values = []
+
+    def need(condition: str, value: str | float) -> None:
+        conditions.append(condition)
+        values.append(value)
+
+    if where.collections:
+        need("d.collection IN (SELECT value FROM json_each(?))", json.dumps(where.collections))
+    if where.documents:
+        need("d.id IN (SELECT value FROM json_each(?))", json.dumps([int(id_) for id_ in where.documents]))
+    if where.kinds:
+        need("d.kind IN (SELECT value FROM json_each(?))", json.dumps(where.kinds))
+    for tag in dict.fromkeys(where.tags):
+        need("d.id IN (SELECT document_id FROM tags WHERE tag = ?)", tag)
+    if where.since is not None:
+        need(f"{_DATE} >= ?", where.since)
+    if where.until is not None:
+        need(f"{_DATE} < ?", where.until)
+    if where.paths:  # last, so that it is asked of as few as possible
+        need("path_matches(?, d.path)", glob_regex(where.paths))
+    return " AND ".join(conditions) or "true", values
+
+
+def path_matches(regex: str, path: str) -> bool:
+    """Whether a path matches an expression of `glob_regex`; a function of our SQL."""
+    return _compiled(regex).fullmatch(path) is not None
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(regex: str) -> re.Pattern[str]:
+    return re.compile(regex, re.DOTALL)
+
+
+def glob_regex(patterns: Sequence[str]) -> str:
+    """One regular expression that matches in full the paths that match any of these patterns."""
+    regex = "|".join(f"(?:{_one_glob(pattern)})" for pattern in patterns)
+    try:
+        _compiled(regex)
+    except re.error as error:
+        raise QueryError(f"a path pattern of {list(patterns)} cannot be understood: {error}") from error
+    return regex
+
+
+def _one_glob(pattern: str) -> str:
+    anchored = pattern.removeprefix(".") if pattern.startswith("./") else pattern
+    parts = [part for part in anchored.split("/") if part]
+    if not parts:
+        return ".*"  # "/" and "": the root, and so everything below it
+    if "/" not in anchored.rstrip("/"):
+        parts.insert(0, "**")
+    steps = []
+    for part in _spread(parts[:-1]):
+        steps.append("(?:[^/]+/)*" if part == "**" else f"{_segment(part)}/")
+    last = parts[-1]
+    if last == "**":
+        return "".join(steps) + ".*"
+    if last.startswith("**"):
+        steps.append("(?:[^/]+/)*")
+    below = "/.*" if pattern.endswith("/") else "(?:/.*)?" if not re.search(r"[*?\[]", last) else ""
+    return "".join(steps) + _segment(last) + below
+
+
+def _spread(parts: Sequence[str]) -> list[str]:
+    """`**x` crosses folders and then matches a name: as `**` and `*x`. Runs of `**` are one."""
+    spread: list[str] = []
+    for part in parts:
+        if part.startswith("**") and (not spread or spread[-1] != "**"):
+            spread.append("**")
+        if part != "**":
+            spread.append(part)
+    return spread
+
+
+_GLOB = re.compile(r"\[[!^]?[^\]/][^\]/]*\]|\*+|.", re.DOTALL)
+
+
+def _segment(part: str) -> str:
+    """A part without `/`. Each `*` takes the shortest way to what follows and never reconsiders: whether a
+    name matches does not depend on how, so no pattern, however full of stars, is slow."""
+    runs = [""]
+    for glyph in _GLOB.findall(part):
+        if glyph[0] == "*":
+            runs.append("")
+        else:
+            runs[-1] += _literal(glyph)
+    if len(runs) == 1:
+        return runs[0]
+    middle = "".join(f"(?>[^/]*?{run})" for run in runs[1:-1])
+    return f"(?>{runs[0]}{middle}[^/]*?{runs[-1]}(?![^/]))"
+
+
+def _literal(glyph: str) -> str:
+    """A character, `?` or `[…]` as a regular expression."""
+    if glyph == "?":
+        return "[^/]"
+    if len(glyph) == 1 or "--" in glyph:
+        return re.escape(glyph)
+    inside = glyph[1:-1]
+    negated = len(inside) > 1 and inside[0] in "!^"
+    members = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[negated:])
+    return f"(?!/)[{'^' if negated else ''}{members}]"

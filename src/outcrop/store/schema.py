@@ -1,0 +1,172 @@
+"""The tables, and the numbered steps by which an older database becomes a current one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import apsw
+
+from outcrop.errors import NewerDatabase, StoreError
+
+log = logging.getLogger(__name__)
+
+APPLICATION_ID = 0x4F555443
+"""`OUTC` in ASCII, in the file's header, so that nobody's other database is taken for an index."""
+
+Migration = Callable[[apsw.Connection], None]
+"""One step from schema version n to n + 1, run inside the transaction that also sets the version."""
+
+# Why it looks like this:
+# - AUTOINCREMENT where an id leaves the store: ids are never used again, so arrays made of them stay true.
+# - documents.tail and chunks.text come last in their rows: reading other columns skips their overflow pages.
+# - A text is kept once: each chunk holds its text and the gap before it, the document what follows the last.
+# - documents_by_path covers every column a filter looks at, so `select` never reads the wide table.
+# - vectors is a plain rowid table with one index: appended, not scattered (a 512-byte row in a random-order
+#   WITHOUT ROWID tree splits pages all the time).
+# - keywords serves exact phrases only. It is contentless, and not contentless_delete: that mode only marks
+#   rows, and the words of a deleted text would stay readable in the file (see keywords.py).
+# - Marks (Mn, Mc) belong to words, else Hindi and Thai words fall apart at their vowels.
+_TABLES = """
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE settings (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE identity (
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE models (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    version TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    UNIQUE (name, version, dimensions)
+) STRICT;
+
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection TEXT NOT NULL,
+    uri TEXT NOT NULL,
+    path TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    root TEXT,
+    kind TEXT NOT NULL,
+    title TEXT NOT NULL,
+    meta TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    mtime_ns INTEGER,
+    size INTEGER,
+    dated_at REAL,
+    created_at REAL NOT NULL,
+    updated_at REAL NOT NULL,
+    chunk_count INTEGER NOT NULL,
+    char_count INTEGER NOT NULL,
+    path_key BLOB NOT NULL,
+    tail TEXT NOT NULL,
+    UNIQUE (collection, uri)
+) STRICT;
+CREATE INDEX documents_by_path
+    ON documents (collection, path, kind, dated_at, mtime_ns, created_at);
+CREATE INDEX documents_by_path_key ON documents (path_key);
+
+CREATE TABLE tags (
+    document_id INTEGER NOT NULL,
+    tag TEXT NOT NULL,
+    PRIMARY KEY (document_id, tag)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tags_by_tag ON tags (tag);
+
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    document_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    start_offset INTEGER NOT NULL,
+    end_offset INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    page INTEGER,
+    line_start INTEGER NOT NULL,
+    line_end INTEGER NOT NULL,
+    heading_path TEXT,
+    text_key BLOB NOT NULL,
+    gap TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (document_id, position)
+) STRICT;
+CREATE INDEX chunks_by_text_key ON chunks (text_key);
+
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY,
+    model_id INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (key, model_id)
+) STRICT;
+
+CREATE TABLE removals (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    chunk_id INTEGER NOT NULL
+) STRICT;
+
+CREATE VIRTUAL TABLE keywords USING fts5 (
+    body,
+    content = '',
+    detail = full,
+    tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
+);
+
+INSERT INTO meta (key, value) VALUES ('version', 1);
+INSERT INTO identity (value) VALUES (lower(hex(randomblob(16))));
+"""
+
+
+def _create_tables(connection: apsw.Connection) -> None:
+    connection.execute(_TABLES).fetchall()
+
+
+MIGRATIONS: Sequence[Migration] = (_create_tables,)
+"""Step i brings a database of version i to version i + 1. Append; never edit one that was released."""
+
+
+def schema_version(connection: apsw.Connection, known: int = len(MIGRATIONS)) -> int:
+    """The version of the database's schema, 0 when it is empty; refuses what is newer than us or not ours."""
+    version, application_id = (int(connection.pragma(name)) for name in ("user_version", "application_id"))
+    if application_id != APPLICATION_ID:
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if application_id or version or tables != (0,):
+            raise StoreError(
+                f"{connection.filename} is a SQLite database of another program; "
+                "it was left alone: choose another file for the index"
+            )
+        return 0
+    if version > known:
+        raise NewerDatabase(
+            f"{connection.filename} has schema version {version}, this Outcrop knows up to {known}: "
+            "upgrade Outcrop, or choose another file for the index"
+        )
+    return version
+
+
+def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring the database to the current schema in one transaction; several processes may do so at once."""
+    if schema_version(connection, len(migrations)) == len(migrations):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = schema_version(connection, len(migrations))  # another process may have been first
+        for step in migrations[version:]:
+            step(connection)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", len(migrations))
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    if version != len(migrations):
+        log.info("schema migrated", extra={"from_version": version, "to_version": len(migrations)})

@@ -1,0 +1,386 @@
+"""The store on SQLite: one file, any number of threads and processes.
+
+This module says what is read and in which transaction; writing.py says what a write does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.errors import CorruptDatabase, NotFound, StoreError
+from outcrop.records import (
+    CollectionInfo,
+    DocumentInfo,
+    DocumentWrite,
+    FeedRow,
+    FileState,
+    Filter,
+    Model,
+    StoredChunk,
+    StoreStats,
+    Vector,
+)
+from outcrop.store import vectors as stored_vectors
+from outcrop.store.checking import count_everything, find_problems
+from outcrop.store.connections import Connections
+from outcrop.store.filters import filter_sql
+from outcrop.store.keywords import phrase_query
+from outcrop.store.rows import (
+    CHUNK_COLUMNS,
+    DOCUMENT_COLUMNS,
+    FEED_COLUMNS,
+    document_info,
+    feed_rows,
+    fetch,
+    fetch_ids,
+    join_text,
+    stored_chunk,
+)
+from outcrop.store.vectors import ACTIVE
+from outcrop.store.writing import put_documents, remove_documents
+
+_EVERYTHING = Filter()
+
+
+def open_sqlite(path: Path, *, read_only: bool = False, busy_timeout_s: float = 30.0) -> SqliteStore:
+    """Open the index at `path`, creating or upgrading it unless it is to be read only."""
+    return SqliteStore(Connections(path, read_only=read_only, busy_timeout_s=busy_timeout_s))
+
+
+class SqliteStore:
+    """The `Store` contract on one SQLite file. Make one with `open_sqlite`."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        # (model id) → the chunk below which every chunk was seen to have its vector: a re-embedding asks for
+        # the next batch many times, and need not look at the finished ones each time. Model ids are not reused.
+        self._embedded_below: dict[int, int] = {}
+
+    # ------------------------------------------------------------------ writing
+
+    def write(
+        self,
+        writes: Sequence[DocumentWrite],
+        vectors: Mapping[bytes, Vector],
+        model: Model,
+        remove: Collection[int] = (),
+    ) -> list[int]:
+        """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
+
+        Where two of `writes` name the same document, the later one counts.
+        """
+        last = {(write.collection, write.file.uri): write for write in writes}
+        with self._connections.writing() as connection:
+            known = {
+                (collection, uri): id_
+                for collection, uri in last
+                for (id_,) in connection.execute(
+                    "SELECT id FROM documents WHERE collection = ? AND uri = ?", (collection, uri)
+                )
+            }
+            removed = remove_documents(connection, set(remove).difference(known.values()))
+            ids: list[int] = []
+            if last:
+                ids = put_documents(
+                    connection, [(write, known.get(name)) for name, write in last.items()], vectors, model
+                )
+        if removed:
+            self._connections.purge()
+        id_of = dict(zip(last, ids, strict=True))
+        return [id_of[write.collection, write.file.uri] for write in writes]
+
+    def move(
+        self, document_id: int, write: DocumentWrite, vectors: Mapping[bytes, Vector], model: Model
+    ) -> None:
+        """As `write`, keeping the document's id and creation time; what stood under the new name goes."""
+        with self._connections.writing() as connection:
+            if not fetch(connection, "SELECT 1 FROM documents WHERE id = ?", (document_id,)):
+                raise NotFound(f"there is no document {document_id} to move")
+            in_the_way = fetch(
+                connection,
+                "SELECT id FROM documents WHERE collection = ? AND uri = ? AND id != ?",
+                (write.collection, write.file.uri, document_id),
+            )
+            remove_documents(connection, [id_ for (id_,) in in_the_way])
+            put_documents(connection, [(write, document_id)], vectors, model)
+        if in_the_way:
+            self._connections.purge()
+
+    def touch(self, states: Mapping[int, tuple[int | None, int | None]]) -> None:
+        """Remember new (mtime_ns, size) of documents whose content proved unchanged; `updated_at` stays.
+
+        The version changes: a date filter may now choose differently.
+        """
+        if not states:
+            return
+        with self._connections.writing() as connection:
+            connection.executemany(
+                "UPDATE documents SET mtime_ns = ?, size = ? WHERE id = ?",
+                [(mtime_ns, size, int(id_)) for id_, (mtime_ns, size) in states.items()],
+            )
+
+    def delete(self, document_ids: Collection[int]) -> int:
+        """Remove documents with all that hangs on them, from the disk too; how many there were."""
+        if not document_ids:
+            return 0
+        with self._connections.writing() as connection:
+            count = remove_documents(connection, set(document_ids))
+        if count:
+            self._connections.purge()
+        return count
+
+    # ------------------------------------------------------------------ vectors and models
+
+    def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
+        """Those of `keys` for which there is no vector of `model`."""
+        with self._connections.snapshot() as connection:
+            return stored_vectors.missing(connection, stored_vectors.find_model(connection, model), keys)
+
+    def active_model(self) -> Model | None:
+        """The model whose vectors are searched; None in a new database."""
+        with self._connections.reading() as connection:
+            active = stored_vectors.active_model(connection)
+            return active[1] if active else None
+
+    def unembedded(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+        """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
+        with self._connections.snapshot() as connection:
+            model_id = stored_vectors.find_model(connection, model) or 0  # 0 is no model's id
+            below = self._embedded_below.get(model_id, 0)
+            rows = fetch(
+                connection,
+                "SELECT text_key, id FROM chunks c WHERE id >= ? AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = ?) ORDER BY id LIMIT ?",
+                (below, model_id, limit),
+            )
+        if rows and model_id:
+            self._embedded_below[model_id] = rows[0][1]
+        return rows
+
+    def unembedded_paths(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+        """The same for paths: (path key, document id)."""
+        with self._connections.snapshot() as connection:
+            return fetch(
+                connection,
+                "SELECT path_key, id FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = ?) ORDER BY id LIMIT ?",
+                (stored_vectors.find_model(connection, model) or 0, limit),
+            )
+
+    def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep vectors of a model that is not active yet. Keys that nothing uses any more are passed over."""
+        if not vectors:
+            return
+        with self._connections.writing() as connection:
+            used = stored_vectors.referenced(connection, vectors.keys())
+            model_id = stored_vectors.ensure_model(connection, model)
+            stored_vectors.add(
+                connection, model_id, model, {key: vectors[key] for key in vectors if key in used}
+            )
+
+    def activate(self, model: Model) -> None:
+        """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
+        with self._connections.writing() as connection:
+            model_id = stored_vectors.ensure_model(connection, model)
+            (chunks, paths) = fetch(
+                connection,
+                "SELECT (SELECT count(*) FROM chunks c WHERE NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = ?1)),"
+                " (SELECT count(*) FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = ?1))",
+                (model_id,),
+            )[0]
+            if chunks or paths:
+                raise StoreError(
+                    f"{chunks} chunks and {paths} paths have no vector of {model} yet; embed them first"
+                )
+            stored_vectors.set_active(connection, model_id)
+            stored_vectors.drop_other_models(connection, model_id)
+        self._connections.purge()
+
+    # ------------------------------------------------------------------ reading
+
+    def find(self, collection: str, uri: str) -> DocumentInfo | None:
+        """The document of this name, if there is one."""
+        found = self._documents("d.collection = ? AND d.uri = ?", (collection, uri))
+        return found[0] if found else None
+
+    def document(self, document_id: int) -> DocumentInfo | None:
+        """The document with this id, if there is one."""
+        found = self._documents("d.id = ?", (int(document_id),))
+        return found[0] if found else None
+
+    def documents(
+        self, where: Filter = _EVERYTHING, limit: int | None = None, offset: int = 0
+    ) -> list[DocumentInfo]:
+        """Documents by collection and path."""
+        condition, values = filter_sql(where)
+        return self._documents(
+            f"{condition} ORDER BY d.collection, d.path, d.id LIMIT ? OFFSET ?",
+            (*values, -1 if limit is None else limit, offset),
+        )
+
+    def _documents(self, condition: str, values: Sequence[str | int | float]) -> list[DocumentInfo]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents d WHERE {condition}", values)
+            return [document_info(row) for row in rows]
+
+    def text(self, document_id: int) -> str:
+        """The whole text of a document, exactly as it was parsed."""
+        with self._connections.snapshot() as connection:
+            tail = fetch(connection, "SELECT tail FROM documents WHERE id = ?", (int(document_id),))
+            if not tail:
+                raise NotFound(f"there is no document {document_id}")
+            pieces = connection.execute(
+                "SELECT start_offset, gap, text FROM chunks WHERE document_id = ? ORDER BY position",
+                (int(document_id),),
+            )
+            return join_text(pieces, tail[0][0])
+
+    def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
+        """These chunks, in the order asked for; those that are gone are left out."""
+        return self._chunks(
+            "json_each(?) j CROSS JOIN chunks c ON c.id = j.value ORDER BY j.key",
+            json.dumps([int(id_) for id_ in chunk_ids]),
+        )
+
+    def chunks_of(self, document_id: int) -> list[StoredChunk]:
+        """The chunks of a document in order; none if there is no such document."""
+        return self._chunks("chunks c WHERE c.document_id = ? ORDER BY c.position", int(document_id))
+
+    def _chunks(self, source: str, value: str | int) -> list[StoredChunk]:
+        with self._connections.snapshot():
+            with self._connections.reading() as connection:
+                rows = fetch(connection, f"SELECT {CHUNK_COLUMNS} FROM {source}", (value,))
+            owners = json.dumps(sorted({row[1] for row in rows}))
+            documents = self._documents("d.id IN (SELECT value FROM json_each(?))", (owners,))
+        by_id = {document.id: document for document in documents}
+        return [stored_chunk(row, by_id) for row in rows]
+
+    def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
+        """uri → state of every document of a collection, or of those below a root.
+
+        Below it is what was added with this root, and files that lie in it whatever root they were added with.
+        """
+        condition, values = "collection = ?", [collection]
+        if root is not None:
+            below = root.rstrip(os.sep)
+            condition += " AND (root = ? OR (origin = 'file' AND uri > ? AND uri < ?))"
+            values += [root, below + os.sep, below + chr(ord(os.sep) + 1)]
+        with self._connections.reading() as connection:
+            rows = fetch(
+                connection, f"SELECT uri, id, mtime_ns, size, sha256 FROM documents WHERE {condition}", values
+            )
+        return {uri: FileState(id_, mtime_ns, size, sha256) for uri, id_, mtime_ns, size, sha256 in rows}
+
+    def roots(self) -> list[tuple[str, str]]:
+        """(collection, root) of every folder that documents came from."""
+        with self._connections.reading() as connection:
+            rows = fetch(
+                connection,
+                "SELECT DISTINCT collection, root FROM documents WHERE root IS NOT NULL ORDER BY collection, root",
+            )
+            return [(collection, root) for collection, root in rows]
+
+    def setting(self, name: str) -> str | None:
+        """A setting kept with the index."""
+        with self._connections.reading() as connection:
+            rows = fetch(connection, "SELECT value FROM settings WHERE name = ?", (name,))
+            return str(rows[0][0]) if rows else None
+
+    def put_setting(self, name: str, value: str) -> None:
+        """Keep a setting with the index."""
+        with self._connections.writing() as connection:
+            connection.execute(
+                "INSERT INTO settings (name, value) VALUES (?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (name, value),
+            )
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection, by name."""
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT collection, count(*), sum(chunk_count), max(updated_at) FROM documents"
+                " GROUP BY collection ORDER BY collection"
+            )
+            return [CollectionInfo(*row) for row in rows]
+
+    # ------------------------------------------------------------------ what search needs
+
+    def identity(self) -> str:
+        """A name no other database has, given at creation; a copy of the file has the same."""
+        with self._connections.reading() as connection:
+            return str(fetch(connection, "SELECT value FROM identity")[0][0])
+
+    def version(self) -> int:
+        """A number that changes with every committed write, by whatever process."""
+        with self._connections.reading() as connection:
+            rows = fetch(connection, "SELECT value FROM meta WHERE key = 'version'")
+            return int(rows[0][0])
+
+    def select(self, where: Filter) -> NDArray[np.int64]:
+        """Ids of the documents that pass a filter, ascending."""
+        condition, values = filter_sql(where)
+        with self._connections.reading() as connection:
+            return fetch_ids(connection, f"SELECT d.id FROM documents d WHERE {condition}", values)
+
+    def match_phrase(self, phrase: str) -> NDArray[np.int64]:
+        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending."""
+        with self._connections.reading() as connection:
+            query = "SELECT rowid AS id FROM keywords WHERE keywords MATCH ?"
+            return fetch_ids(connection, query, (phrase_query(phrase),))
+
+    def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
+        """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""
+        with self._connections.reading() as connection:
+            return feed_rows(
+                fetch(
+                    connection,
+                    f"SELECT {FEED_COLUMNS} FROM chunks c CROSS JOIN documents d ON d.id = c.document_id"
+                    f" LEFT JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}"
+                    f" LEFT JOIN vectors p ON p.key = d.path_key AND p.model_id = {ACTIVE}"
+                    " WHERE c.id > ? ORDER BY c.id LIMIT ?",
+                    (int(after_chunk), limit),
+                )
+            )
+
+    def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
+        """Chunk ids removed since log position `after`, and the position now."""
+        with self._connections.snapshot() as connection:
+            rows = fetch(connection, "SELECT chunk_id FROM removals WHERE seq > ? ORDER BY seq", (after,))
+            now = fetch(connection, "SELECT coalesce(max(seq), 0) FROM removals")
+        return np.array([id_ for (id_,) in rows], dtype=np.int64), int(now[0][0])
+
+    # ------------------------------------------------------------------ care
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything this thread reads inside sees one moment of the database; may be nested."""
+        with self._connections.snapshot():
+            yield
+
+    def stats(self) -> StoreStats:
+        """Counts of the rows that must agree, and sizes on disk."""
+        with self._connections.snapshot() as connection:
+            return count_everything(connection, self._connections.path)
+
+    def check(self) -> Iterator[str]:
+        """Problems found by a full consistency check; none when all is well."""
+        try:
+            with self._connections.snapshot() as connection:
+                problems = find_problems(connection)
+        except CorruptDatabase as error:
+            problems = [str(error)]
+        return iter(problems)
+
+    def close(self) -> None:
+        """Close every connection; using the store afterwards raises StoreError."""
+        self._connections.close()

@@ -1,0 +1,254 @@
+"""Hostile input costs an error, bounded time and bounded memory, and the next file is fine."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+
+import docx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outcrop.errors import ParseError
+from outcrop.parse import ParseLimits, close_worker, isolate, parse
+from outcrop.parse.formats import FORMATS
+from outcrop.records import Document
+
+MB = 1_000_000
+LIMITS = ParseLimits(timeout_s=30, memory_bytes=1024**3)
+EXTENSIONS = sorted(extension for f in FORMATS for extension in f.extensions)
+
+
+def read(data: bytes | str, path: str, limits: ParseLimits = LIMITS) -> Document:
+    raw = data.encode() if isinstance(data, str) else data
+    return parse(raw, path=path, limits=limits)
+
+
+def check(document: Document) -> None:
+    """What every Document promises."""
+    text = document.text
+    assert not any(char in text for char in "\0\r")
+    text.encode("utf-8")
+    document.title.encode("utf-8")
+    assert document.title or not text
+    starts = [heading.start for heading in document.headings]
+    assert starts == sorted(set(starts))
+    for offsets in (starts, list(document.pages), list(document.keys)):
+        assert offsets == sorted(offsets)
+        assert all(0 <= offset <= len(text) for offset in offsets)
+    assert all(start == 0 or text[start - 1] == "\n" for start in starts)
+    for heading in document.headings:
+        if document.kind in {"markdown", "rst"}:
+            near = text[heading.start :].split("\n")[:11]
+            words = [word for word in heading.title.split() if word.isalnum()]
+            assert all(any(word in line for line in near) for word in words)
+
+
+HOSTILE = st.sampled_from(
+    [b"%PDF-1.7\n", b"PK\x03\x04", b"<div>", b"# h\n", b"---\n", b"===\n", b"- x\n", b"{", b"[", b'"', b"'''", b"\\",
+     b"\xff\xfe", b"\xef\xbb\xbf", b"\0", b"\r", b"&#0;", b"&#xd800;", b"<!--", b"title: x\n", b"\xe3\x81", b"\t",
+     b"+++\n", b"<pre>", b"<table><tr><td>", b"\xd0\xcf\x11\xe0", b'{"cells": [{"cell_type": "markdown"}]}']
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.binary(max_size=200) | st.lists(HOSTILE | st.binary(max_size=6), max_size=20).map(b"".join),
+    st.sampled_from([*EXTENSIONS, "", ".bin"]),
+)
+def test_any_bytes_under_any_extension_are_a_valid_document_or_a_parse_error(
+    data: bytes, extension: str
+) -> None:
+    outcome = read_or_error(data, f"x{extension}")
+    if isinstance(outcome, ParseError):
+        assert str(outcome)
+    else:
+        check(outcome)
+
+
+STRUCTURED = [".md", ".rst", ".json", ".yaml", ".toml"]
+LONG_LINES = ["x", "[", "#", "- ", "> ", '"', '"""\\', "`<"]
+SHORT_LINES = ["=\n", "a:\n", "```\n", "- a\n"]
+
+
+@pytest.mark.parametrize("extension", STRUCTURED)
+@pytest.mark.parametrize("unit", LONG_LINES)
+def test_an_endless_line_takes_seconds_at_most(unit: str, extension: str) -> None:
+    check_cost(unit * (10 * MB // len(unit)), extension)
+
+
+@pytest.mark.parametrize("extension", STRUCTURED)
+@pytest.mark.parametrize("unit", SHORT_LINES)
+def test_a_million_short_lines_take_seconds_at_most(unit: str, extension: str) -> None:
+    check_cost(unit * (2 * MB // len(unit)), extension)
+
+
+def check_cost(data: str, extension: str) -> None:
+    started = time.process_time()
+    outcome = read_or_error(data, "x" + extension)
+    assert time.process_time() - started < 6
+    if isinstance(outcome, ParseError):
+        assert "nested" in str(outcome)
+    else:
+        check_offsets_only(outcome)
+
+
+def read_or_error(data: bytes | str, path: str) -> Document | ParseError:
+    try:
+        return read(data, path)
+    except ParseError as error:
+        return error
+
+
+def check_offsets_only(document: Document) -> None:
+    assert all(0 <= heading.start <= len(document.text) for heading in document.headings)
+    assert len(document.headings) <= 50_000
+    assert len(document.keys) <= 200_000
+
+
+def test_a_million_headings_are_capped() -> None:
+    assert len(read("# h\n" * MB, "x.md").headings) == 50_000
+
+
+def test_deep_nesting_is_no_crash() -> None:
+    for path, data in (
+        ("x.html", "<div>" * MB + "deep"),
+        ("x.html", "<ul><li>" * 100_000),
+        ("x.ipynb", "[" * MB),
+    ):
+        outcome = read_or_error(data, path)
+        if isinstance(outcome, ParseError):
+            assert "crashed" not in str(outcome)
+        else:
+            check(outcome)
+    assert read("<p>fine", "x.html").text == "fine"
+
+
+def test_a_parse_past_its_deadline_is_stopped_and_the_next_works() -> None:
+    read("<p>warm", "x.html")
+    big = "<p>some <b>words</b> in a row</p>" * 400_000
+    started = time.monotonic()
+    with pytest.raises(ParseError, match=r"took longer than 0\.05 s"):
+        read(big, "x.html", ParseLimits(timeout_s=0.05, memory_bytes=1024**3))
+    assert time.monotonic() - started < 5
+    assert read("<p>fine", "x.html").text == "fine"
+
+
+def test_a_parse_past_its_memory_is_an_error_and_the_next_works() -> None:
+    small = ParseLimits(timeout_s=30, memory_bytes=48 * 1024**2)
+    with pytest.raises(ParseError, match="48 MiB of memory"):
+        read("<p>x</p>" * 1_000_000, "x.html", small)
+    assert read("<p>fine", "x.html", small).text == "fine"
+    close_worker()
+
+
+def test_a_worker_that_dies_is_replaced() -> None:
+    read("<p>warm", "x.html")
+    assert isolate._worker is not None
+    isolate._worker._process.kill()
+    isolate._worker._process.wait()
+    assert read("<p>fine", "x.html").text == "fine"
+
+
+def test_threads_share_the_worker_without_mixing_answers() -> None:
+    answers: dict[int, str] = {}
+
+    def work(number: int) -> None:
+        answers[number] = read(f"<p>page {number}", "x.html").text
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == {number: f"page {number}" for number in range(20)}
+
+
+def test_a_process_that_parsed_exits_at_once_and_without_warnings() -> None:
+    code = (
+        "from outcrop.parse import parse, ParseLimits\n"
+        "print(parse(b'<p>hi', path='x.html', limits=ParseLimits(20, 10**9)).text)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == ("hi\n", "")
+
+
+def make_zip(entries: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("extension", ["docx", "pptx", "xlsx", "epub", "ods"])
+def test_zip_bombs_and_encrypted_archives_are_refused(extension: str) -> None:
+    with pytest.raises(ParseError, match="times its size"):
+        read(make_zip({"a.xml": b" " * (20 * MB)}), f"x.{extension}")
+    with pytest.raises(ParseError, match="10,000 entries"):
+        read(make_zip({str(n): b"" for n in range(10_001)}), f"x.{extension}")
+    locked = bytearray(make_zip({"a.xml": b"secret"}))
+    locked[locked.find(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(ParseError, match="without a password"):
+        read(bytes(locked), f"x.{extension}")
+
+
+def test_billion_laughs_in_a_docx_stay_unheard() -> None:
+    buffer = io.BytesIO()
+    source = docx.Document()
+    source.add_paragraph("MARK")
+    source.save(buffer)
+    laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(buffer) as old, zipfile.ZipFile(bomb, "w") as new:
+        for info in old.infolist():
+            content = old.read(info)
+            if info.filename == "word/document.xml":
+                head, _, rest = content.partition(b"?>")
+                doctype = f'<!DOCTYPE d [<!ENTITY l0 "ha">{laughs}]>'.encode()
+                content = head + b"?>" + doctype + rest.replace(b"MARK", b"MARK&l11;")
+            new.writestr(info, content)
+    outcome = read_or_error(bomb.getvalue(), "x.docx")
+    if isinstance(outcome, ParseError):
+        assert "crashed" not in str(outcome)
+    else:
+        assert len(outcome.text) < 100
+
+
+def test_truncated_and_scrambled_real_files_never_escape_as_other_errors() -> None:
+    buffer = io.BytesIO()
+    source = docx.Document()
+    source.add_heading("Head", 1)
+    source.add_paragraph("text " * 50)
+    source.save(buffer)
+    from reportlab.pdfgen import canvas
+
+    paper = io.BytesIO()
+    pdf = canvas.Canvas(paper)
+    for page in range(5):
+        pdf.drawString(72, 700, f"page {page}")
+        pdf.showPage()
+    pdf.save()
+    for path, data in (("x.docx", buffer.getvalue()), ("x.pdf", paper.getvalue())):
+        for cut in range(1, 8):
+            size = len(data) * cut // 8
+            for damaged in (data[:size], data[:size] + b"\xff" * 20 + data[size + 20 :]):
+                outcome = read_or_error(damaged, path)
+                if isinstance(outcome, Document):
+                    check(outcome)
+
+
+def test_names_that_are_not_valid_text_are_no_obstacle() -> None:
+    check(read("", "bad\udcff.csv"))
+    check(read("<p>", "bad\udcff.html"))

@@ -1,0 +1,102 @@
+"""Small deterministic documents with vectors, for the tests of every store."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from outcrop.contracts import Store
+from outcrop.records import Chunk, Document, DocumentWrite, Model, SourceFile, Vector
+
+MODEL = Model("small", "1", 8)
+OTHER = Model("other", "2", 4)
+
+
+def key(text: str) -> bytes:
+    """The content address of a text."""
+    return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def vector(of: bytes, model: Model = MODEL) -> Vector:
+    """Some vector, always the same for a key and a model; exact in 16 bits."""
+    seed = int.from_bytes(hashlib.sha256(of + str(model).encode()).digest()[:8])
+    numbers = np.random.default_rng(seed).standard_normal(model.dimensions)
+    return numbers.astype(np.float16).astype(np.float32)
+
+
+def cut(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Chunk, ...]:
+    """The chunks of a text at these offsets."""
+    return tuple(
+        Chunk(
+            index=i,
+            start=start,
+            end=end,
+            text=text[start:end],
+            tokens=max(1, (end - start) // 4),
+            heading_path=("Guide", f"Part {i}") if i % 2 else (),
+            line_start=1 + text.count("\n", 0, start),
+            line_end=1 + text.count("\n", 0, end),
+            page=i + 1 if i % 3 == 0 else None,
+        )
+        for i, (start, end) in enumerate(spans)
+    )
+
+
+def paragraphs(text: str) -> list[tuple[int, int]]:
+    """The offsets of the parts between empty lines."""
+    spans, start = [], 0
+    for part in text.split("\n\n"):
+        if part:
+            spans.append((start, start + len(part)))
+        start += len(part) + 2
+    return spans
+
+
+def make_write(
+    path: str = "notes/a.md",
+    text: str = "First words.\n\nSecond words.",
+    *,
+    spans: Sequence[tuple[int, int]] | None = None,
+    collection: str = "main",
+    root: str | None = "/home/me",
+    uri: str | None = None,
+    kind: str = "markdown",
+    title: str = "A title",
+    tags: tuple[str, ...] = (),
+    meta: Mapping[str, str] | None = None,
+    mtime_ns: int | None = 1_700_000_000_000_000_000,
+    origin: Literal["file", "url", "text"] = "file",
+) -> DocumentWrite:
+    """A document as ingest would hand it over."""
+    chunks = cut(text, paragraphs(text) if spans is None else spans)
+    return DocumentWrite(
+        file=SourceFile(
+            uri=uri or f"{root or ''}/{path}",
+            path=path,
+            origin=origin,
+            root=root,
+            mtime_ns=mtime_ns,
+            size=len(text),
+        ),
+        collection=collection,
+        document=Document(text=text, kind=kind, title=title, meta=dict(meta or {})),
+        chunks=chunks,
+        text_keys=tuple(key(chunk.text) for chunk in chunks),
+        path_key=key("path:" + path),
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        tags=tags,
+    )
+
+
+def vectors_for(*writes: DocumentWrite, model: Model = MODEL) -> dict[bytes, Vector]:
+    """Every vector these documents need."""
+    keys = {k for write in writes for k in (*write.text_keys, write.path_key)}
+    return {k: vector(k, model) for k in keys}
+
+
+def put(store: Store, *writes: DocumentWrite) -> list[int]:
+    """Write documents with all their vectors."""
+    return store.write(writes, vectors_for(*writes), MODEL)

@@ -1,0 +1,54 @@
+"""What the tests of several processes let another process do: `python -m tests.store.child WHAT DB [ARGS]`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import apsw
+from tests.store.builders import make_write, put
+
+from outcrop.store.connections import Connections
+from outcrop.store.schema import MIGRATIONS, migrate
+from outcrop.store.sqlite import open_sqlite
+
+
+def write_many(db: Path, name: str, count: int) -> None:
+    """Write documents one by one, saying so after each."""
+    store = open_sqlite(db)
+    for i in range(count):
+        text = "\n\n".join(f"{name} {i} part {part} {'word ' * 40}" for part in range(12))
+        put(store, make_write(f"{name}-{i % 20}.md", text))
+        print(i, flush=True)
+    store.close()
+
+
+def read_during_a_write(db: Path) -> None:
+    """Say what another process sees: documents and version."""
+    store = open_sqlite(db, busy_timeout_s=0.1)
+    print(store.stats().documents, store.version(), flush=True)
+    store.close()
+
+
+def die_while_migrating(db: Path) -> None:
+    """Be killed in the middle of a second migration."""
+
+    def second(connection: apsw.Connection) -> None:
+        connection.execute("ALTER TABLE documents ADD COLUMN language TEXT")
+        connection.execute("DELETE FROM chunks")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with Connections(db, read_only=False, busy_timeout_s=1.0).reading():
+        migrate(apsw.Connection(str(db)), [*MIGRATIONS, second])
+
+
+if __name__ == "__main__":
+    what, path, *rest = sys.argv[1:]
+    if what == "write":
+        write_many(Path(path), rest[0], int(rest[1]))
+    elif what == "read":
+        read_during_a_write(Path(path))
+    else:
+        die_while_migrating(Path(path))

@@ -1,0 +1,242 @@
+"""The file on disk: what is gone when it is deleted, and what is said when the file is not as it should be."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.store.builders import MODEL, OTHER, key, make_write, put, vector
+
+from outcrop.errors import CorruptDatabase, NewerDatabase, StoreError
+from outcrop.store.sqlite import SqliteStore, open_sqlite
+
+SECRETS = ("xyzzysecret", "QuuxTitle", "plughpath", "fredmeta", "wibbletag", "tailsecretthing")
+
+
+def on_disk(db: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(db.parent.glob(db.name + "*"))).lower()
+
+
+def filler(number: int, chunks: int) -> str:
+    return "\n\n".join(
+        f"Paragraph {number} {i} about apples {i * 7919 % 1000} and pears." for i in range(chunks)
+    )
+
+
+@pytest.mark.parametrize("others", [0, 3, 60], ids=["alone", "index rewritten", "rows wiped"])
+@pytest.mark.parametrize("how", ["delete", "write"])
+def test_deleted_text_is_gone_from_the_disk(sqlite: SqliteStore, db: Path, others: int, how: str) -> None:
+    put(sqlite, *(make_write(f"{i}.md", filler(i, 40)) for i in range(others)))
+    text = "some\n\nthe xyzzysecret is here\n\ntailsecretthing"
+    (id_,) = put(
+        sqlite,
+        make_write(
+            "plughpath.md",
+            text,
+            spans=[(0, 4), (6, 29)],
+            title="QuuxTitle",
+            tags=("wibbletag",),
+            meta={"a": "fredmeta"},
+        ),
+    )
+    assert b"xyzzysecret" in on_disk(db)
+    if how == "delete":
+        sqlite.delete([id_])
+    else:
+        sqlite.write([], {}, MODEL, remove=[id_])
+    found = [secret for secret in SECRETS if secret.lower().encode() in on_disk(db)]
+    assert found == []
+    assert vector(key("some")).astype("<f2").tobytes() not in on_disk(db)
+    assert list(sqlite.check()) == []
+    assert sqlite.match_phrase("apples").size == others * 40
+
+
+def test_deleting_much_gives_the_space_back(sqlite: SqliteStore, db: Path) -> None:
+    ids = put(sqlite, *(make_write(f"{i}.md", filler(i, 30)) for i in range(60)))
+    before = sqlite.stats().bytes_on_disk
+    sqlite.delete(ids[:55])
+    assert sqlite.stats().bytes_on_disk < before / 2
+    assert list(sqlite.check()) == []
+
+
+def test_a_delete_goes_on_while_a_reader_holds_a_snapshot(sqlite: SqliteStore, db: Path) -> None:
+    (id_,) = put(sqlite, make_write(text="xyzzysecret"))
+    reader = open_sqlite(db)
+    with reader.snapshot():
+        assert sqlite.delete([id_]) == 1
+        assert reader.text(id_) == "xyzzysecret"
+    reader.close()
+    sqlite.close()
+    assert b"xyzzysecret" not in on_disk(db)
+
+
+def test_the_file_is_durable_and_tidy(sqlite: SqliteStore, db: Path) -> None:
+    put(sqlite, make_write())
+    with sqlite._connections.writing() as connection:
+        assert connection.pragma("journal_mode") == "wal"
+        assert connection.pragma("synchronous") == 2
+        assert connection.pragma("auto_vacuum") == 2
+        assert connection.pragma("secure_delete") == 1
+    sqlite.close()
+    assert [path.name for path in db.parent.iterdir()] == ["index.db"]
+
+
+def test_the_folder_of_the_database_is_made(tmp_path: Path) -> None:
+    open_sqlite(tmp_path / "a" / "b" / "index.db").close()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError, match="folder"):
+        open_sqlite(tmp_path / "file" / "index.db")
+    with pytest.raises(StoreError, match="opened"):
+        open_sqlite(tmp_path / "a")
+
+
+def test_a_newer_database_is_refused_and_left_alone(db: Path) -> None:
+    open_sqlite(db).close()
+    raw = apsw.Connection(str(db))
+    raw.pragma("user_version", 99)
+    raw.close()
+    before = db.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(NewerDatabase, match="upgrade"):
+            open_sqlite(db, read_only=read_only)
+    assert db.read_bytes() == before
+
+
+def test_the_database_of_another_program_is_refused_and_left_alone(db: Path) -> None:
+    raw = apsw.Connection(str(db))
+    raw.execute("CREATE TABLE photos (id)")
+    raw.close()
+    before = db.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        open_sqlite(db)
+    assert db.read_bytes() == before
+
+
+def cut_in_half(db: Path) -> None:
+    data = db.read_bytes()
+    db.write_bytes(data[: len(data) // 2])
+
+
+def overwrite_header(db: Path) -> None:
+    db.write_bytes(b"this is a letter, not a database " * 200)
+
+
+def scramble_the_middle(db: Path) -> None:
+    data = bytearray(db.read_bytes())
+    data[4096 * 4 :] = b"\x5a" * (len(data) - 4096 * 4)
+    db.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("damage", [cut_in_half, overwrite_header, scramble_the_middle])
+def test_a_damaged_database_is_reported_with_the_way_out(db: Path, damage: Callable[[Path], None]) -> None:
+    store = open_sqlite(db)
+    put(store, *(make_write(f"{i}.md", filler(i, 20)) for i in range(20)))
+    store.close()
+    damage(db)
+
+    def use() -> None:
+        damaged = open_sqlite(db)
+        try:
+            assert list(damaged.check()) != []
+            damaged.feed(0, 1000)
+        finally:
+            damaged.close()
+
+    with pytest.raises(CorruptDatabase, match="move it away"):
+        use()
+
+
+def test_a_full_disk_loses_nothing(sqlite: SqliteStore) -> None:
+    (id_,) = put(sqlite, make_write())
+    with sqlite._connections.writing() as connection:
+        connection.pragma("max_page_count", int(connection.pragma("page_count")) + 5)
+    with pytest.raises(StoreError, match="disk is full"):
+        put(sqlite, *(make_write(f"{i}.md", filler(i, 50)) for i in range(20)))
+    assert sqlite.text(id_) == make_write().document.text
+    assert list(sqlite.check()) == []
+    with sqlite._connections.writing() as connection:
+        connection.pragma("max_page_count", 2**30)
+    put(sqlite, make_write("later.md"))
+    assert sqlite.stats().documents == 2
+
+
+def test_a_store_for_reading_only_reads_and_refuses_to_write(db: Path) -> None:
+    with pytest.raises(StoreError, match="no index"):
+        open_sqlite(db, read_only=True)
+    assert not db.exists()
+    writer = open_sqlite(db)
+    (id_,) = put(writer, make_write())
+    reader = open_sqlite(db, read_only=True)
+    put(writer, make_write(text="second"))
+    assert reader.text(id_) == "second"
+    assert list(reader.check()) == []
+    for change in (
+        lambda: reader.delete([id_]),
+        lambda: put(reader, make_write()),
+        lambda: reader.activate(OTHER),
+    ):
+        with pytest.raises(StoreError, match="reading only"):
+            change()
+    writer.close()
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "sentence"),
+    [
+        (
+            "INSERT INTO keywords (rowid, body) VALUES (99, 'x')",
+            "1 rows of the keyword index belong to no chunk",
+        ),
+        ("DELETE FROM chunks WHERE position = 1", "1 rows of the keyword index belong to no chunk"),
+        ("DELETE FROM vectors WHERE id = 1", "have no "),
+        (
+            "INSERT INTO vectors (model_id, key, vector) VALUES (1, x'00', x'00')",
+            "belong to no chunk and no path",
+        ),
+        ("UPDATE vectors SET vector = x'00' WHERE id = 1", "size of their model"),
+        ("UPDATE documents SET chunk_count = 5", "as many chunks"),
+        ("UPDATE documents SET char_count = 5", "as many characters"),
+        ("UPDATE documents SET id = 50", "2 chunks belong to no document"),
+        ("UPDATE chunks SET start_offset = 99", "out of order"),
+        ("INSERT INTO tags VALUES (77, 'x')", "1 tags belong to no document"),
+        ("INSERT INTO removals (chunk_id) SELECT id FROM chunks", "listed as removed"),
+        ("DELETE FROM keywords_data WHERE id > 10", "fts5"),
+    ],
+)
+def test_check_says_what_is_wrong(sqlite: SqliteStore, db: Path, sql: str, sentence: str) -> None:
+    put(sqlite, make_write())
+    assert list(sqlite.check()) == []
+    raw = apsw.Connection(str(db))
+    raw.execute(sql)
+    raw.close()
+    assert any(sentence in problem for problem in sqlite.check()), list(sqlite.check())
+
+
+def test_check_sees_what_other_connections_wrote_to_the_keyword_index(sqlite: SqliteStore, db: Path) -> None:
+    other = open_sqlite(db)
+    for turn in range(6):
+        ids = put(other, *(make_write(f"{i}.md", filler(i + turn, 30)) for i in range(10)))
+        assert sqlite.match_phrase("apples").size == 300
+        other.delete(ids[:turn])
+        assert list(sqlite.check()) == []
+        other.delete(ids)
+    other.close()
+
+
+def test_a_copy_of_the_file_is_a_copy_of_the_index(sqlite: SqliteStore, db: Path, tmp_path: Path) -> None:
+    (id_,) = put(sqlite, make_write())
+    sqlite.close()
+    shutil.copy(db, tmp_path / "copy.db")
+    copy = open_sqlite(tmp_path / "copy.db")
+    assert copy.text(id_) == make_write().document.text
+    copy.close()
+
+
+def test_two_databases_have_two_identities(sqlite: SqliteStore, tmp_path: Path) -> None:
+    other = open_sqlite(tmp_path / "other.db")
+    assert other.identity() != sqlite.identity()
+    other.close()

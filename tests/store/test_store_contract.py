@@ -1,0 +1,519 @@
+"""What every store promises when documents are written, read and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.store.builders import MODEL, OTHER, key, make_write, put, vector, vectors_for
+
+from outcrop.contracts import Store
+from outcrop.errors import MissingVectors, NotFound, StoreError
+from outcrop.records import Filter, Model
+
+# ------------------------------------------------------------------ writing
+
+
+def test_a_written_document_comes_back_as_it_was(store: Store) -> None:
+    write = make_write(tags=("b", "a"), meta={"author": "Zoë", "date": "2024-05-06"})
+    write = replace(write, document=replace(write.document, tags=("c", "a")))
+    (id_,) = put(store, write)
+    info = store.document(id_)
+    assert info is not None
+    assert info == store.find("main", "/home/me/notes/a.md")
+    assert (info.collection, info.path, info.root, info.origin) == ("main", "notes/a.md", "/home/me", "file")
+    assert (info.kind, info.title, info.tags) == ("markdown", "A title", ("a", "b", "c"))
+    assert info.meta == {"author": "Zoë", "date": "2024-05-06"}
+    assert (info.sha256, info.mtime_ns, info.size) == (write.sha256, write.file.mtime_ns, write.file.size)
+    assert (info.chunks, info.characters) == (2, len(write.document.text))
+    assert info.created_at == info.updated_at
+    assert store.text(id_) == write.document.text
+
+
+def test_chunks_come_back_as_they_were_and_in_the_order_asked_for(store: Store) -> None:
+    write = make_write(text="one\n\ntwo\n\nthree\n\nfour")
+    (id_,) = put(store, write)
+    stored = store.chunks_of(id_)
+    for chunk, was in zip(stored, write.chunks, strict=True):
+        same = ("index", "start", "end", "text", "tokens", "heading_path", "line_start", "line_end", "page")
+        assert [getattr(chunk, name) for name in same] == [getattr(was, name) for name in same]
+    ids = [chunk.id for chunk in stored]
+    asked = [ids[2], 10**9, ids[0], ids[3]]
+    again = store.chunks(asked)
+    assert [chunk.id for chunk in again] == [ids[2], ids[0], ids[3]]
+    assert len({id(chunk.document) for chunk in again}) == 1
+    assert store.chunks(np.array(asked)) == again  # type: ignore[arg-type]  # search hands over arrays
+    assert store.chunks([]) == []
+
+
+def test_writing_the_same_name_again_replaces_the_document_and_keeps_its_id(store: Store) -> None:
+    (id_,) = put(store, make_write(text="old words", tags=("old",)))
+    before, old_chunks = store.document(id_), store.chunks_of(id_)
+    assert put(store, make_write(text="new words\n\nmore", tags=("new",))) == [id_]
+    after, new_chunks = store.document(id_), store.chunks_of(id_)
+    assert before is not None
+    assert after is not None
+    assert after.created_at == before.created_at
+    assert after.updated_at > before.updated_at
+    assert after.tags == ("new",)
+    assert store.text(id_) == "new words\n\nmore"
+    assert min(chunk.id for chunk in new_chunks) > max(chunk.id for chunk in old_chunks)
+    assert store.match_phrase("old words").size == 0
+    assert list(store.check()) == []
+
+
+def test_updated_at_grows_even_when_two_writes_share_a_moment(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_000_000.0)
+    seen = []
+    for text in ("a", "b", "c"):
+        (id_,) = put(store, make_write(text=text))
+        info = store.document(id_)
+        assert info is not None
+        seen.append(info.updated_at)
+    assert seen == sorted(set(seen))
+
+
+def test_ids_come_in_the_order_of_the_writes_and_the_last_of_two_equal_names_counts(store: Store) -> None:
+    a1, b, a2 = make_write("a.md", "one"), make_write("b.md", "two"), make_write("a.md", "three")
+    ids = put(store, a1, b, a2)
+    assert ids[0] == ids[2] != ids[1]
+    assert [store.text(id_) for id_ in ids] == ["three", "two", "three"]
+    assert list(store.check()) == []
+
+
+def test_one_name_in_two_collections_is_two_documents(store: Store) -> None:
+    put(store, make_write(collection="one"), make_write(collection="two", text="x\n\ny\n\nz"))
+    assert [(c.name, c.documents, c.chunks) for c in store.collections()] == [("one", 1, 2), ("two", 1, 3)]
+
+
+def test_a_write_whose_vectors_are_missing_changes_nothing_and_names_them(store: Store) -> None:
+    (kept,) = put(store, make_write("kept.md", "kept"))
+    version, chunks = store.version(), store.chunks_of(kept)
+    write, changed = make_write("new.md", "fresh\n\nkept"), make_write("kept.md", "changed")
+    vectors = vectors_for(write, changed)
+    del vectors[key("fresh")], vectors[key("kept")]
+    with pytest.raises(MissingVectors) as caught:
+        store.write([changed, write], vectors, MODEL, remove=[kept])
+    assert caught.value.keys == {key("fresh")}, "the vector of `kept` is stored, that of `fresh` is not"
+    assert store.version() == version
+    assert store.chunks_of(kept) == chunks
+    assert store.find("main", write.file.uri) is None
+    assert list(store.check()) == []
+
+
+def test_vectors_that_are_stored_need_not_come_again(store: Store) -> None:
+    write = make_write()
+    put(store, write)
+    assert store.missing_vectors(MODEL, [*write.text_keys, key("never")]) == {key("never")}
+    assert store.missing_vectors(OTHER, write.text_keys) == set(write.text_keys)
+    assert store.missing_vectors(MODEL, []) == set()
+    same = make_write("notes/b.md")
+    store.write([same], {same.path_key: vector(same.path_key)}, MODEL)
+    assert list(store.check()) == []
+
+
+def test_vectors_nothing_uses_any_more_go_and_shared_ones_stay(store: Store) -> None:
+    a, b = make_write("a.md", "shared\n\nonly a"), make_write("b.md", "shared\n\nonly b")
+    id_a, id_b = put(store, a, b)
+    assert store.stats().vectors == 5
+    store.delete([id_a])
+    assert store.missing_vectors(MODEL, [key("shared"), key("only a"), a.path_key]) == {
+        key("only a"),
+        a.path_key,
+    }
+    put(store, make_write("b.md", "else"))
+    assert store.missing_vectors(MODEL, [key("shared"), key("only b")]) == {key("shared"), key("only b")}
+    assert store.document(id_b) is not None
+    assert store.stats().vectors == 2
+
+
+def test_vectors_that_no_document_of_the_write_uses_are_not_kept(store: Store) -> None:
+    write = make_write()
+    store.write([write], {**vectors_for(write), key("stray"): vector(key("stray"))}, MODEL)
+    assert list(store.check()) == []
+    assert store.missing_vectors(MODEL, [key("stray")]) == {key("stray")}
+
+
+@pytest.mark.parametrize("bad", [np.zeros(3, np.float32), np.full(8, 1e9, np.float32), np.full(8, np.nan)])
+def test_a_vector_of_the_wrong_size_or_not_finite_is_refused(store: Store, bad: np.ndarray) -> None:
+    write = make_write()
+    for vectors in (
+        {**vectors_for(write), write.path_key: bad},
+        dict.fromkeys(vectors_for(write), bad),
+    ):
+        with pytest.raises(StoreError, match="nothing was written"):
+            store.write([write], vectors, MODEL)
+    assert store.stats().documents == 0
+
+
+def test_chunks_that_are_not_cut_from_the_text_are_refused(store: Store) -> None:
+    write = make_write()
+    wrong = replace(write, chunks=(replace(write.chunks[0], text="else"), write.chunks[1]))
+    with pytest.raises(StoreError, match="chunk 0"):
+        put(store, wrong)
+    with pytest.raises(StoreError, match="keys"):
+        put(store, replace(write, text_keys=write.text_keys[:1]))
+
+
+def test_a_text_that_cannot_be_encoded_is_refused_and_nothing_is_written(store: Store) -> None:
+    with pytest.raises(StoreError, match="cannot be stored"):
+        put(store, make_write("good.md"), make_write(title="lone \ud800 surrogate"))
+    assert store.stats().documents == 0
+
+
+def test_removing_in_a_write_is_part_of_it_but_never_removes_what_is_written(store: Store) -> None:
+    a, b = put(store, make_write("a.md", "aa"), make_write("b.md", "bb"))
+    new = make_write("a.md", "cc")
+    assert store.write([new], vectors_for(new), MODEL, remove=[a, b, 999]) == [a]
+    assert [info.id for info in store.documents()] == [a]
+    assert store.write([], {}, OTHER, remove=[a]) == []
+    assert store.stats().documents == 0
+
+
+def test_a_document_without_chunks_keeps_its_text(store: Store) -> None:
+    blank, empty = put(store, make_write("blank.md", " \n\n \n", spans=[]), make_write("empty.md", ""))
+    assert store.text(blank) == " \n\n \n"
+    assert store.text(empty) == ""
+    assert list(store.check()) == []
+
+
+# ------------------------------------------------------------------ moving, touching, deleting
+
+
+def test_a_moved_document_keeps_its_id_creation_time_and_vectors(store: Store) -> None:
+    (id_,) = put(store, make_write("old/name.md"))
+    before, old_chunks = store.document(id_), store.chunks_of(id_)
+    moved = make_write("new/name.md", mtime_ns=5)
+    store.move(id_, moved, {moved.path_key: vector(moved.path_key)}, MODEL)
+    after = store.document(id_)
+    assert before is not None
+    assert after is not None
+    assert (after.path, after.uri, after.mtime_ns) == ("new/name.md", "/home/me/new/name.md", 5)
+    assert after.created_at == before.created_at
+    assert store.find("main", before.uri) is None
+    removed, _ = store.removals(0)
+    assert removed.tolist() == [chunk.id for chunk in old_chunks]
+    path_vectors = [row.path_vector for row in store.feed(0, 10)]
+    assert all(np.array_equal(v, vector(moved.path_key)) for v in path_vectors if v is not None)
+    assert len(path_vectors) == 2
+    assert list(store.check()) == []
+
+
+def test_a_move_replaces_what_stood_under_the_new_name_and_needs_a_document(store: Store) -> None:
+    a, _ = put(store, make_write("a.md", "mine"), make_write("b.md", "in the way"))
+    moved = make_write("b.md", "mine")
+    store.move(a, moved, vectors_for(moved), MODEL)
+    assert [(info.id, info.path) for info in store.documents()] == [(a, "b.md")]
+    assert list(store.check()) == []
+    with pytest.raises(NotFound):
+        store.move(77, moved, vectors_for(moved), MODEL)
+
+
+def test_touch_remembers_the_new_state_and_is_not_an_update(store: Store) -> None:
+    (id_,) = put(store, make_write())
+    before, version = store.document(id_), store.version()
+    store.touch({id_: (42, 7), 999: (1, 1)})
+    after = store.document(id_)
+    assert before is not None
+    assert after == replace(before, mtime_ns=42, size=7)
+    state = store.states("main")["/home/me/notes/a.md"]
+    assert (state.document_id, state.mtime_ns, state.size, state.sha256) == (id_, 42, 7, before.sha256)
+    assert store.version() != version, "a date filter may choose differently now"
+    store.touch({})
+
+
+def test_delete_counts_what_there_was_and_ids_are_never_used_again(store: Store) -> None:
+    first = put(store, make_write("a.md"), make_write("b.md"))
+    old_chunks = [row.chunk_id for row in store.feed(0, 100)]
+    assert store.delete([*first, 999]) == 2
+    assert store.delete(first) == 0
+    assert store.delete([]) == 0
+    second = put(store, make_write("a.md"))
+    assert second[0] > max(first)
+    assert min(row.chunk_id for row in store.feed(0, 100)) > max(old_chunks)
+    removed, position = store.removals(0)
+    assert removed.tolist() == old_chunks
+    assert store.removals(position)[0].size == 0
+    assert store.removals(position)[1] == position
+    with pytest.raises(NotFound):
+        store.text(first[0])
+    assert store.document(first[0]) is None
+    assert store.chunks_of(first[0]) == []
+    assert store.chunks(old_chunks) == []
+
+
+# ------------------------------------------------------------------ models
+
+
+def test_the_first_write_sets_the_model_and_another_model_is_refused(store: Store) -> None:
+    assert store.active_model() is None
+    put(store, make_write())
+    assert store.active_model() == MODEL
+    other = make_write("b.md")
+    with pytest.raises(StoreError, match="reembed"):
+        store.write([other], vectors_for(other, model=OTHER), OTHER)
+    assert store.stats().documents == 1
+
+
+def test_a_model_switch_goes_in_steps_and_the_old_vectors_serve_until_the_end(store: Store) -> None:
+    put(store, make_write("a.md", "one\n\ntwo\n\nthree"), make_write("b.md", "four"))
+    version = store.version()
+    with pytest.raises(StoreError, match="4 chunks and 2 paths"):
+        store.activate(OTHER)
+    assert store.version() == version
+    steps = 0
+    while batch := store.unembedded(OTHER, 2):
+        assert [id_ for _, id_ in batch] == sorted(id_ for _, id_ in batch)
+        if steps == 1:
+            put(store, make_write("c.md", "came later"))  # a write meanwhile goes on with the old model
+        store.add_vectors(OTHER, {k: vector(k, OTHER) for k, _ in batch})
+        assert store.active_model() == MODEL
+        assert all(row.vector is not None and row.vector.size == 8 for row in store.feed(0, 100))
+        steps += 1
+    assert steps == 3
+    paths = store.unembedded_paths(OTHER, 100)
+    assert len(paths) == 3
+    store.add_vectors(
+        OTHER, {k: vector(k, OTHER) for k, _ in paths} | {key("gone"): vector(key("gone"), OTHER)}
+    )
+    before = store.version()
+    store.activate(OTHER)
+    assert store.version() != before
+    assert store.active_model() == OTHER
+    for row in store.feed(0, 100):
+        assert np.array_equal(row.vector, vector(key(row.text), OTHER))  # type: ignore[arg-type]
+    assert list(store.check()) == []
+    assert store.missing_vectors(MODEL, [key("one")]) == {key("one")}
+    assert len(store.unembedded(MODEL, 100)) == 5, "going back means embedding again"
+
+
+def test_versions_and_sizes_tell_models_apart(store: Store) -> None:
+    put(store, make_write())
+    for model in (Model("small", "2", 8), Model("small", "1", 4)):
+        with pytest.raises(StoreError):
+            store.write([make_write("b.md")], vectors_for(make_write("b.md"), model=model), model)
+
+
+# ------------------------------------------------------------------ what search needs
+
+
+def test_feed_gives_every_chunk_once_in_order_with_its_vectors(store: Store) -> None:
+    writes = [make_write(f"{i}.md", f"text {i}\n\nmore {i}", kind="text") for i in range(5)]
+    ids = put(store, *writes)
+    rows, after = [], 0
+    while batch := store.feed(after, 3):
+        rows += batch
+        after = batch[-1].chunk_id
+    assert [row.text for row in rows] == [chunk.text for write in writes for chunk in write.chunks]
+    assert [row.document_id for row in rows] == [id_ for id_ in ids for _ in range(2)]
+    assert rows[1].heading_path == ("Guide", "Part 1")
+    assert rows[0].heading_path == ()
+    assert (rows[0].kind, rows[0].title, rows[0].path) == ("text", "A title", "0.md")
+    for row in rows:
+        assert row.vector is not None
+        assert row.vector.dtype == np.float16
+        assert np.array_equal(row.vector, vector(key(row.text)))
+        assert np.array_equal(row.path_vector, vector(key("path:" + row.path)))  # type: ignore[arg-type]
+
+
+def test_a_model_without_paths_writes_an_empty_path_key(store: Store) -> None:
+    write = replace(make_write(), path_key=b"")
+    store.write([write], {k: vector(k) for k in write.text_keys}, MODEL)
+    assert [row.path_vector for row in store.feed(0, 9)] == [None, None]
+    assert store.unembedded_paths(OTHER, 9) == []
+    assert list(store.check()) == []
+
+
+def test_following_feed_and_removals_gives_the_chunks_there_are(store: Store) -> None:
+    alive: set[int] = set()
+    after = position = 0
+    rng = np.random.default_rng(3)
+    for step in range(30):
+        name = f"{rng.integers(6)}.md"
+        found = store.find("main", f"/home/me/{name}")
+        if found and rng.random() < 0.3:
+            store.delete([found.id])
+        else:
+            put(store, make_write(name, f"a{step}\n\nb{step}\n\nc"))
+        if rng.random() < 0.5:
+            continue
+        for row in store.feed(after, 1000):
+            alive.add(row.chunk_id)
+            after = row.chunk_id
+        gone, position = store.removals(position)
+        alive -= set(gone.tolist())
+        assert alive == {c.id for info in store.documents() for c in store.chunks_of(info.id)}
+    assert list(store.check()) == []
+
+
+def test_version_changes_with_every_write_and_only_then(open_store: Callable[[], Store]) -> None:
+    store, second = open_store(), open_store()
+    seen = [store.version()]
+
+    def changed() -> bool:
+        seen.append(second.version())
+        assert seen[-1] == store.version()
+        return seen[-1] not in seen[:-1]
+
+    (id_,) = put(store, make_write())
+    assert changed()
+    put(second, make_write(text="new"))
+    assert changed()
+    store.documents(), store.feed(0, 10), store.select(Filter())
+    assert not changed()
+    store.delete([id_])
+    assert changed()
+
+
+@pytest.mark.parametrize(
+    ("phrase", "texts"),
+    [
+        ("quick brown", [0]),
+        ("QUICK Brown", [0]),
+        ("brown quick", []),
+        ("quick fox", []),
+        ("naive cafe", [1]),
+        ("naïve café", [1]),
+        ("cafe\u0301", [1]),
+        ("検索エンジン", [2]),
+        ("索エ", [2]),
+        ("エ索", []),
+        ("全文検索 outcrop", [2]),
+        ("สวัสดี", [3]),
+        ("หวัด", []),
+        ("भारत की", [4]),
+        ("का", []),
+        ("o'neil-smith", [5]),
+        ('say "stop" now', [5]),
+        ("stop NOT now", []),
+        ("stop OR now", []),
+        ("fox*", []),
+        ("foxes", [0]),
+        ("body : foxes", []),
+        ("quick\0brown", [0]),
+        ("", []),
+        ("   ", []),
+        ('"', []),
+        ("-*()^{}:", []),
+        ("한국어 문장", [6]),
+    ],
+)
+def test_a_phrase_finds_the_words_in_their_order_in_any_script(
+    store: Store, phrase: str, texts: list[int]
+) -> None:
+    bodies = [
+        "The quick brown foxes.",
+        "A naïve café owner",
+        "全文検索outcrop。日本語の検索エンジンです。",
+        "สวัสดีครับ",
+        "भारत की राजधानी",
+        "O'Neil-Smith did say «stop» now",
+        "한국어 문장 하나",
+    ]
+    ids = put(store, *(make_write(f"{i}.md", body) for i, body in enumerate(bodies)))
+    found = store.chunks(store.match_phrase(phrase).tolist())
+    assert [ids.index(chunk.document.id) for chunk in found] == texts
+
+
+# ------------------------------------------------------------------ care
+
+
+def test_a_snapshot_sees_one_moment_and_may_be_nested(open_store: Callable[[], Store]) -> None:
+    store, other = open_store(), open_store()
+    (id_,) = put(store, make_write(text="before"))
+    version = store.version()
+    with store.snapshot():
+        put(other, make_write(text="after"))
+        with store.snapshot():
+            assert store.text(id_) == "before"
+        put(store, make_write("own.md", "written by this very thread"))
+        assert store.text(id_) == "before"
+        assert [c.text for c in store.chunks_of(id_)] == ["before"]
+        assert store.version() == version
+        assert other.text(id_) == "after"
+    assert store.text(id_) == "after"
+    assert store.stats().documents == 2
+
+
+def test_a_snapshot_ends_with_an_exception_too(open_store: Callable[[], Store]) -> None:
+    store = open_store()
+    with pytest.raises(KeyError), store.snapshot():
+        raise KeyError
+    put(open_store(), make_write())
+    assert store.stats().documents == 1
+
+
+def test_stats_count_what_must_agree(store: Store) -> None:
+    assert store.stats().documents == 0
+    put(store, make_write("a.md"), make_write("b.md", "First words."))
+    stats = store.stats()
+    assert (stats.documents, stats.chunks, stats.chunks_with_vector, stats.keyword_rows) == (2, 3, 3, 3)
+    assert stats.vectors == 4
+    assert stats.bytes_on_disk > 0
+    assert stats.schema_version >= 1
+
+
+def test_states_are_of_one_collection_and_what_lies_below_a_root(store: Store) -> None:
+    put(
+        store,
+        make_write("a.md", root="/one"),
+        make_write("b.md", root="/two"),
+        make_write("c", root=None, uri="id-7", origin="text", mtime_ns=None),
+        make_write("d.md", root="/one", collection="else"),
+        make_write("e.md", root="/one/inner"),
+        make_write("f.md", root="/one-more"),
+        make_write("g", root=None, uri="/one/a-name", origin="text"),
+        make_write("linked.md", root="/one", uri="/elsewhere/linked.md"),
+    )
+    assert len(store.states("main")) == 7
+    assert set(store.states("main", "/one")) == {"/one/a.md", "/one/inner/e.md", "/elsewhere/linked.md"}
+    assert set(store.states("main", "/one/inner")) == {"/one/inner/e.md"}
+    assert len(store.states("main", "/")) == 5
+    assert store.states("nothing") == {}
+
+
+def test_roots_are_the_folders_documents_came_from(store: Store) -> None:
+    put(
+        store,
+        make_write("a.md", root="/two"),
+        make_write("b.md", root="/two"),
+        make_write("c.md", root="/one"),
+        make_write("d.md", root="/two", collection="else"),
+        make_write("e", root=None, uri="id", origin="text"),
+    )
+    assert store.roots() == [("else", "/two"), ("main", "/one"), ("main", "/two")]
+
+
+def test_a_setting_is_kept_with_the_index(open_store: Callable[[], Store]) -> None:
+    store = open_store()
+    assert store.setting("model") is None
+    store.put_setting("model", "first")
+    store.put_setting("model", "second")
+    assert open_store().setting("model") == "second"
+
+
+def test_an_index_keeps_its_identity(open_store: Callable[[], Store]) -> None:
+    store = open_store()
+    name = store.identity()
+    put(store, make_write())
+    assert open_store().identity() == name
+    assert len(name) >= 16
+
+
+def test_a_chunk_knows_the_gap_before_it(store: Store) -> None:
+    (id_,) = put(store, make_write(text="ab  cd\nef", spans=[(0, 2), (4, 6), (5, 6), (7, 9)]))
+    assert [chunk.gap for chunk in store.chunks_of(id_)] == ["", "  ", "", "\n"]
+
+
+def test_a_closed_store_says_so_and_closing_twice_is_fine(store: Store) -> None:
+    put(store, make_write())
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.version()
+    with pytest.raises(StoreError, match="closed"):
+        put(store, make_write())
