@@ -60,7 +60,7 @@ def _broken_between(document: Document, options: ChunkOptions, chunks: tuple[Chu
     overlap = strategy.overlap if options.overlap is None else options.overlap
     limit = 4 * (options.target_tokens or strategy.target_tokens)
     room = max(limit - int(limit * overlap), 4)
-    wide = not strategy.by_characters and estimate_tokens(document.text) * 4 >= len(document.text) + 4
+    wide = not strategy.by_characters and any(estimate_tokens(4 * one) > 1 for one in set(document.text))
     minimum = strategy.min_chars if options.min_chars is None else options.min_chars
     minimum = min(minimum, room // (8 if wide else 2))
     walls = {*document.pages, *((h.start for h in document.headings) if strategy.by_sections else ())}

@@ -7,12 +7,25 @@
 
 from __future__ import annotations
 
-from outcrop.config import Config, load_config
-from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
-from outcrop.engine import Engine
-from outcrop.engine import open_engine as open
-from outcrop.errors import OutcropError
-from outcrop.records import Answer, Context, DocumentInfo, Filter, Hit, IngestReport, Progress, SearchOptions
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from outcrop.config import Config, load_config
+    from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
+    from outcrop.engine import Engine
+    from outcrop.engine import open_engine as open
+    from outcrop.errors import OutcropError
+    from outcrop.records import (
+        Answer,
+        Context,
+        DocumentInfo,
+        Filter,
+        Hit,
+        IngestReport,
+        Progress,
+        SearchOptions,
+    )
 
 __version__ = "0.1.0"
 
@@ -35,3 +48,29 @@ __all__ = [
     "load_config",
     "open",
 ]
+
+# Where each public name lives. They are imported when first asked for: the command line imports this package to show
+# its help, and must not wait for numpy and SQLite to do so.
+_HOMES = {
+    **dict.fromkeys(("Config", "load_config"), "outcrop.config"),
+    **dict.fromkeys(("Embedder", "Reranker", "Store", "Tokenizer"), "outcrop.contracts"),
+    **dict.fromkeys(("Engine", "open"), "outcrop.engine"),
+    "OutcropError": "outcrop.errors",
+    **dict.fromkeys(
+        ("Answer", "Context", "DocumentInfo", "Filter", "Hit", "IngestReport", "Progress", "SearchOptions"),
+        "outcrop.records",
+    ),
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'outcrop' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), "open_engine" if name == "open" else name)
+    globals()[name] = value  # the next access does not come through here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -46,6 +46,7 @@ from outcrop.records import (
     StaleDocument,
     Status,
     StoredChunk,
+    Text,
 )
 from outcrop.retrieve import Retriever, Stop
 from outcrop.search.arrays import SearchArrays
@@ -159,8 +160,25 @@ class Engine:
         else:
             return self._add_path(Path(str(source)).expanduser(), collection, tags, force, progress, stopped)
         target = collection or DEFAULT_COLLECTION
-        report = self._ingestor().add(file, data, target, title=title, tags=tags, force=force)
-        self._arrays.save()
+        wanted = Text("", title=title, tags=tuple(tags))
+        report = self._ingestor().add(file, data, target, wanted, force=force)
+        self._settle()
+        return report
+
+    def add_texts(
+        self,
+        texts: Iterable[Text],
+        *,
+        collection: str | None = None,
+        force: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Stop | None = None,
+    ) -> IngestReport:
+        """Add many texts in few transactions; memory stays bounded however many the iterable gives."""
+        report = self._ingestor().add_many(
+            texts, collection or DEFAULT_COLLECTION, force=force, progress=progress, stopped=stopped
+        )
+        self._settle()
         return report
 
     def _fetch(self, url: str) -> tuple[SourceFile, bytes]:
@@ -189,8 +207,7 @@ class Engine:
         report = self._ingestor().sync(
             path, target, tags=tags, force=force, prune=path.is_dir(), progress=progress, stopped=stopped
         )
-        self._remember_model()
-        self._arrays.save()
+        self._settle()
         return report
 
     def sync(
@@ -263,7 +280,9 @@ class Engine:
         self._arrays.purge()
         return removed
 
-    def _remember_model(self) -> None:
+    def _settle(self) -> None:
+        """After a write: remember with which model the index is made, and keep the search arrays for others."""
+        self._arrays.save()
         if self.config.model and self._store.setting("model") is None:
             self._store.put_setting("model", self.config.model)
 

@@ -29,11 +29,13 @@ from outcrop.records import (
     Progress,
     Skipped,
     SourceFile,
+    Text,
     Vector,
 )
 from outcrop.sources.folder import shields, walk
 from outcrop.sources.left_out import looks_binary
 from outcrop.sources.read import read_file
+from outcrop.sources.text import text_source
 
 log = logging.getLogger(__name__)
 
@@ -264,32 +266,49 @@ class Ingestor:
     # ------------------------------------------------------------------ single documents
 
     def add(
-        self,
-        file: SourceFile,
-        data: bytes,
-        collection: str,
-        *,
-        title: str | None = None,
-        tags: Sequence[str] = (),
-        force: bool = False,
+        self, file: SourceFile, data: bytes, collection: str, text: Text, *, force: bool = False
     ) -> IngestReport:
         """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing (D4).
 
         Unlike a file in a folder, content that cannot be parsed raises: there is no run to go on with.
         """
-        run = _Run(collection, tuple(tags), force, None, None)
-        digest = sha256(data).hexdigest()
-        stored = self._store.find(collection, file.uri)
-        retitled = stored is not None and title is not None and stored.title != title
-        retagged = stored is not None and bool(tags) and not set(tags) <= set(stored.tags)
-        if stored is not None and stored.sha256 == digest and not (force or retitled or retagged):
-            run.unchanged = 1
-            run.document_ids.append(stored.id)
-            return run.report()
-        state = None if stored is None else FileState(stored.id, stored.mtime_ns, stored.size, stored.sha256)
-        self._queue(run, self._prepare(run, file, data, digest, title), state)
-        self._flush(run)
+        run = _Run(collection, (), force, None, None)
+        self._add_one(run, file, data, text)
         return self._finish(run)
+
+    def add_many(
+        self,
+        texts: Iterable[Text],
+        collection: str,
+        *,
+        force: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> IngestReport:
+        """Many documents in few transactions; one that cannot be parsed is a line in the report."""
+        run = _Run(collection, (), force, progress, stopped)
+        for text in texts:
+            name = text.id or text.text[:40]
+            try:
+                self._add_one(run, *text_source(text.text, text.id), text)
+            except (SourceError, ParseError) as error:
+                run.failed.append(Failure(name, str(error)))
+            run.step(name)
+        return self._finish(run)
+
+    def _add_one(self, run: _Run, file: SourceFile, data: bytes, text: Text) -> None:
+        digest = sha256(data).hexdigest()
+        stored = self._store.find(run.collection, file.uri)
+        state = None
+        if stored is not None:
+            same = stored.sha256 == digest and text.title in (None, stored.title)
+            if same and set(text.tags) <= set(stored.tags) and not run.force:
+                run.unchanged += 1
+                run.document_ids.append(stored.id)
+                return
+            state = FileState(stored.id, stored.mtime_ns, stored.size, stored.sha256)
+        write = self._prepare(run, file, data, digest, text.title)
+        self._queue(run, replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags)))), state)
 
     # ------------------------------------------------------------------ parse, chunk, embed, store
 

@@ -41,6 +41,16 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """A text to be added. `id` names it, so that adding it again replaces it; without one its content is its name."""
+
+    text: str
+    id: str | None = None
+    title: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """A file that was left out on purpose, and why."""
 

@@ -240,10 +240,10 @@ class _Clock:
 
 def _explain(view: View, words: LexicalQuery | None, ranked: _Ranked, place: int) -> Explanation:
     found = ranked.found
-    row, slab = int(found.row[place]), view.slabs[int(found.slab[place])]
+    row, number = int(found.row[place]), int(found.slab[place])
     lexical = float(found.lexical[place])
     cosine = float(found.cosine[place])
-    has_vector = bool(slab.scales[row] > 0)
+    has_vector = bool(view.slabs[number].scales[row] > 0)
     boosts = (Boost(name, round(float(amount[place]), 4)) for name, amount in ranked.boosts.items())
     return Explanation(
         lexical_rank=int(found.lexical_rank[place]) or None,
@@ -252,7 +252,7 @@ def _explain(view: View, words: LexicalQuery | None, ranked: _Ranked, place: int
         similarity=cosine if has_vector and cosine else None,
         fused=float(ranked.fused[place]),
         boosts=tuple(boost for boost in boosts if boost.amount),
-        matched_terms=() if words is None else matched_terms(words, slab, row),
+        matched_terms=() if words is None else matched_terms(words, number, row),
     )
 
 

@@ -73,6 +73,27 @@ def test_the_tail_is_never_a_scrap() -> None:
         assert all(made.tokens <= 768 for made in chunks)
 
 
+def test_whenever_a_cut_leaves_both_sides_at_the_minimum_one_like_it_is_found() -> None:
+    options = ChunkOptions(strategy="prose", target_tokens=50, overlap=0, min_chars=100)
+    tried = 0
+    for left in range(80, 125, 4):
+        for gap in (1, 2, 3, 7, 20):
+            for right in range(80, 125, 4):
+                text = "x" * left + "\n" * gap + "y" * right
+                sides = ((len(text[:at].strip()), len(text[at:].strip())) for at in range(len(text)))
+                if len(text) > 200 and any(min(pair) >= 100 and max(pair) <= 200 for pair in sides):
+                    tried += 1
+                    chunks = chunk_document(plain(text), options)
+                    assert [len(made.text) >= 100 for made in chunks] == [True, True], (left, gap, right)
+    assert tried > 100
+
+
+def test_a_long_paragraph_is_shared_out_evenly_and_ends_with_a_chunk() -> None:
+    chunks = chunk(plain("\n\n".join([body(21), *[body(12)] * 12])))
+    assert "\n\n".join([chunks[0].text, chunks[1].text]).replace("\n\n", " ") == body(21)
+    assert 0.8 < len(chunks[0].text) / len(chunks[1].text) < 1.25
+
+
 def test_wrapped_prose_is_cut_at_sentence_ends_and_code_at_line_ends() -> None:
     lines = [f"line {number} ends in the middle of. A sentence that goes" for number in range(60)]
     wrapped = chunk(plain("\n".join(lines)))

@@ -47,7 +47,7 @@ def test_html_becomes_readable_text_with_headings() -> None:
     document = read(
         """<html><head><title>The  Page</title><meta name="description" content="About it">
         <meta property="article:published_time" content="2024-02-03"><style>p{}</style></head><body>
-        <nav>Menu</nav><h1>Top <em>thing</em></h1><p>First   para<br>second line</p>
+        <nav>Menu</nav><h1>Top <em>thing</em><a href="#t">¶</a></h1><p>First   para<br>second line</p>
         <script>evil()</script><p hidden>no</p><p style="display: none">no</p>
         <ul><li>one<ul><li>inner</li></ul></li><li>two</li></ul>
         <table><tr><th>a</th><th>b</th></tr><tr><td><p>1</p></td><td>2</td></tr></table>

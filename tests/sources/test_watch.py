@@ -47,7 +47,9 @@ def watched(*roots: Path) -> Iterator[Watched]:
         for root in roots:
             probe = root / "probe" if root.is_dir() else root
             seen.batches.clear()
+            end = time.monotonic() + 10
             while not seen.batches:
+                assert time.monotonic() < end, "the watch never told of a change"
                 probe.write_text(str(time.monotonic()))
                 time.sleep(0.05)
         time.sleep(0.3)

@@ -182,6 +182,9 @@ def test_a_store_for_reading_only_reads_and_refuses_to_write(db: Path) -> None:
             change()
     writer.close()
     reader.close()
+    alone = open_sqlite(db, read_only=True)
+    assert alone.text(id_) == "second"
+    alone.close()
 
 
 @pytest.mark.parametrize(

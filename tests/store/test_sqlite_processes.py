@@ -16,7 +16,7 @@ import apsw
 import pytest
 from tests.store.builders import make_write, put
 
-from outcrop.errors import DatabaseBusy
+from outcrop.errors import DatabaseBusy, StoreError
 from outcrop.records import Filter
 from outcrop.store.sqlite import SqliteStore, open_sqlite
 
@@ -114,6 +114,29 @@ def test_many_threads_read_and_write_one_store_object(sqlite: SqliteStore) -> No
         list(pool.map(work, range(6)))
     assert sqlite.stats().documents == 61
     assert list(sqlite.check()) == []
+
+
+def test_closing_while_other_threads_read_ends_in_an_error_of_ours_or_none(db: Path) -> None:
+    store = open_sqlite(db)
+    put(store, *(make_write(f"{i}.md") for i in range(50)))
+    started = threading.Barrier(5)
+
+    def read() -> str:
+        started.wait()
+        try:
+            while True:
+                store.documents()
+                store.feed(0, 100)
+        except StoreError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        readers = [pool.submit(read) for _ in range(4)]
+        started.wait()
+        time.sleep(0.05)
+        store.close()
+        for reader in readers:
+            assert str(db) in reader.result(timeout=20)
 
 
 def test_the_connection_of_a_thread_ends_with_it(sqlite: SqliteStore) -> None:

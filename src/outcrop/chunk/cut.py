@@ -161,7 +161,7 @@ class Cutter:
         return None if row_end < 0 else (line, row_end)
 
     def _join_small(self, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Pieces that a wide gap left under the minimum join a neighbour where the two fit together."""
+        """Pieces that a gap wider than a window left under the minimum join a neighbour where the two fit."""
         joined = pieces[:1]
         for start, end in pieces[1:]:
             before, before_end = joined[-1]
@@ -173,15 +173,15 @@ class Cutter:
         return joined
 
 
-def overlap_starts(cutter: Cutter, pieces: Sequence[tuple[int, int]], overlap: int, limit: int) -> list[int]:
+def overlap_starts(cutter: Cutter, pieces: Sequence[tuple[int, int]], overlap: int) -> list[int]:
     """Where each piece starts once it repeats the end of the one before.
 
-    It takes at most `overlap` more and stays within `limit` in all: whole sentences where one is short enough,
-    else whole lines or words; never back to where the one before starts.
+    It takes at most `overlap` more, the gap between them counted: whole sentences where one is short enough, else
+    whole lines or words; never back to where the one before starts.
     """
     starts = [pieces[0][0]] if pieces else []
-    for (before, before_end), (start, end) in pairwise(pieces):
-        earliest = max(cutter.ruler.reach_back(start, overlap), cutter.ruler.reach_back(end, limit), before + 1)
+    for (before, before_end), (start, _) in pairwise(pieces):
+        earliest = max(cutter.ruler.reach_back(start, overlap), before + 1)
         starts.append(_overlap_start(cutter.text, earliest, before_end) if earliest < before_end else start)
     return starts
 

@@ -155,7 +155,7 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
             pieces = cutter.cut(region_start, region_end)
             starts = [start for start, _ in pieces]
             if limit > room:
-                starts = overlap_starts(cutter, pieces, limit - room, limit)
+                starts = overlap_starts(cutter, pieces, limit - room)
             stretches += [(start, *piece) for start, piece in zip(starts, pieces, strict=True)]
     return _to_chunks(text, tokens, outline, pages, stretches)
 

@@ -12,6 +12,7 @@ _KEY_BYTES = 16
 """128 bits: among a billion chunks the odds that any two collide are about one in 10^21."""
 # The personalisation of blake2b keeps the two kinds apart: a text and a path of the same letters differ.
 _TEXT, _PATH = b"outcrop.text", b"outcrop.path"
+_TITLE, _SECTION = "Document: ", "Section: "
 
 
 def text_key(context: str, text: str) -> bytes:
@@ -38,9 +39,9 @@ def context_head(title: str, heading_path: Sequence[str]) -> str:
         del sections[0]
     lines = []
     if name:
-        lines.append(f"Document: {name}\n")
+        lines.append(f"{_TITLE}{name}\n")
     if sections:
-        lines.append(f"Section: {' > '.join(sections)}\n")
+        lines.append(f"{_SECTION}{' > '.join(sections)}\n")
     return "".join(lines)
 
 
@@ -48,6 +49,14 @@ def context_text(title: str, heading_path: Sequence[str], text: str) -> str:
     """What is embedded of a chunk (R3): title, section, an empty line, and the text."""
     head = context_head(title, heading_path)
     return f"{head}\n{text}" if head else text
+
+
+def split_context(text: str) -> tuple[str, str]:
+    """The title and headings that `context_text` put before a chunk, without their labels, and the chunk itself."""
+    if not text.startswith((_TITLE, _SECTION)):
+        return "", text
+    head, _, body = text.partition("\n\n")
+    return " ".join(line.removeprefix(_TITLE).removeprefix(_SECTION) for line in head.split("\n")), body
 
 
 def _one_line(text: str) -> str:

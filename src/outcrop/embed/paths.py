@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 
 _COMPONENTS = 3
@@ -12,7 +13,13 @@ TRANSFORMER_PATH_WEIGHT = 0.5
 """Code search with MiniLM: NDCG@10 0.762 with half the path's vector added, 0.730 with the path in the text."""
 
 
+# A number says which of many a file is, not what it is about: the web questions set lost .13 nDCG@10 (dense) to the
+# numbers its documents are named by.
+_NUMBERING = re.compile(r"(?<![^\W_])(?:[^\W\d_]?\d[\d.]*)(?![^\W_])")
+
+
 def path_text(path: str) -> str:
-    """The last three components of a path as words, the file's name without its extension."""
+    """The last three components of a path as words, the file's name without its extension, without numbering."""
     name = PurePosixPath(path)
-    return " ".join((*name.parts[-_COMPONENTS:-1], name.stem))
+    words = " ".join((*name.parts[-_COMPONENTS:-1], name.stem))
+    return " ".join(_NUMBERING.sub(" ", words).split())

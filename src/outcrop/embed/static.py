@@ -5,7 +5,7 @@ that token's query weight and ends at unit length; a path is the plain sum of th
 
 A model is a folder of four files:
 
-    card.json     name, version, dimensions, tokens, tf_exponent, path_weight, trust, licence, sha256 of the others
+    card.json     name, version, dimensions, tokens, tf_exponent, path_weight, head_weight, trust, licence, sha256 of the others
     static.npy    int8 (tokens, dimensions), C order, memory-mapped
     weights.npy   float32 (2, tokens): row 0 what a row of the table is multiplied by, row 1 the query weights
     vocab.txt     UTF-8, one token a line, lower case, in the order of the rows
@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.embed.keys import split_context
 from outcrop.embed.paths import path_text
 from outcrop.embed.vocabulary import ID_BYTES, Vocabulary
 from outcrop.errors import EmbedError
@@ -70,6 +71,7 @@ class StaticEmbedder:
             self._model = Model(str(card["name"]), str(card["version"]), int(card["dimensions"]))
             self._tf_exponent = float(card["tf_exponent"])
             self._path_weight = float(card["path_weight"])
+            self._head_weight = np.float32(card["head_weight"])
             self._trust = Trust(float(card["trust"]["prose"]), float(card["trust"]["code"]))
             rows = int(card["tokens"])
         except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
@@ -100,8 +102,18 @@ class StaticEmbedder:
         return self._trust
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """One row a text, not of unit length; zeros for a text without a known token."""
-        return self._embed(texts, self._tf_exponent, self._scales)
+        """One row a text, not of unit length; zeros for a text without a known token.
+
+        The title and headings before a chunk count by themselves, each word in full: among the words of the chunk
+        they would hardly weigh.
+        """
+        heads, bodies = zip(*map(split_context, texts), strict=True) if texts else ((), ())
+        distinct = list(dict.fromkeys(heads))
+        at = {head: row for row, head in enumerate(distinct)}
+        weighted = self._head_weight * self._embed(distinct, 1.0, self._scales)
+        rows: Matrix = self._embed(bodies, self._tf_exponent, self._scales)
+        rows += weighted[[at[head] for head in heads]]
+        return rows
 
     def embed_paths(self, paths: Sequence[str]) -> Matrix:
         """One row a path: the plain sum of the rows of its last components' tokens."""

@@ -36,8 +36,8 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _BROWSER_MEANING = {  # pages that say the first mean the second, and browsers read them so
-    "iso-8859-1": "cp1252", "latin-1": "cp1252", "latin1": "cp1252", "x-sjis": "cp932", "shift_jis": "cp932", "shift-jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030",
-    "macintosh": "mac_roman",
+    "iso-8859-1": "cp1252", "latin-1": "cp1252", "latin1": "cp1252", "x-sjis": "cp932", "shift_jis": "cp932",
+    "shift-jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "macintosh": "mac_roman",
 }  # fmt: skip
 
 _CONTROL_BYTES = bytes(b for b in range(32) if b not in b"\t\n\r\f\x1b")

@@ -8,6 +8,7 @@ from typing import Any
 
 from lxml import etree
 
+from outcrop.errors import ParseError
 from outcrop.parse.decode import decode
 from outcrop.parse.html_walk import walk_html
 from outcrop.parse.limits import RawFile
@@ -58,18 +59,24 @@ def read(raw: RawFile) -> Document:
 
 def parse_html(text: str) -> Any:
     """The tree of some HTML, or None when there is nothing in it."""
-    # UTF-8 with the encoding forced: what the page declares was settled when it was decoded.
-    parser = etree.HTMLParser(
-        encoding="utf-8", recover=True, no_network=True, remove_comments=True, remove_pis=True, huge_tree=False
-    )
     if not text or text.isspace():
         return None
+    # UTF-8 with the encoding forced: what the page declares was settled when it was decoded. `huge_tree` lifts
+    # the depth from 256 levels, which real pages reach, to 2048; memory is bounded by the worker.
+    parser = etree.HTMLParser(
+        encoding="utf-8", recover=True, no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
+    )
     try:
-        return etree.fromstring(clean_text(text).encode("utf-8"), parser)
+        root = etree.fromstring(clean_text(text).encode("utf-8"), parser)
     except etree.XMLSyntaxError as error:
         if "empty" in str(error).lower():
             return None
         raise MemoryError from error  # a parser that recovers from everything else gives up for this alone
+    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
+        raise ParseError(
+            "nested too deeply; flatten it or exclude it"
+        )  # the rest would be missing without a word
+    return root
 
 
 def write_page(root: Any, writer: TextWriter) -> None:

@@ -19,6 +19,7 @@ _NOT_IN_DATA = ("table", "h1", "h2", "h3", "h4", "pre", "ul", "ol", "blockquote"
 _SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
 _TICKS = re.compile(r"`{3,}")
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_PERMALINKS = frozenset({"¶", "#", "§", "🔗"})  # what documentation generators hang behind a heading
 _MAX_INDENT = 8  # deeper lists stay at this depth; the indent is for the eye only
 
 
@@ -45,6 +46,8 @@ def walk_html(root: Any, writer: TextWriter) -> None:
 def _is_hidden(element: Any) -> bool:
     if not element.attrib:
         return False
+    if element.tag == "a" and (element.text or "").strip() in _PERMALINKS and not len(element):
+        return True
     if element.get("hidden") is not None or element.get("aria-hidden") == "true":
         return True
     style = element.get("style")

@@ -8,6 +8,7 @@ import re
 # A heading longer than this is not read further: patterns below look ahead, and titles are one line.
 _MAX_CHARS = 500
 
+_MARKUP = re.compile("[`*_~\\[<&\\\\{\0\ue000\ue001]")  # most titles hold none and are done
 _CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])")
 _AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+)>")
@@ -21,7 +22,10 @@ _KEPT = re.compile("\ue000(\\d+)\ue001")
 
 def strip_inline(title: str) -> str:
     """The words of a heading, without code ticks, emphasis, links, tags, entities and attributes."""
-    title = title[:_MAX_CHARS].replace("\ue000", "").replace("\ue001", "")
+    title = title[:_MAX_CHARS]
+    if not _MARKUP.search(title):
+        return " ".join(title.split())
+    title = title.replace("\ue000", "").replace("\ue001", "")
     kept: list[str] = []
 
     def keep(words: str) -> str:

@@ -98,9 +98,7 @@ class _Scanner:
 
     def scan_line(self, line: str, offset: int) -> None:
         """Take one line, without its line end, and the offset where it starts."""
-        first = line[:1]
-        if not self._containers and not self._fence and not self._in_html and first.isalpha():
-            self._add_words(line, offset)
+        if not self._containers and not self._in_html and self._scan_plain(line, offset):
             return
         if "\t" in line:
             line = line.expandtabs(4)
@@ -114,6 +112,19 @@ class _Scanner:
                 return
             self._close_containers(depth)
         self._scan_block(line, column, content, offset)
+
+    def _scan_plain(self, line: str, offset: int) -> bool:
+        """Take the lines most files are made of, words, blanks and fenced code, by their first character."""
+        first = line[:1]
+        if self._fence:
+            return first not in {self._fence[0], " ", "\t"}
+        if not first:
+            self._end_paragraph()
+            return True
+        if first.isalpha():
+            self._add_words(line, offset)
+            return True
+        return False
 
     def _match_containers(self, line: str) -> tuple[int, int]:
         """How many open containers this line continues, and the column where the rest of it begins."""

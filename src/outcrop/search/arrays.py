@@ -9,7 +9,7 @@ process starts at once; whatever is missing, damaged or of another model is made
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -37,7 +37,7 @@ MAX_DEAD_SHARE: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One consistent state of the arrays, which a search keeps while others move on."""
+    """One consistent state of the arrays, which a search keeps while others move on. `mean_length` is in terms."""
 
     slabs: tuple[Slab, ...]
     dead: tuple[NDArray[np.bool_], ...]
@@ -45,17 +45,12 @@ class View:
     model: Model | None
     last_chunk: int
     removals: int
+    mean_length: float = 1.0
 
     @property
     def rows(self) -> int:
         """Rows in all slabs, removed ones included."""
         return sum(len(slab) for slab in self.slabs)
-
-    @property
-    def mean_length(self) -> float:
-        """Mean length of a chunk in terms."""
-        total = sum(int(slab.lengths.sum()) for slab in self.slabs)
-        return max(total / max(self.rows, 1), 1.0)
 
 
 _EMPTY: Final = View((), (), -1, None, 0, 0)
@@ -102,7 +97,7 @@ class SearchArrays:
             dead.append(np.zeros(len(slab), np.bool_))
             last = feed[-1].chunk_id
             slabs, dead = self._tidy(slabs, dead)
-        self._view = View(tuple(slabs), tuple(dead), version, model, last, view.removals)
+        self._view = _view(slabs, dead, version, model, last, view.removals)
         self._masks.clear()
 
     def _drop_removed(self, view: View) -> View:
@@ -216,7 +211,7 @@ class SearchArrays:
         model = self._store.active_model()
         ours = (self._store.identity(), str(model), self._path_weight)
         if ours == (saved.store, saved.model, saved.path_weight) and saved.version <= self._store.version():
-            self._view = View(saved.slabs, saved.dead, saved.version, model, saved.last_chunk, saved.removals)
+            self._view = _view(saved.slabs, saved.dead, saved.version, model, saved.last_chunk, saved.removals)
             self._saved_rows, self._saved_removals = self._view.rows, self._view.removals
 
     def rebuild(self) -> View:
@@ -235,6 +230,19 @@ class SearchArrays:
     def bytes_on_disk(self) -> int:
         """Size of the saved files."""
         return 0 if self._files is None else self._files.bytes_on_disk()
+
+
+def _view(
+    slabs: Sequence[Slab],
+    dead: Sequence[NDArray[np.bool_]],
+    version: int,
+    model: Model | None,
+    last_chunk: int,
+    removals: int,
+) -> View:
+    rows = sum(len(slab) for slab in slabs)
+    terms = sum(int(slab.lengths.sum(dtype=np.int64)) for slab in slabs)
+    return View(tuple(slabs), tuple(dead), version, model, last_chunk, removals, max(terms / max(rows, 1), 1.0))
 
 
 def _is_member(values: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -82,11 +82,11 @@ def find_candidates(
 
 def _lexical_scores(view: View, masks: Masks, words: LexicalQuery | None) -> list[NDArray[np.float32]]:
     scores = []
-    for slab, mask in zip(view.slabs, masks, strict=True):
+    for number, (slab, mask) in enumerate(zip(view.slabs, masks, strict=True)):
         if words is None:
             scores.append(np.zeros(len(slab), np.float32))
             continue
-        score = score_slab(words, slab, view.mean_length)
+        score = score_slab(words, number, slab, view.mean_length)
         if mask is not None:
             score[~mask] = 0
         scores.append(score)

@@ -119,8 +119,7 @@ class SlabFiles:
         temporary.replace(self._manifest)
 
     def _write(self, slab: Slab, dead: NDArray[np.bool_]) -> dict[str, Any]:
-        mapped = getattr(slab.chunk_ids, "filename", None)
-        folder = Path(mapped).parent if mapped is not None else self._folder / f"slab-{uuid.uuid4().hex}"
+        folder = slab.folder or self._folder / f"slab-{uuid.uuid4().hex}"
         if not (folder / "checksums.json").is_file():
             staging = folder.with_name(f"{folder.name}-{uuid.uuid4().hex}.tmp")
             checksums = save_slab(slab, staging)

@@ -26,16 +26,20 @@ MAX_TERMS: Final = 64
 """Of a pasted page the rarest terms decide; the rest cost time."""
 
 
+Postings = tuple[NDArray[np.uint32], NDArray[np.uint8]]
+
+
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
     """Terms of a query with their weight (inverse document frequency), and the best score a chunk could get.
 
-    `words` maps each term back to what was typed, for explanations.
+    `words` maps each term back to what was typed, for explanations; `postings[i]` holds what slab i has of each.
     """
 
     weights: dict[int, float]
     words: dict[int, str]
     ideal: float
+    postings: tuple[dict[int, Postings], ...]
 
 
 def weigh_terms(text: str, terms: Terms, slabs: Sequence[Slab]) -> LexicalQuery:
@@ -44,29 +48,30 @@ def weigh_terms(text: str, terms: Terms, slabs: Sequence[Slab]) -> LexicalQuery:
     meaningful = [(surface, found) for surface, found in typed if surface.lower() not in STOP_WORDS]
     words = {term: surface for surface, found in reversed(meaningful or typed) for term in found}
     total = sum(len(slab) for slab in slabs)
+    postings = tuple(
+        {term: found for term in words if (found := slab.postings(term)) is not None} for slab in slabs
+    )
     weights: dict[int, float] = {}
     for term in words:
-        count = sum(len(found[0]) for slab in slabs if (found := slab.postings(term)) is not None)
+        count = sum(len(found[term][0]) for found in postings if term in found)
         weights[term] = math.log(1 + (total - count + 0.5) / (count + 0.5))
     if len(weights) > MAX_TERMS:
         rarest = sorted(weights, key=lambda term: -weights[term])[:MAX_TERMS]
         weights = {term: weights[term] for term in rarest}
-    return LexicalQuery(weights, words, sum(weights.values()) * (K1 + 1))
+    return LexicalQuery(weights, words, sum(weights.values()) * (K1 + 1), postings)
 
 
-def score_slab(query: LexicalQuery, slab: Slab, mean_length: float) -> NDArray[np.float32]:
-    """BM25 of every row of a slab, as a share (0–1) of the best score this query allows."""
+def score_slab(query: LexicalQuery, number: int, slab: Slab, mean_length: float) -> NDArray[np.float32]:
+    """BM25 of every row of slab `number`, as a share (0–1) of the best score this query allows."""
     scores = np.zeros(len(slab), np.float32)
     if not query.ideal:
         return scores
-    damping: NDArray[np.float32] | None = None
+    found = query.postings[number]
+    damping = np.float32(K1 * B / mean_length) * slab.lengths.astype(np.float32) + np.float32(K1 * (1 - B))
     for term, weight in query.weights.items():
-        found = slab.postings(term)
-        if found is None:
+        if term not in found:
             continue
-        if damping is None:
-            damping = (K1 * (1 - B) + K1 * B / mean_length * slab.lengths).astype(np.float32)
-        rows, frequencies = found
+        rows, frequencies = found[term]
         gain = frequencies.astype(np.float32)
         gain /= gain + damping[rows]
         gain *= np.float32(weight * (K1 + 1) / query.ideal)
@@ -74,14 +79,11 @@ def score_slab(query: LexicalQuery, slab: Slab, mean_length: float) -> NDArray[n
     return scores
 
 
-def matched_terms(query: LexicalQuery, slab: Slab, row: int) -> tuple[str, ...]:
-    """Which words of the query a row holds, heaviest first."""
+def matched_terms(query: LexicalQuery, number: int, row: int) -> tuple[str, ...]:
+    """Which words of the query a row of slab `number` holds, heaviest first."""
     found = []
-    for term, weight in query.weights.items():
-        postings = slab.postings(term)
-        if postings is not None:
-            i = int(np.searchsorted(postings[0], np.uint32(row)))
-            if i < len(postings[0]) and postings[0][i] == row:
-                found.append((weight, query.words[term]))
-    found.sort(key=lambda pair: -pair[0])
-    return tuple(dict.fromkeys(word for _, word in found))
+    for term, (rows, _) in query.postings[number].items():
+        i = int(rows.searchsorted(np.uint32(row)))
+        if i < len(rows) and rows[i] == row and term in query.weights:
+            found.append((-query.weights[term], query.words[term]))
+    return tuple(dict.fromkeys(word for _, word in sorted(found)))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.records import FeedRow
-from outcrop.search.terms import Terms
+from outcrop.search.terms import TERM_BYTES, Terms
 
 # How often a term of each field counts as if it stood in the text. Title 3 was best or within 0.001 nDCG of best on
 # six of seven sets with titles (0–3 tried); headings lie between title and text; the path says what a file is
@@ -29,11 +29,16 @@ HEADING_WEIGHT: Final = 2
 PATH_WEIGHT: Final = 1
 
 MAX_FREQUENCY: Final = 255
+ROW_BITS: Final = 64 - 8 * TERM_BYTES
+MAX_BUILD_ROWS: Final = 1 << ROW_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Slab:
-    """See the module. `rows` and `frequencies` hold, for term i, the slice `offsets[i]:offsets[i + 1]`."""
+    """See the module. `rows` and `frequencies` hold, for term i, the slice `offsets[i]:offsets[i + 1]`.
+
+    `folder` is where the arrays are mapped from, None while they live in memory only.
+    """
 
     chunk_ids: NDArray[np.int64]
     document_ids: NDArray[np.int64]
@@ -46,6 +51,7 @@ class Slab:
     bits: NDArray[np.uint64]
     vectors: NDArray[np.int8]
     scales: NDArray[np.float32]
+    folder: Path | None = None
 
     def __len__(self) -> int:
         return len(self.chunk_ids)
@@ -60,24 +66,27 @@ class Slab:
         return self.rows[start:end], self.frequencies[start:end]
 
 
+ARRAYS: Final = tuple(field.name for field in fields(Slab) if field.name != "folder")
+
+
 def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Slab:
     """Rows from the store become a slab: analyse the texts, invert them, quantise the vectors."""
-    numbers: list[NDArray[np.uint64]] = []
-    owners: list[NDArray[np.uint32]] = []
-    weights: list[NDArray[np.uint8]] = []
+    if len(feed) > MAX_BUILD_ROWS:
+        raise ValueError(f"{len(feed)} rows are too many for one build; feed at most {MAX_BUILD_ROWS}")
+    found: list[NDArray[np.uint64]] = []
     lengths = np.zeros(len(feed), np.uint32)
-    seen: dict[tuple[str, tuple[str, ...], str], list[tuple[NDArray[np.uint64], int]]] = {}
+    repeats = np.zeros(len(feed), np.int64)
+    headers: dict[tuple[str, tuple[str, ...], str], tuple[NDArray[np.uint64], int]] = {}
     for row, item in enumerate(feed):
-        fields_key = (item.title, item.heading_path, item.path)
-        if fields_key not in seen:
-            seen[fields_key] = _field_terms(item, terms)
-        parts = [(np.frombuffer(terms.of(item.text), np.uint64), 1), *seen[fields_key]]
-        for found, weight in parts:
-            numbers.append(found)
-            owners.append(np.full(len(found), row, np.uint32))
-            weights.append(np.full(len(found), weight, np.uint8))
-            lengths[row] += len(found)
-    inverted = _invert(_concat(numbers, np.uint64), _concat(owners, np.uint32), _concat(weights, np.uint8))
+        key = (item.title, item.heading_path, item.path)
+        if key not in headers:
+            headers[key] = _header_terms(item, terms)
+        header, header_length = headers[key]
+        body = np.frombuffer(terms.of(item.text), np.uint64)
+        found += (body, header)
+        lengths[row] = len(body) + header_length
+        repeats[row] = len(body) + len(header)
+    inverted = _invert(np.concatenate(found), np.repeat(np.arange(len(feed), dtype=np.uint64), repeats))
     return Slab(
         chunk_ids=np.fromiter((item.chunk_id for item in feed), np.int64, len(feed)),
         document_ids=np.fromiter((item.document_id for item in feed), np.int64, len(feed)),
@@ -89,19 +98,8 @@ def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weig
 
 
 def merge_slabs(slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Slab:
-    """Several slabs as one, without the rows marked dead."""
+    """Several slabs as one, without the rows marked dead. Linear: nothing is sorted again."""
     keep = [~gone for gone in dead]
-    new_row: list[NDArray[np.int64]] = []
-    base = 0
-    for kept in keep:
-        new_row.append(np.cumsum(kept) - 1 + base)
-        base += int(kept.sum())
-    numbers, owners, weights = [], [], []
-    for slab, kept, renumbered in zip(slabs, keep, new_row, strict=True):
-        alive = kept[slab.rows]
-        numbers.append(np.repeat(slab.terms, np.diff(slab.offsets))[alive])
-        owners.append(renumbered[slab.rows[alive]].astype(np.uint32))
-        weights.append(slab.frequencies[alive])
 
     def stack(name: str, axis: int = 0) -> Any:
         parts = [
@@ -110,28 +108,62 @@ def merge_slabs(slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Sla
         return np.ascontiguousarray(np.concatenate(parts, axis=axis))
 
     rowwise = ("chunk_ids", "document_ids", "code", "lengths", "vectors", "scales")
-    inverted = _invert(_concat(numbers, np.uint64), _concat(owners, np.uint32), _concat(weights, np.uint8))
-    return Slab(**{name: stack(name) for name in rowwise}, bits=stack("bits", axis=1), **inverted)
+    return Slab(
+        **{name: stack(name) for name in rowwise}, bits=stack("bits", axis=1), **_merge_postings(slabs, keep)
+    )
+
+
+def _merge_postings(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+    """Each slab's postings of a term follow those of the slab before; every posting is moved once."""
+    terms = np.unique(np.concatenate([slab.terms for slab in slabs]))
+    sizes = np.zeros(len(terms), np.int64)
+    parts = []
+    base = 0
+    for slab, kept in zip(slabs, keep, strict=True):
+        alive = kept[slab.rows]
+        place = np.searchsorted(terms, slab.terms)
+        count = np.diff(np.concatenate(([0], np.cumsum(alive)))[slab.offsets])
+        sizes[place] += count
+        parts.append((slab, alive, place, count, (np.cumsum(kept) - 1 + base).astype(np.uint32)))
+        base += int(kept.sum())
+    cursor = np.concatenate(([0], np.cumsum(sizes)))[:-1]
+    rows = np.empty(int(sizes.sum()), np.uint32)
+    frequencies = np.empty(len(rows), np.uint8)
+    for slab, alive, place, count, renumbered in parts:
+        # Where each term's run begins in the merged arrays, less where it begins here: one shift a posting.
+        begin = np.cumsum(count) - count
+        target = np.repeat(cursor[place] - begin, count) + np.arange(int(count.sum()))
+        rows[target] = renumbered[slab.rows[alive]]
+        frequencies[target] = slab.frequencies[alive]
+        cursor[place] += count
+    used = sizes > 0
+    return {
+        "terms": terms[used],
+        "offsets": np.concatenate(([0], np.cumsum(sizes[used]))).astype(np.int64),
+        "rows": rows,
+        "frequencies": frequencies,
+    }
 
 
 def save_slab(slab: Slab, folder: Path) -> dict[str, int]:
     """Write a slab's arrays into a new folder; the checksum of each file."""
     folder.mkdir(parents=True)
     checksums = {}
-    for field in fields(Slab):
-        path = folder / f"{field.name}.npy"
-        np.save(path, getattr(slab, field.name), allow_pickle=False)
-        checksums[field.name] = zlib.crc32(path.read_bytes())
+    for name in ARRAYS:
+        path = folder / f"{name}.npy"
+        np.save(path, getattr(slab, name), allow_pickle=False)
+        checksums[name] = zlib.crc32(path.read_bytes())
     return checksums
 
 
 def load_slab(folder: Path, rows: int) -> Slab:
     """Map a slab's files into memory. Raises ValueError or OSError when they cannot be what was saved."""
+    # As plain arrays over the mapping: indexing a memmap object costs several microseconds each time.
     arrays = {
-        field.name: np.load(folder / f"{field.name}.npy", mmap_mode="r", allow_pickle=False)
-        for field in fields(Slab)
+        name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        for name in ARRAYS
     }
-    slab = Slab(**arrays)
+    slab = Slab(**arrays, folder=folder)
     expected = {"chunk_ids", "document_ids", "code", "lengths", "vectors", "scales"}
     if any(len(arrays[name]) != rows for name in expected) or slab.bits.shape[1] != rows:
         raise ValueError(f"{folder} holds another number of rows than the manifest says")
@@ -157,31 +189,36 @@ def quantise_signs(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(np.ascontiguousarray(packed).view(np.uint64).T)
 
 
-def _field_terms(item: FeedRow, terms: Terms) -> list[tuple[NDArray[np.uint64], int]]:
+def _header_terms(item: FeedRow, terms: Terms) -> tuple[NDArray[np.uint64], int]:
+    """Terms of title, headings and path, each as often as it weighs, and how many there are without that."""
     headings = " ".join(title for title in item.heading_path if title != item.title)
     weighted = ((item.title, TITLE_WEIGHT), (headings, HEADING_WEIGHT), (item.path, PATH_WEIGHT))
-    return [(np.frombuffer(terms.of(text), np.uint64), weight) for text, weight in weighted if text]
+    found = [(np.frombuffer(terms.of(text), np.uint64), weight) for text, weight in weighted]
+    return np.concatenate([np.tile(part, weight) for part, weight in found]), sum(
+        len(part) for part, _ in found
+    )
 
 
-def _concat(parts: list[Any], dtype: Any) -> Any:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype)
-
-
-def _invert(
-    numbers: NDArray[np.uint64], owners: NDArray[np.uint32], weights: NDArray[np.uint8]
-) -> dict[str, Any]:
-    """Occurrences (term, row, weight), in any order of terms but ascending rows, become postings."""
-    terms, position = np.unique(numbers, return_inverse=True)
-    stride = int(owners.max()) + 1 if len(owners) else 1
-    pairs, place = np.unique(position.astype(np.int64) * stride + owners, return_inverse=True)
-    frequencies = np.bincount(place, weights=weights, minlength=len(pairs))
-    counts = np.bincount(pairs // stride, minlength=len(terms))
+def _invert(numbers: NDArray[np.uint64], owners: NDArray[np.uint64]) -> dict[str, Any]:
+    """Occurrences (term, row) become postings: term and row share one number, and one sort does it all."""
+    pairs = (numbers << np.uint64(ROW_BITS)) | owners
+    pairs.sort()
+    first = _starts_of_runs(pairs)
+    distinct = pairs[first]
+    by_term = distinct >> np.uint64(ROW_BITS)
+    starts = _starts_of_runs(by_term)
     return {
-        "terms": terms,
-        "offsets": np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        "rows": (pairs % stride).astype(np.uint32),
-        "frequencies": np.minimum(frequencies, MAX_FREQUENCY).astype(np.uint8),
+        "terms": by_term[starts],
+        "offsets": np.append(starts, len(distinct)).astype(np.int64),
+        "rows": (distinct & np.uint64(MAX_BUILD_ROWS - 1)).astype(np.uint32),
+        "frequencies": np.minimum(np.diff(first, append=len(pairs)), MAX_FREQUENCY).astype(np.uint8),
     }
+
+
+def _starts_of_runs(ordered: NDArray[np.uint64]) -> NDArray[np.intp]:
+    if not len(ordered):
+        return np.zeros(0, np.intp)
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
 
 
 def _quantise(feed: Sequence[FeedRow], dimensions: int, path_weight: float) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A word gives its stem. An identifier gives itself whole and its parts, so that `getUserName` is found by
 `user name` and by `getusername`, `TS-999` by itself and by `999`. Scripts written without spaces give their
-characters and pairs of characters. Terms are kept as 64-bit numbers that are the same in every process.
+characters and pairs of characters. Terms are kept as 48-bit numbers that are the same in every process.
 
 What it does not know: languages. Stemming is English; words of other languages are stemmed by the same rules
 on both sides, which is consistent if not always right.
@@ -35,8 +35,12 @@ MAX_SURFACE_CHARS: Final = 64
 MAX_WHOLE_CHARS: Final = 40
 """A joined token longer than this is a URL or a path: its parts are kept, the whole is not a search term."""
 
-CACHE_ENTRIES: Final = 400_000
-"""Surface tokens remembered; about 60 MB when full. English prose of 200 000 chunks needs about 150 000."""
+CACHE_ENTRIES: Final = 100_000
+"""Surface tokens remembered; about 20 MB when full. Rare ones come again so rarely that more do not pay."""
+
+TERM_BYTES: Final = 6
+"""48 bits leave 16 for a row number, so that a slab is inverted by sorting plain numbers. Of a million terms two
+share a number once in 500 indexes; they would then be found for each other."""
 
 # Words that carry no meaning of their own. They stay in the index (phrases need them and a query may consist of
 # nothing else); a query that has other words leaves them out.
@@ -101,8 +105,10 @@ class Terms:
 
 
 def term_number(term: str) -> int:
-    """The 64-bit number that stands for a term, the same in every process and on every machine."""
-    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    """The number that stands for a term, the same in every process and on every machine."""
+    return int.from_bytes(
+        blake2b(term.encode("utf-8", "surrogatepass"), digest_size=TERM_BYTES).digest(), "little"
+    )
 
 
 def _unspaced_terms(piece: str) -> list[str]:

@@ -30,10 +30,11 @@ def change_of(document: DocumentInfo, max_bytes: int) -> Change | None:
     if not looks_stale(document):
         return None
     path = Path(document.uri)
-    if not path.exists():
-        return "missing"
     try:
+        path.stat()
         data = read_plain(path, max_bytes)
-    except SourceError:
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    except (OSError, SourceError):
         return "unreadable"
     return None if sha256(data).hexdigest() == document.sha256 else "changed"

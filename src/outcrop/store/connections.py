@@ -60,22 +60,27 @@ class Connections:
             yield self._reader()
 
     @contextlib.contextmanager
-    def snapshot(self) -> Iterator[apsw.Connection]:
-        """As `reading`, inside a transaction that sees one moment; may be nested."""
+    def snapshot(self) -> Iterator[None]:
+        """All that this thread reads inside sees one moment; may be nested. What the body raises is its own."""
         with _translated(self.path):
             connection = self._reader()
-            if connection.in_transaction:
-                yield connection
-                return
-            connection.execute("BEGIN")
-            try:
+            outermost = not connection.in_transaction
+            if outermost:
+                connection.execute("BEGIN")
                 connection.execute(
                     "SELECT value FROM meta WHERE key = 'version'"
                 ).fetchall()  # the moment is now
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+        try:
+            yield
+        finally:
+            if outermost and not self._closed and connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def reading_at_once(self) -> Iterator[apsw.Connection]:
+        """As `reading`, for several queries that must agree."""
+        with self.snapshot(), self.reading() as connection:
+            yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
@@ -93,20 +98,21 @@ class Connections:
     def purge(self) -> None:
         """Make what was deleted leave the disk: give back free pages, write the log home and empty it.
 
-        A reader in the middle of a long transaction can prevent the last step; it then happens with a later
-        checkpoint, at the latest when the last connection closes.
+        The change itself is committed, so this never fails. What a reader in a long transaction or another writer
+        prevents happens with a later checkpoint, at the latest when the last connection closes.
         """
-        with _translated(self.path), self._exclusive() as connection:
-            free, total = (int(connection.pragma(name)) for name in ("freelist_count", "page_count"))
-            if free * 4 > total:  # moving pages costs; a quarter of the file is worth it
-                connection.execute("PRAGMA incremental_vacuum").fetchall()
-            connection.set_busy_timeout(_PURGE_WAIT_MS)
-            try:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except apsw.BusyError:
-                log.info("log not emptied: a reader is at work", extra={"path": str(self.path)})
-            finally:
-                connection.set_busy_timeout(self._timeout_ms)
+        try:
+            with self._exclusive() as connection:
+                connection.set_busy_timeout(_PURGE_WAIT_MS)
+                try:
+                    free, total = (int(connection.pragma(name)) for name in ("freelist_count", "page_count"))
+                    if free * 4 > total:  # moving pages costs; a quarter of the file is worth it
+                        connection.execute("PRAGMA incremental_vacuum").fetchall()
+                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                finally:
+                    connection.set_busy_timeout(self._timeout_ms)
+        except (apsw.Error, StoreError) as error:
+            log.info("deleted text stays in the log for now", extra={"path": str(self.path), "why": str(error)})
 
     def close(self) -> None:
         """Close every connection of this process; using the store afterwards raises StoreError."""
@@ -234,8 +240,8 @@ def _translated(path: Path) -> Iterator[None]:
         raise _translate(error, path) from error
     except UnicodeEncodeError as error:
         raise StoreError(
-            f"a text holds a character that cannot be stored (position {error.start}: {error.reason}); "
-            "nothing was written"
+            f"a text holds a character that cannot be stored or looked for (at {error.start}: {error.reason}); "
+            "nothing was done"
         ) from error
 
 

@@ -140,7 +140,7 @@ class SqliteStore:
 
     def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
         """Those of `keys` for which there is no vector of `model`."""
-        with self._connections.snapshot() as connection:
+        with self._connections.reading_at_once() as connection:
             return stored_vectors.missing(connection, stored_vectors.find_model(connection, model), keys)
 
     def active_model(self) -> Model | None:
@@ -151,7 +151,7 @@ class SqliteStore:
 
     def unembedded(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
         """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
-        with self._connections.snapshot() as connection:
+        with self._connections.reading_at_once() as connection:
             model_id = stored_vectors.find_model(connection, model) or 0  # 0 is no model's id
             below = self._embedded_below.get(model_id, 0)
             rows = fetch(
@@ -166,7 +166,7 @@ class SqliteStore:
 
     def unembedded_paths(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
         """The same for paths: (path key, document id)."""
-        with self._connections.snapshot() as connection:
+        with self._connections.reading_at_once() as connection:
             return fetch(
                 connection,
                 "SELECT path_key, id FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
@@ -234,7 +234,7 @@ class SqliteStore:
 
     def text(self, document_id: int) -> str:
         """The whole text of a document, exactly as it was parsed."""
-        with self._connections.snapshot() as connection:
+        with self._connections.reading_at_once() as connection:
             tail = fetch(connection, "SELECT tail FROM documents WHERE id = ?", (int(document_id),))
             if not tail:
                 raise NotFound(f"there is no document {document_id}")
@@ -256,9 +256,8 @@ class SqliteStore:
         return self._chunks("chunks c WHERE c.document_id = ? ORDER BY c.position", int(document_id))
 
     def _chunks(self, source: str, value: str | int) -> list[StoredChunk]:
-        with self._connections.snapshot():
-            with self._connections.reading() as connection:
-                rows = fetch(connection, f"SELECT {CHUNK_COLUMNS} FROM {source}", (value,))
+        with self._connections.reading_at_once() as connection:
+            rows = fetch(connection, f"SELECT {CHUNK_COLUMNS} FROM {source}", (value,))
             owners = json.dumps(sorted({row[1] for row in rows}))
             documents = self._documents("d.id IN (SELECT value FROM json_each(?))", (owners,))
         by_id = {document.id: document for document in documents}
@@ -354,28 +353,26 @@ class SqliteStore:
 
     def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
         """Chunk ids removed since log position `after`, and the position now."""
-        with self._connections.snapshot() as connection:
+        with self._connections.reading_at_once() as connection:
             rows = fetch(connection, "SELECT chunk_id FROM removals WHERE seq > ? ORDER BY seq", (after,))
             now = fetch(connection, "SELECT coalesce(max(seq), 0) FROM removals")
         return np.array([id_ for (id_,) in rows], dtype=np.int64), int(now[0][0])
 
     # ------------------------------------------------------------------ care
 
-    @contextlib.contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> contextlib.AbstractContextManager[None]:
         """Everything this thread reads inside sees one moment of the database; may be nested."""
-        with self._connections.snapshot():
-            yield
+        return self._connections.snapshot()
 
     def stats(self) -> StoreStats:
         """Counts of the rows that must agree, and sizes on disk."""
-        with self._connections.snapshot() as connection:
+        with self._connections.reading_at_once() as connection:
             return count_everything(connection, self._connections.path)
 
     def check(self) -> Iterator[str]:
         """Problems found by a full consistency check; none when all is well."""
         try:
-            with self._connections.snapshot() as connection:
+            with self._connections.reading_at_once() as connection:
                 problems = find_problems(connection)
         except CorruptDatabase as error:
             problems = [str(error)]

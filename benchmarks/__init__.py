@@ -1,0 +1,1 @@
+"""Benchmarks and ordeals anyone can run again: `python -m benchmarks.NAME --help`."""

@@ -1,0 +1,276 @@
+"""Kill an ingest at any moment, again and again: what was acknowledged must be there, whole and in agreement.
+
+    python -m benchmarks.crash --rounds 500 --seed 1
+
+Every round a child changes a folder and some texts (adds, edits, deletes, moves, copies), brings the index up to
+date and notes in a journal what each call that returned has acknowledged. It is killed with SIGKILL 0–150 ms
+after it began. Then the index is opened again and compared with the journal:
+
+- every document holds the acknowledged version, or the one the interrupted call was writing;
+- its text and all its chunks are of that one version;
+- documents, chunks, vectors and keyword rows agree, and the doctor finds nothing;
+- the search arrays left on disk, once caught up, answer like arrays made anew from the store.
+
+The parent never opens the database: children are forked from it warm, with everything imported, so that 500
+rounds take minutes. Exits with 1 on any divergence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.report import Report, say  # first: it holds numpy to one core
+
+import outcrop.engine  # isort: skip
+import outcrop.ingest
+import outcrop.search.arrays
+from benchmarks.crash_check import Expected, Promise, Scene, content, read_journal, verify
+from outcrop.contracts import Embedder
+from outcrop.embed.models import open_embedder
+from outcrop.engine import Engine
+from outcrop.errors import NotFound
+
+MAX_DELAY_S = 0.15
+ROUNDS_A_DATABASE = 25
+"""Rounds one index lives through before a new one is begun: damage has time to add up, and creation is tried too."""
+MAX_FILES = 40
+FOLDER_COLLECTION = "files"
+TEXT_COLLECTION = "texts"
+
+# So small that every call makes several transactions and saves the arrays: more moments at which to be killed.
+SMALL_BATCH_CHUNKS = 8
+SMALL_SAVE_CHUNKS = 24
+SMALL_SAVE_ROWS = 16
+
+_MARK_LETTERS = "bcdfghjkmnpvwxz"
+"""A mark is one plain word that no stemmer shortens, so that a keyword search for it finds it and nothing else."""
+
+
+# ------------------------------------------------------------------ the child that is killed
+
+
+class Worker:
+    """Changes things and brings the index up to date, noting before each call what it wants and after it that it is."""
+
+    def __init__(self, scene: Scene, embedder: Embedder, seed: str) -> None:
+        outcrop.ingest.BATCH_CHUNKS = SMALL_BATCH_CHUNKS
+        outcrop.engine.SAVE_EVERY_CHUNKS = SMALL_SAVE_CHUNKS
+        outcrop.search.arrays.SAVE_AFTER_ROWS = SMALL_SAVE_ROWS  # type: ignore[misc]  # final for everybody else
+        self._scene = scene
+        self._chosen = random.Random(seed)
+        self._journal = os.open(scene.journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._marks = scene.next_mark
+        self._texts = {uri: mark for uri, mark in scene.acknowledged.items() if not uri.startswith("/")}
+        self._embedder = embedder
+
+    def run(self) -> None:
+        """Work until killed."""
+        engine = self._scene.open(self._embedder)
+        self._call(self._scene.files(), lambda: engine.add(self._scene.folder, collection=FOLDER_COLLECTION))
+        while True:
+            if self._chosen.random() < 0.7:
+                for _ in range(self._chosen.randint(1, 6)):
+                    self._change_folder()
+                files = self._scene.files()
+                if self._chosen.random() < 0.5:
+                    self._call(files, lambda: engine.add(self._scene.folder, collection=FOLDER_COLLECTION))
+                else:
+                    self._call(files, lambda: engine.sync(self._scene.folder, collection=FOLDER_COLLECTION))
+            else:
+                self._change_text(engine)
+
+    def _call(self, wanted: Mapping[str, str | None], work: Callable[[], object]) -> None:
+        self._note("want", wanted)
+        work()
+        self._note("have", wanted)
+
+    def _note(self, kind: str, state: Mapping[str, str | None]) -> None:
+        """One write to the journal; it outlives the process as soon as the call returns."""
+        os.write(
+            self._journal, (json.dumps({"kind": kind, "state": state, "marks": self._marks}) + "\n").encode()
+        )
+
+    def _new_mark(self) -> str:
+        self._marks += 1
+        number, letters = self._marks, ""
+        for _ in range(5):
+            number, digit = divmod(number, len(_MARK_LETTERS))
+            letters = _MARK_LETTERS[digit] + letters
+        return f"zq{letters}"
+
+    def _change_folder(self) -> None:
+        files = sorted(self._scene.folder.rglob("*.txt"))
+        kind = self._chosen.choice(("add", "add", "edit", "edit", "delete", "move", "copy"))
+        if not files or (kind == "add" and len(files) < MAX_FILES):
+            mark = self._new_mark()
+            self._put(self._new_path(), content(mark))
+            return
+        path = self._chosen.choice(files)
+        if kind == "delete" or (kind == "add" and len(files) >= MAX_FILES):
+            path.unlink()
+        elif kind == "move":
+            path.rename(self._new_path())
+        elif kind == "copy" and len(files) < MAX_FILES:
+            self._put(self._new_path(), path.read_text("utf-8"))
+        else:
+            self._put(path, content(self._new_mark()))
+
+    def _new_path(self) -> Path:
+        folder = self._scene.folder / self._chosen.choice(("a", "b", "b/c"))
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{self._chosen.getrandbits(32):08x}.txt"
+
+    def _put(self, path: Path, text: str) -> None:
+        """Replace a file in one step, so that a kill never leaves half a file: that is not what is tested here."""
+        temporary = self._scene.home / "new.tmp"
+        temporary.write_text(text, "utf-8")
+        temporary.replace(path)
+
+    def _change_text(self, engine: Engine) -> None:
+        uri = f"text-{self._chosen.randint(0, 9)}"
+        if uri in self._texts and self._chosen.random() < 0.4:
+
+            def delete() -> None:
+                # gone already where the delete before the kill was committed but not acknowledged
+                try:
+                    engine.delete(uri, collection=TEXT_COLLECTION)
+                except NotFound:
+                    return
+
+            self._call({uri: None}, delete)
+            del self._texts[uri]
+            return
+        mark = self._new_mark()
+        self._call({uri: mark}, lambda: engine.add(text=content(mark), id=uri, collection=TEXT_COLLECTION))
+        self._texts[uri] = mark
+
+
+# ------------------------------------------------------------------ rounds
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run of rounds came to."""
+
+    rounds: int = 0
+    acknowledgements: int = 0
+    interrupted: int = 0
+    documents: int = 0
+    divergences: list[str] = field(default_factory=list)
+
+
+def run(rounds: int, seed: int, home: Path, on_round: Callable[[Tally], None] | None = None) -> Tally:
+    """So many rounds in a folder; stops at the first round with a divergence and leaves its index there."""
+    embedder = open_embedder("static", url="", key="", query_prefix="")
+    embedder.embed_query("warm")
+    chosen = random.Random(seed)
+    tally = Tally()
+    scene = Scene(home / "db-0")
+    for number in range(rounds):
+        if number % ROUNDS_A_DATABASE == 0:
+            shutil.rmtree(scene.home, ignore_errors=True)
+            scene = Scene(home / f"db-{number}")
+            scene.folder.mkdir(parents=True)
+        scene.journal.unlink(missing_ok=True)
+        _work_and_kill(scene, embedder, f"{seed}-{number}", chosen.uniform(0, MAX_DELAY_S))
+        promise = read_journal(scene)
+        wrong, holds = _verify_apart(scene, promise, embedder)
+        tally.rounds += 1
+        tally.acknowledgements += promise.acknowledgements
+        tally.interrupted += bool(promise.wanted)
+        tally.documents += len(holds)
+        tally.divergences += [f"round {number} (seed {seed}, {scene.home}): {problem}" for problem in wrong]
+        scene.acknowledged, scene.next_mark = holds, promise.marks
+        if on_round is not None:
+            on_round(tally)
+        if tally.divergences:
+            return tally
+    shutil.rmtree(scene.home, ignore_errors=True)
+    return tally
+
+
+def _work_and_kill(scene: Scene, embedder: Embedder, seed: str, delay_s: float) -> None:
+    ready, started = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(ready)
+            worker = Worker(scene, embedder, seed)
+            os.write(started, b"x")
+            worker.run()
+        except BaseException:  # noqa: BLE001 - a fork must end here, whatever happens, and the parent must hear of it
+            (scene.home / "error.txt").write_text(traceback.format_exc(), "utf-8")
+        os._exit(3)
+    os.close(started)
+    os.read(ready, 1)
+    os.close(ready)
+    time.sleep(delay_s)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def _verify_apart(scene: Scene, promise: Promise, embedder: Embedder) -> tuple[list[str], Expected]:
+    """Verify in a child: the parent must never have opened the database when it forks the next worker."""
+    answer = scene.home / "verdict.json"
+    answer.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            answer.write_text(json.dumps(verify(scene, promise, embedder)), "utf-8")
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - see above
+            answer.write_text(json.dumps(([traceback.format_exc()], {})), "utf-8")
+        os._exit(3)
+    os.waitpid(child, 0)
+    wrong, holds = json.loads(answer.read_text("utf-8")) if answer.exists() else (["the check died"], {})
+    error = scene.home / "error.txt"
+    if error.exists():
+        wrong.append(f"the worker failed before it was killed:\n{error.read_text('utf-8')}")
+    return wrong, holds
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=None, help="default: drawn anew, and printed")
+    options = parser.parse_args()
+    seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
+    say(f"seed {seed}")
+
+    def progress(tally: Tally) -> None:
+        if tally.rounds % 50 == 0:
+            say(
+                f"{tally.rounds:>6} rounds, {tally.acknowledgements} acknowledgements, {tally.interrupted} interrupted"
+            )
+
+    home = Path(tempfile.mkdtemp(prefix="outcrop-crash-"))
+    tally = run(options.rounds, seed, home, progress)
+    report = Report("crash", {"rounds": options.rounds, "seed": seed})
+    report.add("rounds killed", tally.rounds, "rounds")
+    report.add("calls acknowledged", tally.acknowledgements, "calls")
+    report.add("rounds killed within a call", tally.interrupted, "rounds")
+    report.add("documents verified", tally.documents, "documents")
+    report.add("divergences", len(tally.divergences), "divergences", at_most=0)
+    for divergence in tally.divergences:
+        say(divergence)
+    report.keep()
+    if not tally.divergences:
+        shutil.rmtree(home)
+    return 1 if tally.divergences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

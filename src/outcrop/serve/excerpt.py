@@ -1,0 +1,91 @@
+"""Which lines of a hit to show, and which words in them to mark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+LINES: Final = 6
+"""Lines of a hit that are shown: ten hits fit on two screens."""
+MAX_LINE_CHARS: Final = 320
+"""A longer line (minified code, a paragraph on one line) is cut around its first matching word."""
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_PARTS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+
+Span = tuple[int, int]
+
+
+class Marker:
+    """Finds the words of a text that a search matched: the same word in any of its forms."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        import Stemmer
+
+        self._stem = Stemmer.Stemmer("english").stemWord
+        words = {word.lower() for term in terms for word in _WORD.findall(term)}
+        self._stems = {self._stem(word) for word in words}
+        # Scripts without spaces have no words to compare: what was asked for is looked up as it stands.
+        self._verbatim = [word for word in words if not word.isascii()]
+
+    def spans(self, text: str) -> list[Span]:
+        """Where the matching words stand, in order, not overlapping."""
+        found: list[Span] = []
+        for word in _WORD.finditer(text):
+            if self._matches(word.group()):
+                found.append(word.span())
+                continue
+            # camelCase: getUserName is found by `user`
+            found.extend(
+                (word.start() + part.start(), word.start() + part.end())
+                for part in _PARTS.finditer(word.group())
+                if part.span() != (0, len(word.group())) and self._matches(part.group())
+            )
+        for asked in self._verbatim:
+            found.extend(match.span() for match in re.finditer(re.escape(asked), text.lower()))
+        return _without_overlaps(found)
+
+    def _matches(self, word: str) -> bool:
+        return self._stem(word.lower()) in self._stems
+
+
+def _without_overlaps(spans: list[Span]) -> list[Span]:
+    kept: list[Span] = []
+    for start, end in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end))
+    return kept
+
+
+def best_lines(text: str, marker: Marker, count: int = LINES) -> tuple[list[str], int, int]:
+    """The `count` lines in which the most different words match, the number of the first, and how many follow.
+
+    Blank lines at either end of the text do not count, and none is shown first.
+    """
+    lines = text.rstrip().split("\n")
+    matching = [{line[start:end].lower() for start, end in marker.spans(line)} for line in lines]
+    best, best_score = 0, (-1, -1)
+    for first in range(max(1, len(lines) - count + 1)):
+        window = matching[first : first + count]
+        score = (len(set().union(*window)), sum(map(len, window)))
+        # An earlier window wins a tie, unless it only begins with blank lines.
+        if score > best_score and (lines[first].strip() or first == len(lines) - count):
+            best, best_score = first, score
+    shown = lines[best : best + count]
+    return [cut_line(line, marker) for line in shown], best, len(lines) - best - len(shown)
+
+
+def cut_line(line: str, marker: Marker, size: int = MAX_LINE_CHARS) -> str:
+    """The line, or the part of it around the first matching word."""
+    if len(line) <= size:
+        return line
+    spans = marker.spans(line)
+    start = max(0, min(spans[0][0] - size // 4, len(line) - size)) if spans else 0
+    part = line[start : start + size]
+    return ("…" if start else "") + part + ("…" if start + size < len(line) else "")
+
+
+def shared_indent(lines: Sequence[str]) -> int:
+    """Blanks that every line begins with."""
+    return min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)

@@ -1,0 +1,251 @@
+"""Hits, documents and the state of an index, for people. Every text of a document goes through `clean`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from outcrop.serve.excerpt import Marker, best_lines, shared_indent
+from outcrop.serve.terminal import clean, clean_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from outcrop.records import (
+        Answer,
+        Check,
+        CollectionInfo,
+        Context,
+        DocumentInfo,
+        Explanation,
+        Hit,
+        StaleDocument,
+        Status,
+    )
+
+_FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning"}
+
+
+# ------------------------------------------------------------------ search
+
+
+def print_answer(console: Console, answer: Answer, *, full: bool, explain: bool) -> None:
+    """Hits one below the other, and how long it took."""
+    for number, hit in enumerate(answer.hits, 1):
+        print_hit(console, number, hit, full=full, explain=explain)
+    if answer.detail:
+        console.print(Text(clean_line(answer.detail), "yellow"))
+    count = len(answer.hits)
+    took = f" in {answer.timings_ms['total']:.0f} ms" if "total" in answer.timings_ms else ""
+    console.print(Text(f"{count} hit{'' if count == 1 else 's'}{took}", "dim"))
+    if explain:
+        steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
+        console.print(Text(f"query read as {answer.query_type}; ms: {steps}", "dim"), soft_wrap=True)
+
+
+def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool) -> None:
+    """`1. path:12-30  Title › Heading  0.83`, then the passage."""
+    line = Text.assemble((f"{number}. ", "bold"), (place(hit), "bold cyan"))
+    about = " › ".join(
+        clean_line(part) for part in dict.fromkeys((_title(hit.document), *hit.heading_path)) if part
+    )
+    if about:
+        line.append(f"  {about}", "green")
+    line.append(f"  {hit.score:.2f}", "bold yellow")
+    line.append(f"  {_FOUND_BY[hit.match_type]}", "dim")
+    if hit.stale:
+        line.append("  changed since it was indexed", "red")
+    console.print(line, soft_wrap=True)
+    _print_passage(console, hit, full=full)
+    if explain:
+        console.print(Text(f"   {explanation(hit.why)}", "dim"), soft_wrap=True)
+    console.print()
+
+
+def _title(info: DocumentInfo) -> str:
+    """The title, unless it is only the file's name again."""
+    return "" if info.path.endswith(info.title) else info.title
+
+
+def place(hit: Hit) -> str:
+    """Where to look: `path:12-30`, or the page where there are pages."""
+    path = clean_line(hit.document.path)
+    if hit.page is not None:
+        return f"{path} p. {hit.page}"
+    same = hit.line_start == hit.line_end
+    return f"{path}:{hit.line_start}" if same else f"{path}:{hit.line_start}-{hit.line_end}"
+
+
+def _print_passage(console: Console, hit: Hit, *, full: bool) -> None:
+    marker = Marker(hit.why.matched_terms)
+    text = clean(hit.text).expandtabs(4).strip("\n")
+    lines, before, after = (text.split("\n"), 0, 0) if full else best_lines(text, marker)
+    indent = shared_indent(lines)
+    if before:
+        console.print(Text("   ⋮", "dim"))
+    for line in lines:
+        shown = Text("   " + line[indent:] if line.strip() else "")
+        for start, end in marker.spans(shown.plain):
+            shown.stylize("bold red", start, end)
+        console.print(shown, soft_wrap=True)
+    if after:
+        console.print(Text("   ⋮", "dim"))
+
+
+def explanation(why: Explanation) -> str:
+    """The legs, the signals and the sum, on one line."""
+    parts = []
+    if why.lexical_rank is not None and why.lexical_score is not None:
+        parts.append(f"words: rank {why.lexical_rank}, score {why.lexical_score:.3f}")
+    else:
+        parts.append("words: not found")
+    if why.similarity is not None:
+        rank = f"rank {why.dense_rank}, " if why.dense_rank is not None else ""
+        parts.append(f"meaning: {rank}similarity {why.similarity:.3f}")
+    else:
+        parts.append("meaning: not found")
+    parts.append(f"fused {why.fused:.3f}")
+    parts.extend(f"{boost.name} {boost.amount:+.3f}" for boost in why.boosts)
+    if why.matched_terms:
+        parts.append("matched " + ", ".join(clean_line(term) for term in why.matched_terms))
+    return " · ".join(parts)
+
+
+def print_sources(console: Console, context: Context) -> None:
+    """What a packed context is made of."""
+    for source in context.sources:
+        note = "  cut to fit" if source.truncated else ""
+        console.print(
+            Text(f"[{source.number}] {place(source.hit)}  {source.hit.score:.2f}{note}", "dim"), soft_wrap=True
+        )
+    left = f", {len(context.left_out)} hits did not fit" if context.left_out else ""
+    console.print(Text(f"{context.tokens:,} of {context.budget_tokens:,} tokens{left}", "dim"))
+    if context.detail:
+        console.print(Text(clean_line(context.detail), "yellow"))
+
+
+# ------------------------------------------------------------------ documents
+
+
+def print_documents(console: Console, documents: Sequence[DocumentInfo]) -> None:
+    """A line a document: id, collection, kind, chunks, path, title."""
+    if not documents:
+        console.print(Text("no documents", "dim"))
+        return
+    ids = max(len(str(info.id)) for info in documents)
+    names = max(len(info.collection) for info in documents)
+    kinds = max(len(info.kind) for info in documents)
+    for info in documents:
+        line = Text.assemble(
+            (f"{info.id:>{ids}}", "bold"),
+            f"  {clean_line(info.collection):<{names}}  ",
+            (f"{info.kind:<{kinds}}  {info.chunks:>4} chunks", "dim"),
+            ("  " + clean_line(info.path), "cyan"),
+        )
+        if _title(info):
+            line.append("  " + clean_line(_title(info)), "green")
+        if info.tags:
+            line.append("  " + " ".join(f"#{clean_line(tag)}" for tag in info.tags), "magenta")
+        console.print(line, soft_wrap=True)
+
+
+def print_collections(console: Console, collections: Sequence[CollectionInfo]) -> None:
+    """A table of collections."""
+    if not collections:
+        console.print(Text("no collections yet; `outcrop add FOLDER` makes one", "dim"))
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("collection")
+    for name in ("documents", "chunks"):
+        table.add_column(name, justify="right")
+    table.add_column("updated")
+    for info in collections:
+        updated = _moment(info.updated_at)
+        table.add_row(Text(clean_line(info.name), "cyan"), f"{info.documents:,}", f"{info.chunks:,}", updated)
+    console.print(table)
+
+
+def print_facts(console: Console, facts: Mapping[str, str]) -> None:
+    """Names and values, in two columns."""
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        console.print(Text.assemble((f"{name:<{width}}  ", "dim"), clean_line(value)), soft_wrap=True)
+
+
+def document_facts(info: DocumentInfo) -> dict[str, str]:
+    """What is known of a document."""
+    facts = {
+        "id": str(info.id),
+        "collection": info.collection,
+        "uri": info.uri,
+        "kind": info.kind,
+        "title": info.title,
+        "tags": ", ".join(info.tags),
+        "size": f"{info.characters:,} characters, {info.chunks:,} chunks",
+        "indexed": _moment(info.updated_at),
+        "sha256": info.sha256,
+        **{f"meta.{name}": value for name, value in info.meta.items()},
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+# ------------------------------------------------------------------ care
+
+
+def print_status(console: Console, status: Status) -> None:
+    """The index in a few lines, then its collections."""
+    stats = status.stats
+    model = str(status.model)
+    if status.index_model is not None and status.index_model != status.model:
+        model += f", but the index was made with {status.index_model}: run `outcrop reembed`"
+    print_facts(
+        console,
+        {
+            "index": status.db,
+            "size": f"{size(stats.bytes_on_disk)} database, {size(status.array_bytes)} search arrays",
+            "holds": f"{stats.documents:,} documents, {stats.chunks:,} chunks",
+            "model": model,
+        },
+    )
+    console.print()
+    print_collections(console, status.collections)
+
+
+def print_stale(console: Console, stale: Sequence[StaleDocument]) -> None:
+    """Documents whose files are no longer what was indexed."""
+    for item in stale:
+        line = Text.assemble(
+            (f"{item.change:<10}", "red"),
+            clean_line(item.document.path),
+            (f"  {item.document.collection}", "dim"),
+        )
+        console.print(line, soft_wrap=True)
+    advice = "; `outcrop sync` brings them up to date" if stale else ""
+    console.print(Text(f"{len(stale):,} stale documents{advice}", "dim"))
+
+
+def print_checks(console: Console, checks: Sequence[Check]) -> None:
+    """A line a check."""
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        mark = ("✓ ", "green") if check.ok else ("✗ ", "bold red")
+        detail = (clean_line(check.detail), "" if check.ok else "red")
+        console.print(Text.assemble(mark, f"{check.name:<{width}}  ", detail), soft_wrap=True)
+
+
+def size(count: int) -> str:
+    """Bytes in the unit people read."""
+    value = float(count)
+    for unit in ("B", "KB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -1,0 +1,29 @@
+"""Text of documents on a terminal: it must not be able to steer it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+# C0 and DEL become their pictures (␛ for escape); C1, which some terminals obey too, and the marks that reverse the
+# direction of text or hide it become replacement characters.
+_HARMLESS: Final = {
+    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
+    0x7F: "\N{SYMBOL FOR DELETE}",
+    **dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT),
+    **dict.fromkeys(
+        (0x061C, *range(0x200E, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), _REPLACEMENT
+    ),
+    **dict.fromkeys((0x2028, 0x2029), "\n"),
+}
+
+
+def clean(text: str) -> str:
+    """The text with everything a terminal would obey made visible instead; lines and tabs stay."""
+    text = text.replace("\r\n", "\n").translate(_HARMLESS)
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def clean_line(text: str) -> str:
+    """As `clean`, on one line: for names, titles and reasons."""
+    return " ".join(clean(text).split())

@@ -1,0 +1,127 @@
+"""ls, show, rm, status, doctor, reembed, eval, completion."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.serve.runner import Outcrop
+
+
+def test_ls_lists_documents_and_collections(kb: Outcrop) -> None:
+    out = kb("ls").stdout
+    assert "deploy/rollback.md" in out
+    assert len(out.splitlines()) == 3
+    assert [info["path"] for info in kb.json("ls", "--kind", "text")] == ["budget.txt"]
+    assert len(kb.json("ls", "-n", "1")) == 1
+    assert kb.json("ls", "--collections")[0]["documents"] == 3
+    assert "notes" in kb("ls", "--collections").stdout
+    assert kb("ls", "--path", "nothing/**").stdout == "no documents\n"
+
+
+def test_show_prints_the_text_its_lines_its_chunks_or_its_facts(kb: Outcrop) -> None:
+    assert kb("show", "budget.txt").stdout.startswith("The marketing budget")
+    assert kb("show", "retries.md", "--lines", "1-1").stdout == "# Retries\n"
+    assert kb("show", "retries.md", "--lines", "3").stdout == "A failed request is retried three times.\n"
+    assert "── chunk 0" in kb("show", "retries.md", "--chunks").stdout
+    assert "sha256" in kb("show", "retries.md", "--info").stdout
+    assert "text" not in kb.json("show", "retries.md", "--info")
+    assert kb.json("show", "retries.md", "--chunks")["chunks"][0]["index"] == 0
+    assert kb("show", "retries.md", "--lines", "x").exit_code == 2
+    assert kb("show", "retries.md", "--lines", "9-2").exit_code == 2
+    assert kb("show", "nothing.md").exit_code == 3
+
+
+def test_rm_removes_one_at_once_and_many_only_when_told(kb: Outcrop) -> None:
+    one = kb("rm", "budget.txt")
+    assert one.exit_code == 0
+    assert "1 document removed" in one.stdout
+    many = kb("rm", "-c", "notes")
+    assert many.exit_code == 2
+    assert "Say --yes" in many.stderr
+    assert kb.json("rm", "-c", "notes", "--yes")["removed"] == 2
+    assert kb("rm").exit_code == 2
+    assert (kb.notes / "budget.txt").exists()
+
+
+def test_rm_by_path_stays_within_the_collection(kb: Outcrop) -> None:
+    assert kb("add", kb.notes, "-c", "copy").exit_code == 0
+    assert kb.json("rm", "--path", "**/*.md", "-c", "copy", "--yes")["removed"] == 2
+    assert kb.json("ls", "--collections") != []
+    assert len(kb.json("ls", "-c", "notes")) == 3
+    assert kb("rm", "--path", "none/*").exit_code == 1
+
+
+def test_status_and_stale(kb: Outcrop) -> None:
+    assert "3 documents" in kb("status").stdout
+    (kb.notes / "budget.txt").unlink()
+    status = kb.json("status", "--stale")
+    assert status["stale"][0]["change"] == "missing"
+    assert status["stats"]["documents"] == 3
+    assert "budget.txt" in kb("status", "--stale").stdout
+
+
+def test_doctor_passes_a_sound_index_and_fails_a_broken_one(kb: Outcrop) -> None:
+    sound = kb("doctor")
+    assert sound.exit_code == 0
+    assert "✓ sqlite" in sound.stdout
+    assert "✗" not in sound.stdout
+    kb.db.write_bytes(b"this is not a database at all" * 100)
+    for rest in ("-wal", "-shm"):
+        kb.db.with_name(kb.db.name + rest).unlink(missing_ok=True)
+    broken = kb("doctor")
+    assert broken.exit_code == 1
+    assert "✗ index" in broken.stdout
+    assert kb("search", "budget").exit_code == 4
+
+
+def test_a_command_that_reads_makes_no_index(outcrop: Outcrop) -> None:
+    for command in (("search", "x"), ("ls",), ("status",), ("sync",), ("reembed",)):
+        result = outcrop(*command)
+        assert result.exit_code == 3, command
+        assert "outcrop add FOLDER" in result.stderr
+    assert outcrop("doctor").exit_code == 0
+    assert not outcrop.db.exists()
+
+
+def test_the_index_can_be_named_before_and_after_the_command(kb: Outcrop, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    assert kb("--db", other, "add", "--text", "alone").exit_code == 0
+    assert len(kb.json("ls", "--db", other)) == 1
+    assert len(json.loads(kb("--json", "--db", other, "ls").stdout)) == 1
+
+
+def test_reembed_says_how_many(kb: Outcrop) -> None:
+    assert kb.json("reembed")["embedded"] == 0
+    assert "the index uses" in kb("reembed").stdout
+    assert kb("reembed", "--model", "nonsense").exit_code == 2
+
+
+def test_eval_prints_the_figures_and_warns_of_missing_documents(kb: Outcrop, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(
+        json.dumps({"query": "roll back a release", "expected": ["deploy/rollback.md"]})
+        + "\n"
+        + json.dumps({"query": "delay between attempts", "expected": ["retries.md", "gone.md"]})
+    )
+    page = tmp_path / "report.html"
+    result = kb("eval", cases, "--html", page)
+    assert result.exit_code == 0
+    assert "nDCG@10" in result.stdout
+    assert "gone.md" in result.stderr
+    assert page.read_text().startswith("<!doctype html>")
+    report = kb.json("eval", cases)
+    assert report["top_1"] == 1.0
+    assert report["missing"] == ["gone.md"]
+    cases.write_text(json.dumps([{"query": "x y", "expected": "gone.md"}]))
+    assert kb("eval", cases).exit_code == 4
+    other = cases.with_suffix(".json")
+    other.write_text(json.dumps([{"query": "x y", "expected": "gone.md"}]))
+    assert kb("eval", other).exit_code == 3
+
+
+def test_completion_prints_a_script_for_each_shell(outcrop: Outcrop) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        result = outcrop("completion", shell)
+        assert result.exit_code == 0
+        assert "_OUTCROP_COMPLETE" in result.stdout

@@ -1,0 +1,148 @@
+"""search and context: what people see and what programs read."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+
+from rich.console import Console
+from tests.serve.runner import Outcrop
+
+from outcrop.engine import open_engine
+from outcrop.serve.excerpt import Marker, best_lines, cut_line
+from outcrop.serve.render import print_answer
+from outcrop.serve.terminal import clean
+
+
+def test_a_search_shows_where_the_passage_is_and_why(kb: Outcrop) -> None:
+    result = kb("search", "how", "long", "between", "attempts", "-n", "1")
+    assert result.exit_code == 0
+    first = result.stdout.splitlines()[0]
+    assert first.startswith("1. retries.md:")
+    assert "Backoff" in first
+    assert "doubles each time" in result.stdout
+    assert "1 hit in" in result.stdout
+
+
+def test_json_of_a_search_is_one_document_with_every_field(kb: Outcrop) -> None:
+    answer = kb.json("search", "rollback release")
+    hit = answer["hits"][0]
+    assert hit["document"]["path"] == "deploy/rollback.md"
+    assert hit["why"]["matched_terms"]
+    assert answer["timings_ms"]["total"] > 0
+
+
+def test_filters_restrict_the_search(kb: Outcrop) -> None:
+    paths = {
+        hit["document"]["path"]
+        for hit in kb.json("search", "the", "delay", "release", "budget", "--path", "deploy/**")["hits"]
+    }
+    assert paths == {"deploy/rollback.md"}
+    document = kb.json("ls", "--path", "budget.txt")[0]["id"]
+    hits = kb.json("search", "release budget", "--doc", str(document))["hits"]
+    assert {hit["document"]["path"] for hit in hits} == {"budget.txt"}
+    assert kb.json("search", "budget", "--until", "2001-01-01")["reason"] == "filtered_out"
+
+
+def test_no_hits_exit_with_1_and_say_why(kb: Outcrop) -> None:
+    result = kb("search", "zzyzx", "--mode", "keyword")
+    assert result.exit_code == 1
+    assert "nothing came close enough" in result.stdout
+    assert "0 hits" in result.stdout
+
+
+def test_an_unknown_collection_is_not_found_and_the_near_one_is_named(kb: Outcrop) -> None:
+    result = kb("search", "budget", "-c", "note")
+    assert result.exit_code == 3
+    assert "did you mean 'notes'?" in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_error_in_json_mode_is_a_json_document(kb: Outcrop) -> None:
+    result = kb("search", "budget", "-c", "note", "--json")
+    assert result.exit_code == 3
+    assert json.loads(result.stdout)["error"]["type"] == "NotFound"
+    assert result.stderr == ""
+    usage = kb("search", "--json")
+    assert usage.exit_code == 2
+    assert json.loads(usage.stdout)["error"]["type"] == "UsageError"
+
+
+def test_a_wrong_date_is_wrong_usage(kb: Outcrop) -> None:
+    result = kb("search", "budget", "--since", "yesterday")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: 'yesterday' is not a date")
+
+
+def test_explain_names_the_legs(kb: Outcrop) -> None:
+    out = kb("search", "rollback", "--explain").stdout
+    assert "words: rank 1" in out
+    assert "fused" in out
+    assert "query read as" in out
+
+
+def test_a_changed_file_is_marked_stale(kb: Outcrop) -> None:
+    file = kb.notes / "budget.txt"
+    file.write_text("The budget is gone.")
+    os.utime(file, (1, 1))
+    assert "changed since it was indexed" in kb("search", "marketing budget").stdout
+
+
+def test_a_context_goes_to_stdout_and_its_sources_to_stderr(kb: Outcrop) -> None:
+    result = kb("context", "roll back a release", "-b", "120")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("[1] deploy/rollback.md:")
+    assert "previous tag" in result.stdout
+    assert "tokens" in result.stderr
+    packed = kb.json("context", "roll back a release", "-b", "120")
+    assert packed["tokens"] <= 120
+    assert packed["sources"][0]["number"] == 1
+
+
+def test_a_document_cannot_steer_the_terminal(kb: Outcrop) -> None:
+    evil = "wombat \x1b]0;owned\x07 \x1b[2J \x9b31m \u202egnp.exe\n"
+    kb("add", "--text", evil, "--id", "evil", "--title", "Wombat\x1b[31m", "--tag", "t\x1b[0m")
+    (kb.notes / "wombat\x1b[31m.md").write_text("# Wombat \x1b[5m heading\n\nwombat again\n")
+    added = kb("add", kb.notes, "-v")
+    assert "\x1b" not in added.stdout + added.stderr
+    commands = (
+        *(("search", "wombat", "--explain"), ("search", "wombat", "--full"), ("context", "wombat"), ("ls",)),
+        *(("show", "evil"), ("show", "evil", "--chunks"), ("show", "evil", "--info")),
+    )
+    for command in commands:
+        result = kb(*command)
+        assert "ombat" in result.stdout, command
+        for bad in "\x1b\x07\x9b\u202e":
+            assert bad not in result.stdout + result.stderr, command
+    assert clean(evil) == "wombat ␛]0;owned␇ ␛[2J \ufffd31m \ufffdgnp.exe\n"
+    assert clean("a\r\nb\tc") == "a\nb\tc"
+    assert clean("\udc80x") == "?x"
+
+
+def test_colours_are_there_for_people_and_mark_the_matching_words(kb: Outcrop) -> None:
+    with open_engine(kb.db) as engine:
+        answer = engine.search("retrying requests")
+    console = Console(force_terminal=True, width=100, record=True, file=io.StringIO())
+    print_answer(console, answer, full=False, explain=False)
+    styled = console.export_text(styles=True)
+    assert "\x1b[1;31mrequest\x1b[0m" in styled
+    assert "\x1b[1;31mretried\x1b[0m" in styled
+
+
+def test_words_are_marked_in_any_form_and_inside_identifiers() -> None:
+    marker = Marker(["retries", "user"])
+    text = "retry getUserName retrieval RETRIED load_user"
+    assert [text[a:b] for a, b in marker.spans(text)] == ["retry", "User", "RETRIED", "user"]
+    chinese = Marker(["重试"])
+    assert chinese.spans("请求会重试三次") == [(3, 5)]
+
+
+def test_the_shown_lines_are_those_that_match_most() -> None:
+    text = "\n".join([f"line {i}" for i in range(50)] + ["here is the wombat", "and the quokka"] + ["end"] * 20)
+    lines, before, after = best_lines(text, Marker(["wombat", "quokka"]), 4)
+    assert "here is the wombat" in lines
+    assert "and the quokka" in lines
+    assert before + len(lines) + after == 72
+    assert len(cut_line("x" * 1000 + " wombat " + "y" * 1000, Marker(["wombat"]))) <= 322
+    assert "wombat" in cut_line("x " * 1000 + " wombat " + "y" * 1000, Marker(["wombat"]))
