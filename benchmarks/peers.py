@@ -32,15 +32,15 @@ from benchmarks.peer_engines import OWN_PYTHON, PEERS, TOP
 from benchmarks.peer_quality import Labels, documents_of, lay_out_labelled, ndcg, overlap, read_labels, recall
 from outcrop.engine import Engine
 from outcrop.records import FeedRow, Vector
+from outcrop.search.arrays import FEED_ROWS, SLAB_ROWS
 from outcrop.search.dense import nearest
 from outcrop.search.lexical import score_slab, weigh_terms
-from outcrop.search.slab import Slab, build_slab, save_slab
+from outcrop.search.slab import Slab, build_slab, merge_slabs, save_slab
 from outcrop.search.terms import STOP_WORDS, Terms
 
 PEER_PACKAGES = ("chromadb", "lancedb", "tantivy", "numpy")
 VENV = ROOT / ".artifacts" / "peers-venv"
 DENSE, LEXICAL = ("chromadb", "lancedb"), ("tantivy", "fts5")
-SLAB_ROWS = 65_536
 
 
 def install(venv: Path) -> None:
@@ -158,7 +158,7 @@ def lexical_leg(rows: Sequence[FeedRow], engine: Engine, queries: Sequence[str],
     for query in queries:
         cpu = time.process_time()
         words = weigh_terms(query, engine._terms, slabs)
-        scores = [score_slab(words, slab, mean_length) for slab in slabs]
+        scores = [score_slab(words, i, slab, mean_length) for i, slab in enumerate(slabs)]
         hits = [np.flatnonzero(score > 0) for score in scores]
         found.append(_best(hits, [score[hit] for score, hit in zip(scores, hits, strict=True)], slabs))
         cpu_ms.append(1000 * (time.process_time() - cpu))
@@ -166,14 +166,17 @@ def lexical_leg(rows: Sequence[FeedRow], engine: Engine, queries: Sequence[str],
 
 
 def _build(rows: Sequence[FeedRow], engine: Engine, home: Path) -> list[Slab]:
+    """Slabs as the engine makes them: small ones first, merged into large ones."""
     shutil.rmtree(home, ignore_errors=True)
     slabs = []
     dimensions = engine._embedder.model.dimensions if rows[0].vector is not None else 0
-    for start in range(0, len(rows), SLAB_ROWS):
-        slab = build_slab(
-            rows[start : start + SLAB_ROWS], engine._terms, dimensions, engine._embedder.path_weight
-        )
-        save_slab(slab, home / str(start))
+    for first in range(0, len(rows), SLAB_ROWS):
+        parts = [
+            build_slab(rows[start : start + FEED_ROWS], engine._terms, dimensions, engine._embedder.path_weight)
+            for start in range(first, min(first + SLAB_ROWS, len(rows)), FEED_ROWS)
+        ]
+        slab = merge_slabs(parts, [np.zeros(len(part), np.bool_) for part in parts])
+        save_slab(slab, home / str(first))
         slabs.append(slab)
     return slabs
 

@@ -39,6 +39,7 @@ from outcrop.records import (
     Filter,
     Fusion,
     IngestReport,
+    Progress,
     QueryType,
     SearchMode,
     SearchOptions,
@@ -57,8 +58,9 @@ from outcrop.store.sqlite import open_sqlite
 
 log = logging.getLogger(__name__)
 
-SAVE_EVERY_CHUNKS = 16_384
-"""During a long ingest the search arrays are caught up and saved this often: bounds memory and what a kill costs."""
+SAVE_EVERY_CHUNKS = 4096
+"""During a long ingest the search arrays are caught up and saved this often: bounds memory, what a kill costs, and how
+much another process that searches meanwhile has to catch up by itself (0.1 ms a chunk)."""
 DEFAULT_COLLECTION = "default"
 
 EVERYTHING = Filter()
@@ -202,12 +204,11 @@ class Engine:
     ) -> IngestReport:
         if not path.exists():
             raise SourceError(f"there is no file or folder {path}")
-        own_name = path.resolve().name if path.is_dir() else ""
-        target = collection or own_name or DEFAULT_COLLECTION
+        target = self._collection_of(path, collection)
         report = self._ingestor().sync(
             path, target, tags=tags, force=force, prune=path.is_dir(), progress=progress, stopped=stopped
         )
-        self._settle()
+        self._settle(progress)
         return report
 
     def sync(
@@ -222,9 +223,7 @@ class Engine:
         """Bring folders up to date: those added before, or the one given. Deleted files leave the index."""
         if path is not None:
             target = Path(path).expanduser()
-            known = [name for name, root in self._store.roots() if root == str(target.resolve())]
-            name = collection or (known[0] if known else None)
-            return self.add(target, collection=name, force=force, progress=progress, stopped=stopped)
+            return self.add(target, collection=collection, force=force, progress=progress, stopped=stopped)
         roots = [(name, root) for name, root in self._store.roots() if collection in (None, name)]
         if collection is not None and not roots:
             self._require_collections((collection,))
@@ -238,7 +237,13 @@ class Engine:
         try:
             return self._ingestor().sync(root, name, force=force, progress=progress, stopped=stopped)
         except SourceError as error:
-            # An unplugged disk must not empty the index: what came from there stays until it is deleted by name.
+            if not root.exists() and root.parent.is_dir():
+                lost = [
+                    s.document_id for uri, s in self._store.states(name, str(root)).items() if uri == str(root)
+                ]
+                if lost:  # a file that was added by itself and is gone from a folder that is still there
+                    return IngestReport(removed=self._store.delete(lost))
+            # An unplugged disk must not empty the index: what came from there stays until it is removed by name.
             return IngestReport(failed=(Failure(str(root), f"{error}; its documents are kept"),))
 
     def watch(
@@ -255,19 +260,27 @@ class Engine:
         for root in roots:
             if not root.is_dir():
                 raise SourceError(f"{root} is not a folder; watch takes folders")
-        stop = stop or threading.Event()
-        events = watch(roots, stop)
-        yield sum_reports([self.sync(root, collection=collection) for root in roots])
-        for changed in events:
+        started = False
+        for changed in watch(roots, stop or threading.Event()):
             reports = []
             for root in roots:
                 mine = [path for path in changed if path.is_relative_to(root)]
-                if mine:
-                    name = collection or root.name or DEFAULT_COLLECTION
-                    quick = self._ingestor().sync_known(mine, root, name)
+                if mine or not started:
+                    quick = self._sync_edited(mine, root, collection) if started else None
                     reports.append(quick or self.sync(root, collection=collection))
+            started = True
             self._arrays.save()
             yield sum_reports(reports)
+
+    def _sync_edited(self, paths: Sequence[Path], root: Path, collection: str | None) -> IngestReport | None:
+        return self._ingestor().sync_known(paths, root, self._collection_of(root, collection))
+
+    def _collection_of(self, path: Path, given: str | None) -> str:
+        """The collection a folder goes to: the one given, the one it is in already, else its own name."""
+        real = path.resolve()
+        known = [name for name, root in self._store.roots() if root == str(real)]
+        own_name = real.name if real.is_dir() else ""
+        return given or (known[0] if known else own_name) or DEFAULT_COLLECTION
 
     def delete(self, *references: int | str, collection: str | None = None, where: Filter | None = None) -> int:
         """Remove documents by id, uri or path, or all that pass a filter; how many went. Gone means gone."""
@@ -280,8 +293,10 @@ class Engine:
         self._arrays.purge()
         return removed
 
-    def _settle(self) -> None:
+    def _settle(self, progress: OnProgress | None = None) -> None:
         """After a write: remember with which model the index is made, and keep the search arrays for others."""
+        if progress is not None:
+            progress(Progress(0, None, 0, "", "index"))
         self._arrays.save()
         if self.config.model and self._store.setting("model") is None:
             self._store.put_setting("model", self.config.model)
@@ -364,19 +379,17 @@ class Engine:
 
     def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
         """A document by id, uri (absolute path, URL, the id a text was given) or path."""
-        if isinstance(reference, int) or reference.isdecimal():
-            found = self._store.document(int(reference))
-            if found is not None:
-                return found
         name = str(reference)
-        names = [collection] if collection else [info.name for info in self._store.collections()]
+        found = None if isinstance(reference, int) else self._by_uri(name, collection)
+        if found is None and name.isdecimal():
+            found = self._store.document(int(name))
+        return found or self._by_path(name, collection)
+
+    def _by_uri(self, name: str, collection: str | None) -> DocumentInfo | None:
+        names = [collection] if collection else [info.name for info in self.collections()]
         uris = [name] if "://" in name else [name, str(Path(name).expanduser().absolute())]
-        for uri in uris:
-            for candidate in names:
-                found = self._store.find(candidate, uri)
-                if found is not None:
-                    return found
-        return self._by_path(name, collection)
+        found = (self._store.find(candidate, uri) for uri in uris for candidate in names)
+        return next((info for info in found if info is not None), None)
 
     def _by_path(self, name: str, collection: str | None) -> DocumentInfo:
         where = Filter(collections=(collection,) if collection else (), paths=(escape_glob(name),))
@@ -475,6 +488,10 @@ class Engine:
             str(self._embedder.model) if same else f"{stored} is stored, {self._embedder.model} in use: reembed"
         )
         checks.append(Check("model", same, detail))
+        damage = getattr(self._embedder, "damage", None)
+        if damage is not None:
+            broken = damage()
+            checks.append(Check("model files", not broken, "; ".join(broken) or "whole"))
         return checks
 
     def warm(self) -> None:
@@ -483,8 +500,11 @@ class Engine:
         self._arrays.refresh()
 
     def close(self) -> None:
-        """Save what is worth saving and close the database."""
+        """Close the database and, where it has one, the model's connection."""
         self._store.close()
+        closing = getattr(self.__dict__.get("_embedder"), "close", None)
+        if closing is not None:
+            closing()
 
     def __enter__(self) -> Engine:
         return self

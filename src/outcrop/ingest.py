@@ -446,6 +446,7 @@ def reembed(
     """Give every chunk and path a vector of this model, batch by batch, then switch to it; how many were made."""
     made = 0
     model = embedder.model
+    total = store.stats().chunks if progress is not None else None
     while waiting := store.unembedded(model, EMBED_TEXTS):
         ids = {chunk_id: key for key, chunk_id in waiting}
         texts = {
@@ -455,7 +456,7 @@ def reembed(
         store.add_vectors(model, embed_all(embedder.embed_documents, texts))
         made += len(texts)
         if progress is not None:
-            progress(Progress(made, None, made, "", "embed"))
+            progress(Progress(made, total, made, "", "embed"))
         if stopped is not None and stopped():
             raise Cancelled("stopped; the old vectors still serve, run it again to go on")
     while waiting := store.unembedded_paths(model, EMBED_TEXTS):

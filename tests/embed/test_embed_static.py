@@ -46,6 +46,7 @@ def write_model(folder: Path, tokens: list[str], rows: list[list[int]], query: l
         "tokens": len(tokens),
         "tf_exponent": 0.5,
         "path_weight": 2.0,
+        "head_weight": 2.0,
         "trust": {"prose": 0.25, "code": 0.5},
         "licence": "none",
         "sha256": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},
@@ -71,6 +72,13 @@ def test_a_model_in_the_documented_format_sums_weighted_rows(tiny: Path) -> None
     assert got.dtype == np.float32
     assert got.tolist() == [[1, 0], [2, 0], [4, 6], [0, 0], [0, 0]]
     assert embedder.embed_documents([]).shape == (0, 2)
+
+
+def test_title_and_headings_count_each_word_in_full_beside_the_chunk(tiny: Path) -> None:
+    got = StaticEmbedder(tiny).embed_documents(
+        ["Document: blue\nSection: red > red\n\nred red red red", "Document: blue\n\n", "red\n\nDocument: blue"]
+    )
+    assert got.tolist() == [[2 * 2 + 2, 2 * 2], [0, 4], [1, 2]]
 
 
 def test_a_query_weighs_tokens_its_own_way_and_has_unit_length(tiny: Path) -> None:

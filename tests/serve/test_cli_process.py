@@ -144,3 +144,13 @@ def test_a_bad_setting_is_one_clean_line() -> None:
     assert result.returncode == 2
     assert "did you mean limit?" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_colours_can_be_forced_and_refused(tmp_path: Path) -> None:
+    db = tmp_path / "i.db"
+    run("add", "--text", "wombats dig", "--db", db)
+    search = ("search", "wombats", "--db", db)
+    assert "\x1b[1;31mwombats" in run(*search, FORCE_COLOR="1", NO_COLOR="").stdout
+    assert "\x1b" not in run(*search, FORCE_COLOR="1", NO_COLOR="1").stdout
+    assert "\x1b" not in run(*search, "--no-color", FORCE_COLOR="1", NO_COLOR="").stdout
+    assert "\x1b" not in run(*search, NO_COLOR="").stdout

@@ -22,13 +22,13 @@ class _Settings:
 
 
 def _open_static(_settings: _Settings) -> Embedder:
-    from outcrop.embed.static import StaticEmbedder  # noqa: PLC0415 - each model imports only what it needs
+    from outcrop.embed.static import StaticEmbedder
 
     return StaticEmbedder()
 
 
 def _open_openai(settings: _Settings) -> Embedder:
-    from outcrop.embed.openai import OpenAIEmbedder  # noqa: PLC0415
+    from outcrop.embed.openai import OpenAIEmbedder
 
     return OpenAIEmbedder(
         settings.name, settings.url, settings.key, dimensions=None, query_prefix=settings.query_prefix
@@ -36,13 +36,13 @@ def _open_openai(settings: _Settings) -> Embedder:
 
 
 def _open_onnx(settings: _Settings) -> Embedder:
-    from outcrop.embed.onnx import OnnxEmbedder  # noqa: PLC0415
+    from outcrop.embed.onnx import OnnxEmbedder
 
     return OnnxEmbedder(Path(settings.name).expanduser(), query_prefix=settings.query_prefix)
 
 
 def _open_sentence_transformers(settings: _Settings) -> Embedder:
-    from outcrop.embed.sentence_transformers import SentenceTransformersEmbedder  # noqa: PLC0415
+    from outcrop.embed.sentence_transformers import SentenceTransformersEmbedder
 
     return SentenceTransformersEmbedder(Path(settings.name).expanduser(), query_prefix=settings.query_prefix)
 

@@ -152,8 +152,8 @@ class OnnxEmbedder:
 
 def _import_runtime() -> tuple[Any, Any]:
     try:
-        import onnxruntime  # noqa: PLC0415 - an extra; without it the rest of Outcrop must work
-        import tokenizers  # noqa: PLC0415
+        import onnxruntime
+        import tokenizers
     except ImportError as error:
         raise EmbedError(
             f"onnx models need two more packages ({error}): run pip install 'outcrop[onnx]'"

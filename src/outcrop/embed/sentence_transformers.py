@@ -103,7 +103,7 @@ class SentenceTransformersEmbedder:
 
 def _import_library() -> Any:
     try:
-        import sentence_transformers  # noqa: PLC0415 - an extra of several gigabytes
+        import sentence_transformers
     except ImportError as error:
         raise EmbedError(
             f"this model needs one more package ({error}): run pip install 'outcrop[transformers]'"

@@ -69,16 +69,15 @@ class SearchArrays:
         self._saved_rows = 0
         self._saved_removals = 0
         self._masks: dict[Filter, tuple[View, tuple[NDArray[np.bool_], ...]]] = {}
-        self._loaded = False
+        self._adopted: tuple[int, int] | None = None
 
     # ------------------------------------------------------------------ following the store
 
     def refresh(self) -> View:
         """Catch up with the store if it has moved, and return the arrays as they are now."""
-        if self._loaded and self._view.version == self._store.version():
+        if self._view.version == self._store.version():
             return self._view
         with self._lock:
-            self._load_once()
             with self._store.snapshot():
                 version = self._store.version()
                 if version != self._view.version:
@@ -86,6 +85,7 @@ class SearchArrays:
             return self._view
 
     def _catch_up(self, version: int) -> None:
+        self._adopt()
         model = self._store.active_model()
         if version < self._view.version or model != self._view.model:
             self._reset()
@@ -161,8 +161,7 @@ class SearchArrays:
             self._view = view = self._compact(view)
             self._masks.clear()
             if self._files.save(self._as_saved(view)):
-                self._loaded = False  # from now on map the files: what was built in memory can go
-                self._load_once()
+                self._adopt()  # from now on map the files: what was built in memory can go
 
     def purge(self) -> None:
         """Forget removed rows for good: rewrite every slab that still holds one, in memory and on disk."""
@@ -200,17 +199,18 @@ class SearchArrays:
             dead.append(np.zeros(len(merged), np.bool_))
         return replace(view, slabs=tuple(slabs), dead=tuple(dead))
 
-    def _load_once(self) -> None:
-        """Take over what was saved, by this process or another, if it belongs to this store and is whole."""
-        if self._loaded:
+    def _adopt(self) -> None:
+        """Take over what was saved, by this process or another, if it is ours, whole, and further than we are."""
+        stamp = self._files.stamp() if self._files is not None else None
+        if self._files is None or stamp == self._adopted:
             return
-        self._loaded = True
-        saved = self._files.load() if self._files is not None else None
-        if saved is None:
-            return
+        self._adopted = stamp
+        saved = self._files.load()
         model = self._store.active_model()
         ours = (self._store.identity(), str(model), self._path_weight)
-        if ours == (saved.store, saved.model, saved.path_weight) and saved.version <= self._store.version():
+        if saved is None or ours != (saved.store, saved.model, saved.path_weight):
+            return
+        if self._view.version <= saved.version <= self._store.version():
             self._view = _view(saved.slabs, saved.dead, saved.version, model, saved.last_chunk, saved.removals)
             self._saved_rows, self._saved_removals = self._view.rows, self._view.removals
 
@@ -218,7 +218,7 @@ class SearchArrays:
         """Throw the arrays away and make them again from the store."""
         with self._lock:
             self._reset()
-            self._loaded = True
+            self._adopted = self._files.stamp() if self._files is not None else None
             self.save(force=True)
             return self._view
 

@@ -85,6 +85,14 @@ class SlabFiles:
                 return None
         return None
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Changes whenever somebody saved; None while nobody has."""
+        try:
+            status = self._manifest.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_ino
+
     def check(self) -> Iterator[str]:
         """Problems of the saved files, in words."""
         if not self._manifest.is_file():

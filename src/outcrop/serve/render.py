@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.padding import Padding
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -49,14 +52,14 @@ def print_answer(console: Console, answer: Answer, *, full: bool, explain: bool)
 
 def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool) -> None:
     """`1. path:12-30  Title › Heading  0.83`, then the passage."""
-    line = Text.assemble((f"{number}. ", "bold"), (place(hit), "bold cyan"))
+    line = Text.assemble((f"{number}. ", "bold"), (place(hit), _link(hit.document)))
     about = " › ".join(
         clean_line(part) for part in dict.fromkeys((_title(hit.document), *hit.heading_path)) if part
     )
     if about:
         line.append(f"  {about}", "green")
     line.append(f"  {hit.score:.2f}", "bold yellow")
-    line.append(f"  {_FOUND_BY[hit.match_type]}", "dim")
+    line.append(f"  {_FOUND_BY[hit.match_type]}, {clean_line(hit.document.collection)}", "dim")
     if hit.stale:
         line.append("  changed since it was indexed", "red")
     console.print(line, soft_wrap=True)
@@ -64,6 +67,11 @@ def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: b
     if explain:
         console.print(Text(f"   {explanation(hit.why)}", "dim"), soft_wrap=True)
     console.print()
+
+
+def _link(info: DocumentInfo) -> Style:
+    """A file can be opened with a click in terminals that know links; the address is percent-encoded."""
+    return Style(bold=True, color="cyan", link=Path(info.uri).as_uri() if info.origin == "file" else None)
 
 
 def _title(info: DocumentInfo) -> str:
@@ -88,10 +96,13 @@ def _print_passage(console: Console, hit: Hit, *, full: bool) -> None:
     if before:
         console.print(Text("   ⋮", "dim"))
     for line in lines:
-        shown = Text("   " + line[indent:] if line.strip() else "")
+        shown = Text(line[indent:].rstrip())
         for start, end in marker.spans(shown.plain):
             shown.stylize("bold red", start, end)
-        console.print(shown, soft_wrap=True)
+        if console.is_terminal:
+            console.print(Padding(shown, (0, 0, 0, 3), expand=False))  # what wraps stays indented
+        else:
+            console.print(Text("   ") + shown if shown else "", soft_wrap=True)
     if after:
         console.print(Text("   ⋮", "dim"))
 
@@ -143,7 +154,7 @@ def print_documents(console: Console, documents: Sequence[DocumentInfo]) -> None
         line = Text.assemble(
             (f"{info.id:>{ids}}", "bold"),
             f"  {clean_line(info.collection):<{names}}  ",
-            (f"{info.kind:<{kinds}}  {info.chunks:>4} chunks", "dim"),
+            (f"{info.kind:<{kinds}}  {info.chunks:>4} {'chunk ' if info.chunks == 1 else 'chunks'}", "dim"),
             ("  " + clean_line(info.path), "cyan"),
         )
         if _title(info):

@@ -51,7 +51,8 @@ def summary(report: IngestReport) -> Text:
         text = Text("nothing to index")
     written = report.added + report.changed + report.moved
     if written:
-        text.append(f" · {report.chunks:,} chunks in {report.seconds:.1f} s", "dim")
+        noun = "chunk" if report.chunks == 1 else "chunks"
+        text.append(f" · {report.chunks:,} {noun} in {report.seconds:.1f} s", "dim")
         if report.seconds >= 1:
             text.append(f" ({written / report.seconds:,.0f} files/s)", "dim")
     return text

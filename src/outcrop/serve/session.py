@@ -93,4 +93,7 @@ def _console(no_color: bool, *, stderr: bool) -> Console:
             raise BrokenPipeError  # the group's handler knows what to do; rich would exit with 1
 
     # Documents are printed as they are: no markup, no emoji codes, no colours guessed from their text.
-    return QuietPipe(stderr=stderr, no_color=no_color or None, highlight=False, markup=False, emoji=False)
+    console = QuietPipe(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if no_color or console.no_color:  # NO_COLOR alone would leave bold and links
+        console = QuietPipe(stderr=stderr, highlight=False, markup=False, emoji=False, color_system=None)
+    return console

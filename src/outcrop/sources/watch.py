@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # step passes without another one, and never longer than the debounce: a save is told after 50 to 100 ms.
 _DEBOUNCE_MS = 100
 _STEP_MS = 50
+# Without a change the watcher comes back this often; the first time that tells that the watch is on.
+_TIMEOUT_MS = 100
 # How often a loop looks up to see whether it should stop.
 _POLL_S = 0.1
 
@@ -30,6 +32,9 @@ def watch(
 
     A root can be a file: its folder is watched, since editors save by putting a new file in its place. Ignore
     rules are not applied, only the folders that no walk enters are left out; a path can be a folder's.
+
+    The first set is empty and comes as soon as the watch is on: what is read from then on is not out of date
+    unannounced.
     """
     folders: list[Path] = []
     files: list[Path] = []
@@ -79,10 +84,15 @@ def _watch(
         stop_event=stop,
         recursive=recursive,
         ignore_permission_denied=True,
+        yield_on_timeout=True,
+        rust_timeout=_TIMEOUT_MS,
     )
+    started = False
     try:
         for batch in changes:
-            yield {Path(path) for _, path in batch}
+            if batch or not started:
+                started = True
+                yield {Path(path) for _, path in batch}
     except OSError as error:
         raise SourceError(
             f"the folders cannot be watched: {explain(error)}; on Linux a large tree can need a higher "

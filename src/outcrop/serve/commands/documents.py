@@ -103,7 +103,7 @@ def show_command(
         for chunk in chunks:
             where = f"lines {chunk.line_start}-{chunk.line_end}" + (f", p. {chunk.page}" if chunk.page else "")
             about = clean(" › ".join(chunk.heading_path))
-            click.secho(f"\n── chunk {chunk.index}: {where}, {chunk.tokens} tokens  {about}", bold=True)
+            click.echo(f"\n── chunk {chunk.index}: {where}, {chunk.tokens} tokens  {about}")
             click.echo(clean(chunk.text))
     elif not only_info:
         click.echo(clean(text))
@@ -190,4 +190,6 @@ def _confirm(session: Session, documents: list[DocumentInfo]) -> None:
         click.echo(clean(f"  {info.collection}: {info.path}"), err=True)
     if len(documents) > 10:
         click.echo(f"  and {len(documents) - 10:,} more", err=True)
-    click.confirm(question, abort=True, err=True)
+    if not click.confirm(question, err=True):
+        click.echo("Nothing was removed.", err=True)
+        click.get_current_context().exit(1)

@@ -1,0 +1,414 @@
+"""The engine through its front door: what a person and an agent do with it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import outcrop
+from outcrop.config import load_config
+from outcrop.errors import Cancelled, EmbedError, NotFound, QueryError, SourceError, StoreError
+from outcrop.records import Filter, IngestReport, Matrix, Model, Text, Trust, Vector
+
+NOTES = {
+    "garden/roses.md": "# Roses\n\nPrune roses in late winter, just above an outward-facing bud.\n\n"
+    "## Pests\n\nAphids are washed off with a strong jet of water.\n",
+    "garden/soil.md": "# Soil\n\nClay soil holds water; add compost and sharp sand to open it up.\n",
+    "work/retries.md": "---\ntitle: Retry policy\ntags: [ops, http]\ndate: 2026-03-01\n---\n\n"
+    "# Retries\n\nThe client retries ECONNREFUSED and TS-999 three times with exponential backoff.\n",
+    "work/config.toml": '[server]\nport = 8080\n\n[client]\nmax_retries = 3\nretryDelay = "2s"\n',
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "notes"
+    for name, text in NOTES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return root
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[outcrop.Engine]:
+    with outcrop.open(tmp_path / "index.db") as engine:
+        yield engine
+
+
+class CountingEmbedder:
+    """An honest little embedder: letters counted, so that equal texts have equal vectors."""
+
+    path_weight = 0.5
+    trust = Trust()
+
+    def __init__(self, name: str = "letters", dimensions: int = 26) -> None:
+        self.model = Model(name, "1", dimensions)
+        self.embedded: list[str] = []
+        self.fail = False
+
+    def _count(self, text: str) -> Vector:
+        counts = np.zeros(self.model.dimensions, np.float32)
+        for letter in text.lower():
+            if "a" <= letter <= "z":
+                counts[(ord(letter) - 97) % self.model.dimensions] += 1
+        return counts / max(float(np.linalg.norm(counts)), 1e-9)
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.embedded.extend(texts)
+        return np.array([self._count(text) for text in texts], np.float32).reshape(-1, self.model.dimensions)
+
+    def embed_paths(self, paths: Sequence[str]) -> Matrix:
+        return np.array([self._count(path) for path in paths], np.float32).reshape(-1, self.model.dimensions)
+
+    def embed_query(self, text: str) -> Vector:
+        if self.fail:
+            raise EmbedError("the model is away")
+        return self._count(text)
+
+
+def open_with(path: Path, embedder: CountingEmbedder) -> outcrop.Engine:
+    return outcrop.Engine(load_config({"db": path}, environ={}), embedder=embedder)
+
+
+def test_a_folder_is_added_and_a_question_finds_the_passage_with_its_source(
+    kb: outcrop.Engine, folder: Path
+) -> None:
+    report = kb.add(folder)
+    assert (report.added, report.failed) == (4, ())
+    hit = kb.search("when should I prune roses?").hits[0]
+    assert hit.document.path == "garden/roses.md"
+    assert hit.document.collection == "notes"
+    assert hit.heading_path == ("Roses",)
+    assert "late winter" in hit.text
+    assert hit.line_start == 1
+    assert kb.text(hit.document.id)[hit.start : hit.end] == hit.text
+    assert 0 <= hit.score <= 1
+    assert hit.match_type == "both"
+    assert hit.stale is False
+    assert {"roses", "prune"} <= set(hit.why.matched_terms)
+
+
+@pytest.mark.parametrize(
+    "query", ["TS-999", "ECONNREFUSED", "max_retries", "retryDelay", "retry delay", "max retries"]
+)
+def test_identifiers_and_codes_are_found_whole_and_by_their_parts(
+    kb: outcrop.Engine, folder: Path, query: str
+) -> None:
+    kb.add(folder)
+    assert kb.search(query, mode="keyword").hits[0].document.path.startswith("work/")
+
+
+def test_a_quoted_phrase_returns_only_chunks_that_hold_it(kb: outcrop.Engine, folder: Path) -> None:
+    kb.add(folder)
+    answer = kb.search('"strong jet of water"')
+    assert answer.query_type == "exact"
+    assert [hit.document.path for hit in answer.hits] == ["garden/roses.md"]
+    assert kb.search('"jet strong of"').hits == ()
+
+
+def test_front_matter_gives_title_tags_and_date(kb: outcrop.Engine, folder: Path) -> None:
+    kb.add(folder)
+    document = kb.get("work/retries.md")
+    assert (document.title, set(document.tags)) == ("Retry policy", {"ops", "http"})
+    assert [d.path for d in kb.list(Filter(tags=("ops",)))] == ["work/retries.md"]
+    hits = kb.search("water", since="2026-02-28", until="2026-03-02", floor=0.0).hits
+    assert {hit.document.path for hit in hits} <= {"work/retries.md"}
+
+
+def test_filters_return_full_results_of_a_small_slice(kb: outcrop.Engine) -> None:
+    kb.add_texts(
+        Text(
+            f"river note {i} about stones and water number {i}",
+            id=f"d{i}",
+            tags=("rare",) if i % 100 == 0 else (),
+        )
+        for i in range(1500)
+    )
+    hits = kb.search("water stones", tags=["rare"], limit=10).hits
+    assert len(hits) == 10
+    assert all("rare" in hit.document.tags for hit in hits)
+    assert len(kb.search("water stones", documents=[hits[0].document.id]).hits) == 1
+
+
+def test_an_unchanged_document_keeps_everything_even_its_update_time(kb: outcrop.Engine) -> None:
+    first = kb.add(text="the same words", id="a")
+    before = kb.get("a")
+    again = kb.add(text="the same words", id="a")
+    assert (again.unchanged, again.added, again.changed) == (1, 0, 0)
+    assert again.document_ids == first.document_ids
+    assert kb.get("a") == before
+    kb.add(text="other words now", id="a")
+    after = kb.get("a")
+    assert (after.id, after.created_at) == (before.id, before.created_at)
+    assert after.updated_at > before.updated_at
+    assert kb.search("same", mode="keyword").hits == ()
+
+
+def test_what_is_deleted_is_gone(kb: outcrop.Engine, folder: Path, tmp_path: Path) -> None:
+    kb.add(folder)
+    kb.add(text="the zanzibar secret", id="secret")
+    assert kb.search("zanzibar", mode="keyword").hits
+    assert kb.delete("secret") == 1
+    assert kb.search("zanzibar").hits == ()
+    kb.close()
+    assert not any(b"zanzibar" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_deleting_by_filter_needs_a_filter(kb: outcrop.Engine, folder: Path) -> None:
+    kb.add(folder)
+    with pytest.raises(QueryError):
+        kb.delete(where=Filter())
+    assert kb.delete(where=Filter(paths=("garden/**",))) == 2
+
+
+def test_answers_say_why_they_are_empty(kb: outcrop.Engine, folder: Path) -> None:
+    assert kb.search("anything at all").reason == "empty_index"
+    kb.add(folder)
+    assert kb.search("").reason == "empty_query"
+    assert kb.search("x").reason == "empty_query"
+    assert kb.search("zzzyx qqqw", mode="keyword").reason == "no_hits"
+    assert kb.search("roses", kinds=["pdf"]).reason == "filtered_out"
+
+
+def test_an_unknown_collection_is_an_error_that_suggests_the_near_one(kb: outcrop.Engine, folder: Path) -> None:
+    kb.add(folder)
+    with pytest.raises(NotFound, match="did you mean 'notes'"):
+        kb.search("roses", collections=["note"])
+
+
+@pytest.mark.parametrize(
+    "options", [{"limit": 0}, {"floor": 2.0}, {"cutoff": -1.0}, {"max_distance": 3.0}, {"since": "yesterday"}]
+)
+def test_senseless_options_are_refused(kb: outcrop.Engine, folder: Path, options: dict[str, object]) -> None:
+    with pytest.raises(QueryError):
+        kb.search("roses", **options)  # type: ignore[arg-type]
+
+
+def test_another_model_answers_by_keyword_says_so_and_reembed_mends_it(tmp_path: Path, folder: Path) -> None:
+    with open_with(tmp_path / "i.db", CountingEmbedder("first")) as kb:
+        kb.add(folder)
+    second = CountingEmbedder("second", dimensions=13)
+    with open_with(tmp_path / "i.db", second) as kb:
+        answer = kb.search("prune roses")
+        assert answer.reason == "model_mismatch"
+        assert "re-embed" in answer.detail
+        assert answer.hits[0].match_type == "keyword"
+        assert kb.search("prune roses", mode="semantic").hits == ()
+        with pytest.raises(StoreError, match="reembed"):
+            kb.add(text="more", id="m")
+        assert kb.reembed() == kb.status().stats.chunks
+        assert kb.reembed() == 0
+        answer = kb.search("prune roses")
+        assert answer.reason is None
+        assert answer.hits[0].why.similarity is not None
+        assert all(check.ok for check in kb.doctor())
+
+
+def test_a_stopped_reembed_keeps_serving_and_goes_on_later(tmp_path: Path) -> None:
+    with open_with(tmp_path / "i.db", CountingEmbedder("first")) as kb:
+        kb.add_texts(Text(f"note {i} about {i * 7}", id=str(i)) for i in range(1200))
+    embedder = CountingEmbedder("second")
+    with open_with(tmp_path / "i.db", embedder) as kb:
+        with pytest.raises(Cancelled):
+            kb.reembed(stopped=lambda: True)
+        done = len(embedder.embedded)
+        assert 0 < done < 1200
+        assert kb.status().index_model == Model("first", "1", 26)
+        assert kb.reembed() == 1200 - done
+        assert kb.status().index_model == embedder.model
+
+
+def test_a_model_that_fails_leaves_the_keyword_leg(tmp_path: Path, folder: Path) -> None:
+    embedder = CountingEmbedder()
+    with open_with(tmp_path / "i.db", embedder) as kb:
+        kb.add(folder)
+        embedder.fail = True
+        answer = kb.search("prune roses")
+        assert answer.reason == "error"
+        assert "the model is away" in answer.detail
+        assert answer.hits[0].document.path == "garden/roses.md"
+
+
+def test_a_cancelled_search_stops(kb: outcrop.Engine, folder: Path) -> None:
+    kb.add(folder)
+    with pytest.raises(Cancelled):
+        kb.search("roses", stopped=lambda: True)
+
+
+def test_a_hit_whose_file_changed_is_marked_and_stale_lists_it(kb: outcrop.Engine, folder: Path) -> None:
+    kb.add(folder)
+    roses, soil = folder / "garden/roses.md", folder / "garden/soil.md"
+    roses.write_text("# Roses\n\nThey were replaced by tulips.\n", "utf-8")
+    soil.unlink()
+    (folder / "work/config.toml").touch()
+    assert kb.search("prune roses").hits[0].stale is True
+    assert {(s.document.path, s.change) for s in kb.stale()} == {
+        ("garden/roses.md", "changed"),
+        ("garden/soil.md", "missing"),
+    }
+    report = kb.sync()
+    assert (report.changed, report.removed) == (1, 1)
+    assert kb.stale() == []
+    assert kb.search("tulips").hits[0].stale is False
+
+
+def test_context_stays_within_its_budget_and_numbers_its_sources(kb: outcrop.Engine, folder: Path) -> None:
+    kb.add(folder)
+    context = kb.context("retries and water", budget_tokens=120)
+    assert 0 < context.tokens <= 120
+    assert context.text.startswith("[1] ")
+    assert [source.number for source in context.sources] == list(range(1, len(context.sources) + 1))
+    with pytest.raises(QueryError):
+        kb.context("roses", budget_tokens=0)
+
+
+def test_a_write_invalidates_cached_answers(kb: outcrop.Engine) -> None:
+    kb.add(text="alpha beta gamma", id="1")
+    assert len(kb.search("alpha").hits) == 1
+    kb.add(text="alpha delta epsilon", id="2")
+    assert len(kb.search("alpha").hits) == 2
+
+
+def test_writes_of_another_process_are_seen_at_once(tmp_path: Path) -> None:
+    with outcrop.open(tmp_path / "i.db") as one, outcrop.open(tmp_path / "i.db") as two:
+        one.add(text="first comet", id="1")
+        assert two.search("comet").hits
+        two.add(text="second comet", id="2")
+        assert len(one.search("comet").hits) == 2
+        two.delete("1")
+        assert [hit.document.uri for hit in one.search("comet").hits] == ["2"]
+
+
+def test_many_threads_search_while_one_writes(kb: outcrop.Engine) -> None:
+    kb.add_texts(Text(f"base note {i} on comets", id=f"b{i}") for i in range(50))
+    stop = threading.Event()
+    problems: list[BaseException] = []
+
+    def search() -> None:
+        try:
+            while not stop.is_set():
+                assert kb.search("comets", limit=5).hits
+        except BaseException as error:  # noqa: BLE001 - a thread's error must reach the test
+            problems.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(30):
+        kb.add(text=f"fresh note {i} on comets", id=f"f{i}")
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert len(kb.search("fresh comets", limit=100, merge=False).hits) >= 30
+
+
+def test_adjacent_chunks_merge_into_one_hit_that_is_the_text_of_the_document(tmp_path: Path) -> None:
+    paragraphs = [f"The granite quarry number {i} gave stone for bridge {i}. " * 8 for i in range(6)]
+    with outcrop.open(tmp_path / "i.db", chunk_tokens=120) as kb:
+        kb.add(text="\n\n".join(paragraphs), id="quarry")
+        hits = kb.search("granite quarry stone bridge").hits
+        assert len(hits) == 1
+        assert len(hits[0].chunk_ids) > 1
+        assert kb.text("quarry")[hits[0].start : hits[0].end] == hits[0].text
+        apart = kb.search("granite quarry stone bridge", merge=False).hits
+        assert all(len(hit.chunk_ids) == 1 for hit in apart)
+        assert len(apart) > 1
+
+
+def test_rrf_and_single_legs_are_options(kb: outcrop.Engine, folder: Path) -> None:
+    kb.add(folder)
+    assert kb.search("prune roses", fusion="rrf").hits[0].document.path == "garden/roses.md"
+    assert kb.search("prune roses", mode="keyword").hits[0].match_type == "keyword"
+    semantic = kb.search("prune roses", mode="semantic").hits[0]
+    assert semantic.match_type == "semantic"
+    assert semantic.distance is not None
+    assert 0 <= semantic.distance <= 2
+
+
+def test_a_reranker_has_the_last_word_when_asked(tmp_path: Path, folder: Path) -> None:
+    class Backwards:
+        def score(self, query: str, texts: Sequence[str]) -> list[float]:
+            return [float(i) for i in range(len(texts))]
+
+    config = load_config({"db": tmp_path / "i.db"}, environ={})
+    with outcrop.Engine(config, reranker=Backwards()) as kb:
+        kb.add(folder)
+        plain = kb.search("water retries port").hits
+        reranked = kb.search("water retries port", rerank=True).hits
+        assert [h.document.id for h in plain] != [h.document.id for h in reranked]
+        assert any(boost.name == "rerank" for boost in reranked[0].why.boosts)
+
+
+def test_documents_are_found_by_id_uri_and_path_and_a_doubtful_name_says_so(
+    kb: outcrop.Engine, folder: Path
+) -> None:
+    kb.add(folder)
+    document = kb.get("garden/roses.md")
+    assert kb.get(document.id) == kb.get(str(folder / "garden/roses.md")) == document
+    (folder / "work/roses.md").write_text("# Other roses\n", "utf-8")
+    kb.sync(folder)
+    with pytest.raises(NotFound, match="not unique"):
+        kb.get("roses.md")
+    with pytest.raises(NotFound):
+        kb.get("tulips.md")
+
+
+def test_hashes_of_a_collection_let_a_sync_diff(kb: outcrop.Engine) -> None:
+    kb.add(text="one", id="1", collection="c")
+    kb.add(text="two", id="2", collection="c")
+    hashes = kb.hashes("c")
+    assert set(hashes) == {"1", "2"}
+    assert all(len(digest) == 64 for digest in hashes.values())
+
+
+@pytest.mark.parametrize("source", [None, "/no/such/place"])
+def test_a_source_that_is_not_there_is_an_error(kb: outcrop.Engine, source: str | None) -> None:
+    with pytest.raises(SourceError):
+        kb.add(source)
+
+
+def test_a_changed_file_is_searchable_within_a_second_of_its_save(kb: outcrop.Engine, folder: Path) -> None:
+    stop = threading.Event()
+    reports = kb.watch([folder], stop=stop)
+    first = next(reports)
+    assert first.added == 4
+    pumped: list[IngestReport] = []
+    pump = threading.Thread(target=lambda: pumped.extend(reports))
+    pump.start()
+    try:
+        for name, word in (("garden/soil.md", "vermiculite"), ("garden/new.md", "hellebore")):
+            (folder / name).write_text(f"# Note\n\nNow with {word}.\n", "utf-8")
+            saved = time.monotonic()
+            while not kb.search(word, mode="keyword").hits:
+                assert time.monotonic() - saved < 5, f"{word} did not appear"
+                time.sleep(0.02)
+            # The promise is one second; a machine that runs other tests beside this one gets some grace.
+            assert time.monotonic() - saved < 2.5
+        (folder / "garden/new.md").unlink()
+        gone = time.monotonic()
+        while kb.search("hellebore", mode="keyword").hits:
+            assert time.monotonic() - gone < 5
+            time.sleep(0.02)
+    finally:
+        stop.set()
+        pump.join()
+
+
+def test_the_arrays_are_rebuilt_when_their_files_are_damaged(tmp_path: Path) -> None:
+    with outcrop.open(tmp_path / "i.db") as kb:
+        kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
+        assert kb.status().array_bytes > 0
+    for path in (tmp_path / "i.db.arrays").rglob("rows.npy"):
+        path.write_bytes(path.read_bytes()[:100])
+    with outcrop.open(tmp_path / "i.db") as kb:
+        assert not all(check.ok for check in kb.doctor())
+        assert len(kb.search("gneiss", limit=5, merge=False).hits) == 5
+        assert all(check.ok for check in kb.doctor(repair=True))
+        assert all(check.ok for check in kb.doctor())
