@@ -21,12 +21,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from outcrop.care import examine, find_stale, reembed
 from outcrop.chunk import ChunkOptions
 from outcrop.config import Config, load_config
 from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
 from outcrop.embed.models import open_embedder
 from outcrop.errors import NotFound, QueryError, SourceError, StoreError
-from outcrop.ingest import IngestOptions, Ingestor, OnProgress, reembed
+from outcrop.ingest import IngestOptions, Ingestor, OnProgress
+from outcrop.lookup import find_document
 from outcrop.pack import pack
 from outcrop.parse import ParseLimits
 from outcrop.records import (
@@ -39,7 +41,6 @@ from outcrop.records import (
     Filter,
     Fusion,
     IngestReport,
-    Progress,
     QueryType,
     SearchMode,
     SearchOptions,
@@ -52,7 +53,7 @@ from outcrop.records import (
 from outcrop.retrieve import Retriever, Stop
 from outcrop.search.arrays import SearchArrays
 from outcrop.search.terms import Terms
-from outcrop.sources.freshness import change_of, looks_stale
+from outcrop.sources.freshness import looks_stale
 from outcrop.sources.text import text_source
 from outcrop.store.sqlite import open_sqlite
 
@@ -208,7 +209,7 @@ class Engine:
         report = self._ingestor().sync(
             path, target, tags=tags, force=force, prune=path.is_dir(), progress=progress, stopped=stopped
         )
-        self._settle(progress)
+        self._settle()
         return report
 
     def sync(
@@ -293,10 +294,8 @@ class Engine:
         self._arrays.purge()
         return removed
 
-    def _settle(self, progress: OnProgress | None = None) -> None:
+    def _settle(self) -> None:
         """After a write: remember with which model the index is made, and keep the search arrays for others."""
-        if progress is not None:
-            progress(Progress(0, None, 0, "", "index"))
         self._arrays.save()
         if self.config.model and self._store.setting("model") is None:
             self._store.put_setting("model", self.config.model)
@@ -379,27 +378,8 @@ class Engine:
 
     def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
         """A document by id, uri (absolute path, URL, the id a text was given) or path."""
-        name = str(reference)
-        found = None if isinstance(reference, int) else self._by_uri(name, collection)
-        if found is None and name.isdecimal():
-            found = self._store.document(int(name))
-        return found or self._by_path(name, collection)
-
-    def _by_uri(self, name: str, collection: str | None) -> DocumentInfo | None:
-        names = [collection] if collection else [info.name for info in self.collections()]
-        uris = [name] if "://" in name else [name, str(Path(name).expanduser().absolute())]
-        found = (self._store.find(candidate, uri) for uri in uris for candidate in names)
-        return next((info for info in found if info is not None), None)
-
-    def _by_path(self, name: str, collection: str | None) -> DocumentInfo:
-        where = Filter(collections=(collection,) if collection else (), paths=(escape_glob(name),))
-        matches = [info for info in self._store.documents(where, limit=6) if info.path.endswith(name)]
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            choices = ", ".join(f"{info.id} ({info.collection}: {info.path})" for info in matches)
-            raise NotFound(f"{name!r} is not unique; take an id: {choices}")
-        raise NotFound(f"there is no document {name!r}; `outcrop ls` lists them")
+        names = [info.name for info in self.collections()]
+        return find_document(self._store, reference, names, within=collection)
 
     def text(self, reference: int | str, *, collection: str | None = None) -> str:
         """The whole text of a document, as it was parsed."""
@@ -441,12 +421,7 @@ class Engine:
         """Documents whose files changed or vanished since they were indexed (D5)."""
         where = Filter(collections=(collection,) if collection else ())
         self._require_collections(where.collections)
-        found = []
-        for document in self._store.documents(where):
-            change = change_of(document, self.config.max_file_bytes)
-            if change is not None:
-                found.append(StaleDocument(document, change))
-        return found
+        return find_stale(self._store, where, self.config.max_file_bytes)
 
     def reembed(self, *, progress: OnProgress | None = None, stopped: Stop | None = None) -> int:
         """Give every chunk a vector of the model in use; how many were made (L12).
@@ -473,26 +448,7 @@ class Engine:
 
     def doctor(self, *, repair: bool = False) -> list_of[Check]:
         """Examine the index; `repair` rebuilds what is derived and damaged."""
-        problems = list(self._store.check())
-        checks = [Check("database", not problems, "; ".join(problems) or "consistent")]
-        damaged = list(self._arrays.check())
-        if damaged and repair:
-            self._arrays.rebuild()
-            checks.append(Check("search arrays", True, "were damaged, made again"))
-        else:
-            hint = "; run with --repair" if damaged else ""
-            checks.append(Check("search arrays", not damaged, ("; ".join(damaged) or "whole") + hint))
-        stored = self._store.active_model()
-        same = stored is None or stored == self._embedder.model
-        detail = (
-            str(self._embedder.model) if same else f"{stored} is stored, {self._embedder.model} in use: reembed"
-        )
-        checks.append(Check("model", same, detail))
-        damage = getattr(self._embedder, "damage", None)
-        if damage is not None:
-            broken = damage()
-            checks.append(Check("model files", not broken, "; ".join(broken) or "whole"))
-        return checks
+        return examine(self._store, self._arrays, self._embedder, repair=repair)
 
     def warm(self) -> None:
         """Load the model and the arrays now instead of at the first search."""
@@ -531,11 +487,6 @@ def as_timestamp(when: When) -> float | None:
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day)
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
-def escape_glob(name: str) -> str:
-    """A pattern that matches just this name."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
 def sum_reports(reports: Sequence[IngestReport]) -> IngestReport:

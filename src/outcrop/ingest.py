@@ -17,6 +17,7 @@ from pathlib import Path
 
 from outcrop.chunk import ChunkOptions, chunk_document
 from outcrop.contracts import Embedder, Store
+from outcrop.embed.batches import embed_all
 from outcrop.embed.keys import context_head, context_text, path_key, text_key
 from outcrop.errors import Cancelled, EmbedError, MissingVectors, ParseError, SourceError
 from outcrop.parse import ParseLimits, parse
@@ -25,7 +26,6 @@ from outcrop.records import (
     Failure,
     FileState,
     IngestReport,
-    Matrix,
     Progress,
     Skipped,
     SourceFile,
@@ -45,8 +45,6 @@ BATCH_CHARACTERS = 4_000_000
 """Text a transaction: bounds memory where chunks are large."""
 BATCH_SECONDS = 5.0
 """A slow source (a remote model, large PDFs) commits at least this often."""
-EMBED_TEXTS = 512
-"""Texts handed to the embedder at a time."""
 
 OnProgress = Callable[[Progress], None]
 
@@ -414,17 +412,6 @@ class Ingestor:
         return report
 
 
-def embed_all(embed: Callable[[Sequence[str]], Matrix], texts: Mapping[bytes, str]) -> dict[bytes, Vector]:
-    """Vectors of texts, by key, a bounded number at a time."""
-    keys = list(texts)
-    vectors: dict[bytes, Vector] = {}
-    for start in range(0, len(keys), EMBED_TEXTS):
-        part = keys[start : start + EMBED_TEXTS]
-        matrix = embed([texts[key] for key in part])
-        vectors.update(zip(part, matrix, strict=True))
-    return vectors
-
-
 # Formats that are binary by nature and have a parser.
 _PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
 
@@ -435,33 +422,3 @@ def _same_stat(file: SourceFile, state: FileState | None) -> bool:
 
 def _below(uri: str, root: str) -> str:
     return uri.removeprefix(root).lstrip("/")
-
-
-def reembed(
-    store: Store,
-    embedder: Embedder,
-    progress: OnProgress | None = None,
-    stopped: Callable[[], bool] | None = None,
-) -> int:
-    """Give every chunk and path a vector of this model, batch by batch, then switch to it; how many were made."""
-    made = 0
-    model = embedder.model
-    total = store.stats().chunks if progress is not None else None
-    while waiting := store.unembedded(model, EMBED_TEXTS):
-        ids = {chunk_id: key for key, chunk_id in waiting}
-        texts = {
-            ids[chunk.id]: context_text(chunk.document.title, chunk.heading_path, chunk.text)
-            for chunk in store.chunks(list(ids))
-        }
-        store.add_vectors(model, embed_all(embedder.embed_documents, texts))
-        made += len(texts)
-        if progress is not None:
-            progress(Progress(made, total, made, "", "embed"))
-        if stopped is not None and stopped():
-            raise Cancelled("stopped; the old vectors still serve, run it again to go on")
-    while waiting := store.unembedded_paths(model, EMBED_TEXTS):
-        paths = {key: info.path for key, info in ((key, store.document(i)) for key, i in waiting) if info}
-        store.add_vectors(model, embed_all(embedder.embed_paths, paths))
-    if store.active_model() != model:
-        store.activate(model)
-    return made

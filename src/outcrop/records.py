@@ -397,7 +397,7 @@ class Progress:
     total: int | None
     chunks: int
     path: str
-    phase: Literal["scan", "read", "index", "embed"]
+    phase: Literal["scan", "read", "embed"]
 
 
 @dataclass(frozen=True, slots=True)

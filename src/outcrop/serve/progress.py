@@ -57,7 +57,7 @@ def show_progress(session: Session) -> Iterator[Callable[[Progress], None] | Non
 
 _WIDTH_OF_THE_REST = 90
 """Columns that everything but the path takes at most; a longer path would squeeze the bar."""
-_PHASES = {"scan": "looking", "read": "indexing", "index": "indexing", "embed": "embedding"}
+_PHASES = {"scan": "looking", "read": "indexing", "embed": "embedding"}
 
 
 def _count(progress: Progress, seconds: float) -> str:

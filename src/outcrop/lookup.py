@@ -1,0 +1,47 @@
+"""A reference, as people write it, to the document that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from outcrop.contracts import Store
+from outcrop.errors import NotFound
+from outcrop.records import DocumentInfo, Filter
+
+
+def find_document(
+    store: Store, reference: int | str, collections: Sequence[str], *, within: str | None = None
+) -> DocumentInfo:
+    """A document by uri (absolute path, URL, the id a text was given), number, or path; NotFound says what to do.
+
+    `collections` are all there are; `within` narrows to one of them.
+    """
+    name = str(reference)
+    names = [within] if within else list(collections)
+    found = None if isinstance(reference, int) else _by_uri(store, name, names)
+    if found is None and name.isdecimal():
+        found = store.document(int(name))
+    return found or _by_path(store, name, within)
+
+
+def _by_uri(store: Store, name: str, collections: Sequence[str]) -> DocumentInfo | None:
+    uris = [name] if "://" in name else [name, str(Path(name).expanduser().absolute())]
+    found = (store.find(collection, uri) for uri in uris for collection in collections)
+    return next((info for info in found if info is not None), None)
+
+
+def _by_path(store: Store, name: str, within: str | None) -> DocumentInfo:
+    where = Filter(collections=(within,) if within else (), paths=(_escape(name),))
+    matches = [info for info in store.documents(where, limit=6) if info.path.endswith(name)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        choices = ", ".join(f"{info.id} ({info.collection}: {info.path})" for info in matches)
+        raise NotFound(f"{name!r} is not unique; take a number: {choices}")
+    raise NotFound(f"there is no document {name!r}; `outcrop ls` lists them")
+
+
+def _escape(name: str) -> str:
+    """A glob pattern that matches just this name."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
