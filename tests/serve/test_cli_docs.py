@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 import pytest
 
-from outcrop.serve.cli import _COMMANDS, cli
+from outcrop.serve.cli import COMMANDS, cli
 
-COMMANDS = {name: cli.get_command(click.Context(cli), name) for name in _COMMANDS}
+LOADED = {name: cli.get_command(click.Context(cli), name) for name in COMMANDS}
 
 
-@pytest.mark.parametrize("name", _COMMANDS)
+@pytest.mark.parametrize("name", LOADED)
 def test_the_command_and_its_options_have_help(name: str) -> None:
-    command = COMMANDS[name]
+    command = LOADED[name]
     assert command is not None
     assert command.name == name
     assert (command.help or "").strip()
@@ -21,16 +21,16 @@ def test_the_command_and_its_options_have_help(name: str) -> None:
             assert (param.help or "").strip(), f"{name} {param.opts}"
 
 
-@pytest.mark.parametrize("name", _COMMANDS)
+@pytest.mark.parametrize("name", LOADED)
 def test_the_line_in_the_table_is_the_first_line_of_the_help(name: str) -> None:
-    command = COMMANDS[name]
+    command = LOADED[name]
     assert command is not None
-    assert (command.help or "").strip().splitlines()[0] == _COMMANDS[name][1]
+    assert (command.help or "").strip().splitlines()[0] == COMMANDS[name][1]
 
 
-@pytest.mark.parametrize("name", _COMMANDS)
+@pytest.mark.parametrize("name", LOADED)
 def test_every_command_takes_the_common_options(name: str) -> None:
-    command = COMMANDS[name]
+    command = LOADED[name]
     assert command is not None
     given = {option for param in command.params for option in param.opts}
     assert {"--db", "--json", "--verbose", "--no-color", "--log-level"} <= given

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 
 from outcrop.records import Explanation, Hit, MatchType, StoredChunk
@@ -74,7 +73,7 @@ def _as_hit(group: Sequence[Scored]) -> Hit:
         document=first.document,
         text=_join(chunks),
         start=first.start,
-        end=last.end,
+        end=max(chunk.end for chunk in chunks),
         line_start=first.line_start,
         line_end=last.line_end,
         page=first.page,
@@ -97,12 +96,10 @@ def match_type(why: Explanation) -> MatchType:
 
 def _join(chunks: Sequence[StoredChunk]) -> str:
     """One text from neighbours: what overlaps stands once; what separates them is at most blank space."""
-    text = chunks[0].text
-    for previous, chunk in pairwise(chunks):
-        if chunk.start < previous.end:
-            text += chunk.text[previous.end - chunk.start :]
-        else:
-            text += chunk.gap + chunk.text
+    text, end = chunks[0].text, chunks[0].end
+    for chunk in chunks[1:]:
+        text += chunk.text[end - chunk.start :] if chunk.start < end else chunk.gap + chunk.text
+        end = max(end, chunk.end)
     return text
 
 

@@ -35,6 +35,10 @@ MAX_DEAD_SHARE: Final = 0.2
 """Past this share of removed rows a slab is rewritten without them."""
 
 
+FORCED_WAIT_S: Final = 10.0
+"""How long a purge waits for another process that is saving: removed rows must leave the disk."""
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """One consistent state of the arrays, which a search keeps while others move on. `mean_length` is in terms."""
@@ -152,7 +156,10 @@ class SearchArrays:
     # ------------------------------------------------------------------ files
 
     def save(self, *, force: bool = False) -> None:
-        """Write what is only in memory beside the database, if there is enough of it to be worth a file."""
+        """Write what is only in memory beside the database, if there is enough of it to be worth a file.
+
+        While another process is saving, an ordinary save is left to it; a forced one waits.
+        """
         with self._lock:
             view = self.refresh()
             unsaved = abs(view.rows - self._saved_rows) + (view.removals - self._saved_removals) // 8
@@ -160,7 +167,7 @@ class SearchArrays:
                 return
             self._view = view = self._compact(view)
             self._masks.clear()
-            if self._files.save(self._as_saved(view)):
+            if self._files.save(self._as_saved(view), wait_s=FORCED_WAIT_S if force else 0.0):
                 self._adopt()  # from now on map the files: what was built in memory can go
 
     def purge(self) -> None:
@@ -183,21 +190,25 @@ class SearchArrays:
         )
 
     def _compact(self, view: View, max_dead_share: float = MAX_DEAD_SHARE) -> View:
-        """Rewrite slabs with many removed rows, and merge small neighbours, before they go to disk."""
+        """Rewrite slabs with many removed rows, and merge small neighbours, before they go to disk.
+
+        A slab that is not on disk (any more) is to be written anyway, so it goes there without its removed rows:
+        what one process purged does not come back with another's save.
+        """
         slabs: list[Slab] = []
         dead: list[NDArray[np.bool_]] = []
         for slab, gone in zip(view.slabs, view.dead, strict=True):
             group, gone_group = [slab], [gone]
             if slabs and max(len(slab), len(slabs[-1])) < SLAB_ROWS // 2:
                 group, gone_group = [slabs.pop(), slab], [dead.pop(), gone]
-            elif gone.sum() <= max_dead_share * len(slab):
+            elif gone.sum() <= (max_dead_share * len(slab) if _on_disk(slab) else 0):
                 slabs.append(slab)
                 dead.append(gone)
                 continue
             merged = merge_slabs(group, gone_group)
             slabs.append(merged)
             dead.append(np.zeros(len(merged), np.bool_))
-        return replace(view, slabs=tuple(slabs), dead=tuple(dead))
+        return _view(slabs, dead, view.version, view.model, view.last_chunk, view.removals)
 
     def _adopt(self) -> None:
         """Take over what was saved, by this process or another, if it is ours, whole, and further than we are."""
@@ -243,6 +254,10 @@ def _view(
     rows = sum(len(slab) for slab in slabs)
     terms = sum(int(slab.lengths.sum(dtype=np.int64)) for slab in slabs)
     return View(tuple(slabs), tuple(dead), version, model, last_chunk, removals, max(terms / max(rows, 1), 1.0))
+
+
+def _on_disk(slab: Slab) -> bool:
+    return slab.folder is not None and slab.folder.is_dir()
 
 
 def _is_member(values: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.bool_]:

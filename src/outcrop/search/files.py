@@ -11,9 +11,11 @@ import json
 import logging
 import os
 import shutil
+import time
 import uuid
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -30,10 +32,13 @@ except ImportError:  # Windows: two savers at once may cost each other a rebuild
 
 log = logging.getLogger(__name__)
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raise when the arrays change their meaning: older files are then made again."""
 
-_DAMAGE: Final = (OSError, ValueError, KeyError, TypeError, IndexError)
+LOCK_POLL_S: Final = 0.02
+"""A save takes tenths of a second; asking more often only costs."""
+
+_DAMAGE: Final = (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,14 @@ class SlabFiles:
         self._folder = folder
         self._manifest = folder / "manifest.json"
 
-    def save(self, saved: Saved) -> bool:
-        """Write the slabs that are not on disk yet, then the manifest; False if that could not be done."""
+    def save(self, saved: Saved, *, wait_s: float = 0.0) -> bool:
+        """Write the slabs that are not on disk yet, then the manifest; False if that could not be done.
+
+        While another process is saving, this waits up to `wait_s` for it.
+        """
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with self._lock() as held:
+            with self._lock(wait_s) as held:
                 if not held:
                     return False
                 entries = [self._write(slab, dead) for slab, dead in zip(saved.slabs, saved.dead, strict=True)]
@@ -106,11 +114,17 @@ class SlabFiles:
 
     def bytes_on_disk(self) -> int:
         """Size of all files in the folder."""
-        return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
+        total = 0
+        for path in self._folder.rglob("*"):
+            with suppress(FileNotFoundError):  # another process may be tidying up
+                total += path.stat().st_size if path.is_file() else 0
+        return total
 
     def _read(self, manifest: dict[str, Any]) -> Saved | None:
         if manifest["format"] != FORMAT:
             return None
+        if manifest["checksum"] != _checksum(manifest):
+            raise ValueError("the manifest is not what was saved")
         slabs, dead = [], []
         for entry in manifest["slabs"]:
             slabs.append(load_slab(self._folder / entry["name"], entry["rows"]))
@@ -123,12 +137,15 @@ class SlabFiles:
     def _write_manifest(self, saved: Saved, entries: list[dict[str, Any]]) -> None:
         facts = {name: getattr(saved, name) for name in _FACTS}
         temporary = self._folder / f"manifest-{uuid.uuid4().hex}.tmp"
-        temporary.write_text(json.dumps({"format": FORMAT, **facts, "slabs": entries}), "utf-8")
+        manifest = {"format": FORMAT, **facts, "slabs": entries}
+        temporary.write_text(json.dumps({**manifest, "checksum": _checksum(manifest)}), "utf-8")
         temporary.replace(self._manifest)
 
     def _write(self, slab: Slab, dead: NDArray[np.bool_]) -> dict[str, Any]:
-        folder = slab.folder or self._folder / f"slab-{uuid.uuid4().hex}"
-        if not (folder / "checksums.json").is_file():
+        folder = slab.folder
+        if folder is None or not (folder / "checksums.json").is_file():
+            # New, or another process has removed it since: the mapping still holds all of it.
+            folder = self._folder / f"slab-{uuid.uuid4().hex}"
             staging = folder.with_name(f"{folder.name}-{uuid.uuid4().hex}.tmp")
             checksums = save_slab(slab, staging)
             (staging / "checksums.json").write_text(json.dumps(checksums), "utf-8")
@@ -146,18 +163,34 @@ class SlabFiles:
                 path.unlink(missing_ok=True)
 
     @contextmanager
-    def _lock(self) -> Iterator[bool]:
+    def _lock(self, wait_s: float) -> Iterator[bool]:
         handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
+            deadline = time.monotonic() + wait_s
+            while not _locked(handle):
+                if time.monotonic() >= deadline:
                     yield False
                     return
+                time.sleep(LOCK_POLL_S)
             yield True
         finally:
             os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    """Take the lock if nobody has it."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _checksum(manifest: dict[str, Any]) -> int:
+    """One flipped digit (of `last_chunk`, say) would make searches miss chunks without a word."""
+    rest = {name: value for name, value in manifest.items() if name != "checksum"}
+    return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
 
 
 _FACTS: Final = ("store", "model", "path_weight", "version", "last_chunk", "removals")

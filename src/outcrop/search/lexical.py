@@ -51,12 +51,11 @@ def weigh_terms(text: str, terms: Terms, slabs: Sequence[Slab]) -> LexicalQuery:
     postings = tuple(
         {term: found for term in words if (found := slab.postings(term)) is not None} for slab in slabs
     )
-    weights: dict[int, float] = {}
-    for term in words:
-        count = sum(len(found[term][0]) for found in postings if term in found)
-        weights[term] = math.log(1 + (total - count + 0.5) / (count + 0.5))
+    counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in words}
+    weights = {term: math.log(1 + (total - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
     if len(weights) > MAX_TERMS:
-        rarest = sorted(weights, key=lambda term: -weights[term])[:MAX_TERMS]
+        # Words that stand nowhere come last: they would crowd out all that can be found.
+        rarest = sorted(weights, key=lambda term: (not counts[term], -weights[term]))[:MAX_TERMS]
         weights = {term: weights[term] for term in rarest}
     return LexicalQuery(weights, words, sum(weights.values()) * (K1 + 1), postings)
 

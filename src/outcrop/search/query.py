@@ -12,16 +12,18 @@ from typing import Final
 
 from outcrop.records import QueryType
 
-_QUOTED: Final = re.compile(r'"([^"]+)"|“([^”]+)”')
+_QUOTED: Final = re.compile(r'"([^"]+)"|“([^“”]+)”')
 _IDENTIFIERS: Final = re.compile(
+    # Linear on any input: no two neighbouring repeats can match the same character, and each starts only once a run.
     r"""(?x)
-    \b[a-z]+[a-z0-9]*(?:[A-Z][a-zA-Z0-9]*)+\b        # camelCase
-  | \b(?:[A-Z][a-z0-9]+){2,}\b                       # PascalCase
+    \b[a-z][a-z0-9]*+[A-Z][a-zA-Z0-9]*+\b            # camelCase
+  | \b(?:[A-Z][a-z0-9]++){2,}\b                      # PascalCase
+  | \b[A-Z]{2,}[a-z]{2,}[a-zA-Z0-9]*+\b              # HTTPServer
   | \b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b | \b_+\w+     # snake_case, SCREAMING_CASE, _private
   | \b[A-Z]{2,}[0-9]*\b                              # ALLCAPS
   | \b[A-Za-z]+-?[0-9]{2,}\b                         # TS-999, E1101
-  | \b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+      # os.path.join, std::vector
-  | \b0x[0-9a-fA-F]+\b | \b[\w./-]+\.[a-z]{1,4}\b(?=\s|$)(?<!\be\.g)(?<!\bi\.e)  # 0xDEAD, setup.cfg
+  | \b(?!e\.g\b|i\.e\b)[A-Za-z_]\w*+(?:(?:\.|::|->)[A-Za-z_]\w*+)+  # os.path.join, std::vector
+  | \b0x[0-9a-fA-F]+\b | (?<![\w./-])[\w./-]+\.[a-z]{1,4}\b(?=\s|$)(?<!\be\.g)(?<!\bi\.e)  # 0xDEAD, setup.cfg
   | \b\w+\(\)                                        # call()
     """
 )

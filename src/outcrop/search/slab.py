@@ -1,8 +1,9 @@
 """A slab: the search arrays of some thousands of chunks, immutable once made.
 
 Rows are chunks in ascending order of id. For the words: an inverted index (terms, offsets, rows, frequencies)
-and the length of each chunk. For the meaning: one sign bit a dimension, stored column by column so that a scan
-is a few vectorised operations over contiguous memory, and the same vectors in eight bits for exact rescoring.
+and the length of each chunk. For the meaning: one sign bit a dimension (see `signs`), stored column by column so
+that a scan is a few vectorised operations over contiguous memory, and the same vectors in eight bits for exact
+rescoring.
 
 Slabs are derived from the database and never the truth: they can be thrown away and made again.
 """
@@ -11,14 +12,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from outcrop.records import FeedRow
+from outcrop.search.signs import sign_bits
 from outcrop.search.terms import TERM_BYTES, Terms
 
 # How often a term of each field counts as if it stood in the text. Title 3 was best or within 0.001 nDCG of best on
@@ -66,7 +70,20 @@ class Slab:
         return self.rows[start:end], self.frequencies[start:end]
 
 
-ARRAYS: Final = tuple(field.name for field in fields(Slab) if field.name != "folder")
+ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
+    "chunk_ids": (np.int64, 1),
+    "document_ids": (np.int64, 1),
+    "code": (np.bool_, 1),
+    "lengths": (np.uint32, 1),
+    "terms": (np.uint64, 1),
+    "offsets": (np.int64, 1),
+    "rows": (np.uint32, 1),
+    "frequencies": (np.uint8, 1),
+    "bits": (np.uint64, 2),
+    "vectors": (np.int8, 2),
+    "scales": (np.float32, 1),
+}
+"""The arrays of a slab, each in a file of its name: type and number of axes."""
 
 
 def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Slab:
@@ -86,7 +103,8 @@ def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weig
         found += (body, header)
         lengths[row] = len(body) + header_length
         repeats[row] = len(body) + len(header)
-    inverted = _invert(np.concatenate(found), np.repeat(np.arange(len(feed), dtype=np.uint64), repeats))
+    numbers = np.concatenate(found) if found else np.zeros(0, np.uint64)
+    inverted = _invert(numbers, np.repeat(np.arange(len(feed), dtype=np.uint64), repeats))
     return Slab(
         chunk_ids=np.fromiter((item.chunk_id for item in feed), np.int64, len(feed)),
         document_ids=np.fromiter((item.document_id for item in feed), np.int64, len(feed)),
@@ -159,17 +177,41 @@ def save_slab(slab: Slab, folder: Path) -> dict[str, int]:
 def load_slab(folder: Path, rows: int) -> Slab:
     """Map a slab's files into memory. Raises ValueError or OSError when they cannot be what was saved."""
     # As plain arrays over the mapping: indexing a memmap object costs several microseconds each time.
-    arrays = {
-        name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)
-        for name in ARRAYS
-    }
-    slab = Slab(**arrays, folder=folder)
-    expected = {"chunk_ids", "document_ids", "code", "lengths", "vectors", "scales"}
-    if any(len(arrays[name]) != rows for name in expected) or slab.bits.shape[1] != rows:
+    slab = Slab(**{name: _map(folder / f"{name}.npy", *kind) for name, kind in ARRAYS.items()}, folder=folder)
+    by_row = (
+        slab.chunk_ids,
+        slab.document_ids,
+        slab.code,
+        slab.lengths,
+        slab.vectors,
+        slab.scales,
+        slab.bits.T,
+    )
+    if any(len(array) != rows for array in by_row):
         raise ValueError(f"{folder} holds another number of rows than the manifest says")
-    if len(slab.offsets) != len(slab.terms) + 1 or len(slab.rows) != len(slab.frequencies):
+    whole = len(slab.offsets) == len(slab.terms) + 1 and len(slab.rows) == len(slab.frequencies)
+    if (
+        not whole
+        or slab.offsets[0] != 0
+        or slab.offsets[-1] != len(slab.rows)
+        or np.any(np.diff(slab.offsets) < 0)
+    ):
         raise ValueError(f"{folder} holds arrays that do not belong together")
+    if len(slab.bits) != -(-slab.vectors.shape[1] // 64):
+        raise ValueError(f"{folder} holds vectors of two sizes")
     return slab
+
+
+def _map(path: Path, kind: type[np.generic], axes: int) -> NDArray[Any]:
+    try:
+        array = open_memmap(path, mode="r")
+    except (SyntaxError, TokenError, OverflowError, MemoryError, RecursionError) as error:
+        raise ValueError(f"{path} is not an array: {error}") from error
+    if array.dtype != kind or array.ndim != axes:
+        raise ValueError(f"{path} is not the array that was saved")
+    if not array.flags.c_contiguous or array.offset + array.nbytes != path.stat().st_size:
+        raise ValueError(f"{path} is not in the shape it was saved in")
+    return array.view(np.ndarray)
 
 
 def damaged_files(folder: Path, checksums: dict[str, int]) -> Iterator[str]:
@@ -178,15 +220,6 @@ def damaged_files(folder: Path, checksums: dict[str, int]) -> Iterator[str]:
         path = folder / f"{name}.npy"
         if not path.is_file() or zlib.crc32(path.read_bytes()) != checksum:
             yield path.name
-
-
-def quantise_signs(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """One bit a dimension, 64 to a number, transposed: `bits[j]` holds dimensions 64j … of every row."""
-    packed = np.packbits(vectors > 0, axis=1, bitorder="little")
-    pad = -packed.shape[1] % 8
-    if pad:
-        packed = np.pad(packed, ((0, 0), (0, pad)))
-    return np.ascontiguousarray(np.ascontiguousarray(packed).view(np.uint64).T)
 
 
 def _header_terms(item: FeedRow, terms: Terms) -> tuple[NDArray[np.uint64], int]:
@@ -231,9 +264,10 @@ def _quantise(feed: Sequence[FeedRow], dimensions: int, path_weight: float) -> d
                 if item.document_id not in paths:
                     paths[item.document_id] = path_weight * item.path_vector.astype(np.float32)
                 vectors[row] += paths[item.document_id]
+    vectors[~np.isfinite(vectors).all(axis=1)] = 0  # a model's slip (or a 16-bit overflow) must not spread
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors /= np.maximum(norms, 1e-12)
     peaks = np.abs(vectors).max(axis=1, initial=0.0)
     scales = (peaks / 127).astype(np.float32)
     levels = np.rint(vectors / np.maximum(scales, 1e-12)[:, None]).astype(np.int8)
-    return {"bits": quantise_signs(vectors), "vectors": levels, "scales": scales}
+    return {"bits": sign_bits(vectors), "vectors": levels, "scales": scales}

@@ -38,7 +38,7 @@ _EXIT_CODES: Final[dict[type[OutcropError], int]] = {
     Cancelled: EXIT_INTERRUPTED,
 }
 
-_COMMANDS: Final[dict[str, tuple[str, str]]] = {
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
     # name: the module it lives in, and its one line of help (shown without loading the module; a test compares)
     "add": ("ingest", "Add folders, files, URLs or text to the index."),
     "sync": ("ingest", "Bring folders up to date with what is on disk."),
@@ -70,13 +70,13 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click hands it over
         """In the order of the table: as one meets them."""
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click hands it over
         """Load a command."""
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"outcrop.serve.commands.{_COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"outcrop.serve.commands.{COMMANDS[cmd_name][0]}")
         command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)  # noqa: S101 - a slip in the table above
         return command
@@ -86,16 +86,16 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest name when there is no such command."""
         name = args[0]
-        if name not in _COMMANDS and not name.startswith("-"):
-            near = difflib.get_close_matches(name, _COMMANDS, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(_COMMANDS)}."
+        if name not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(COMMANDS)}."
             raise click.UsageError(f"No such command '{clean(name)}'. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click hands it over
         """The list of commands, without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. A reader that left (`outcrop ls | head`) is no error."""

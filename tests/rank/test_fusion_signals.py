@@ -1,0 +1,118 @@
+"""Scores on their way: fused, moved by signals, blended with a reranker's, shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outcrop.rank.calibrate import MIDPOINT, calibrate
+from outcrop.rank.fusion import RRF_K, SEMANTIC_SHARE, dense_weight, fuse_ranks, fuse_scores
+from outcrop.rank.rerank import BLEND, rerank_scores
+from outcrop.rank.signals import LONE_NEIGHBOUR, NEIGHBOUR_WEIGHT, PHRASE_BONUS, SIGNALS, Candidates
+from outcrop.records import QueryType, Trust
+
+unit_floats = st.floats(0, 1, width=32)
+some = st.lists(unit_floats, min_size=1, max_size=20)
+
+
+def floats(values: list[float]) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def test_meaning_weighs_more_the_less_exact_a_query_is_and_nothing_without_trust() -> None:
+    weights = [dense_weight(kind, 1.0) for kind in ("exact", "mixed", "semantic")]
+    assert weights == sorted(weights)
+    assert weights == pytest.approx(list(SEMANTIC_SHARE.values()))
+    for kind in SEMANTIC_SHARE:
+        assert dense_weight(kind, 0.0) == 0
+        steps = [dense_weight(kind, trust / 10) for trust in range(11)]
+        assert steps == sorted(steps)
+
+
+def test_code_and_prose_are_weighed_by_the_models_trust_in_each() -> None:
+    lexical, cosine, code = floats([1, 1]), floats([0, 0]), np.array([True, False])
+    fused = fuse_scores(lexical, cosine, code, "mixed", Trust(prose=1.0, code=0.0))
+    assert fused.tolist() == pytest.approx([1.0, 0.4])
+    assert fused.dtype == np.float32
+
+
+@given(some, some, st.sampled_from(list(SEMANTIC_SHARE)), unit_floats)
+def test_a_fused_score_lies_between_those_of_the_legs(
+    lexical: list[float], cosine: list[float], kind: QueryType, trust: float
+) -> None:
+    size = min(len(lexical), len(cosine))
+    a, b = floats(lexical[:size]), floats(cosine[:size])
+    fused = fuse_scores(a, b, np.zeros(size, np.bool_), kind, Trust(trust, trust))
+    assert (fused >= np.minimum(a, b) - 1e-6).all()
+    assert (fused <= np.maximum(a, b) + 1e-6).all()
+
+
+def test_a_vector_that_points_away_counts_as_none() -> None:
+    args = (np.zeros(2, np.bool_), "semantic", Trust())
+    assert fuse_scores(floats([0, 0]), floats([-0.9, 0]), *args).tolist() == [0, 0]  # type: ignore[arg-type]
+
+
+def test_ranks_fuse_by_their_reciprocals() -> None:
+    fused = fuse_ranks(np.array([1, 1, 0, 2, 0], np.int32), np.array([1, 0, 1, 2, 0], np.int32))
+    assert fused.tolist() == pytest.approx([1, 0.5, 0.5, (RRF_K + 1) / (RRF_K + 2), 0])
+    assert fused.dtype == np.float32
+    assert len(fuse_ranks(np.zeros(0, np.int32), np.zeros(0, np.int32))) == 0
+
+
+def candidates(fused: list[float], before: list[float], after: list[float], phrases: int = 0) -> Candidates:
+    return Candidates(floats(fused), floats(before), floats(after), np.full(len(fused), phrases, np.int32))
+
+
+def test_good_neighbours_lift_and_poor_ones_lower() -> None:
+    nan = float("nan")
+    seen = candidates([0.5] * 5, [0.9, 0.5, 0.0, nan, nan], [0.9, 0.5, 0.0, nan, 0.5])
+    moved = SIGNALS["neighbours"](seen)
+    assert moved[0] > moved[1] == pytest.approx(0, abs=1e-7)
+    assert moved[1] > moved[4] > moved[3] > moved[2]
+    alone = (0.5 + 2 * NEIGHBOUR_WEIGHT * LONE_NEIGHBOUR * 0.5) / (1 + 2 * NEIGHBOUR_WEIGHT) - 0.5
+    assert moved[3] == pytest.approx(alone, abs=1e-6)
+
+
+@given(some)
+def test_signals_keep_scores_in_their_range(fused: list[float]) -> None:
+    seen = candidates(fused, [1.0] * len(fused), [0.0] * len(fused))
+    total = seen.fused + sum(signal(seen) for signal in SIGNALS.values())
+    assert np.isfinite(total).all()
+    assert ((total >= -1e-6) & (total <= 1 + 1e-6)).all()
+
+
+def test_each_phrase_found_adds_its_bonus() -> None:
+    assert SIGNALS["phrase"](candidates([0.1, 0.2], [0, 0], [0, 0], 2)).tolist() == [2 * PHRASE_BONUS] * 2
+
+
+def test_a_reranker_moves_scores_within_their_range() -> None:
+    first = floats([0.9, 0.5, 0.3])
+    blended = rerank_scores(first, floats([-50, 10, 200]))
+    assert blended.dtype == np.float32
+    assert first.min() <= blended.min()
+    assert blended.max() <= first.max()
+    expected = (1 - BLEND) * first + BLEND * (floats([0, 60 / 250, 1]) * 0.6 + 0.3)
+    assert blended.tolist() == pytest.approx(expected.tolist())
+    assert np.argsort(-rerank_scores(first, first * 7 + 3)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("second", [[1, 1, 1], [1, float("nan"), 2], [1, float("inf"), 2]])
+def test_a_reranker_that_tells_nothing_changes_nothing(second: list[float]) -> None:
+    first = floats([0.9, 0.5, 0.3])
+    assert rerank_scores(first, floats(second)).tolist() == first.tolist()
+    assert rerank_scores(first[:1], floats(second[:1])).tolist() == first[:1].tolist()
+    assert len(rerank_scores(first[:0], first[:0])) == 0
+
+
+@given(st.floats(-5, 5), st.floats(-5, 5))
+def test_the_score_people_see_lies_in_0_to_1_and_keeps_the_order(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert 0 <= calibrate(low) <= calibrate(high) <= 1
+    if 0 <= low < high - 1e-6 and high <= 2:
+        assert calibrate(low) < calibrate(high)
+
+
+def test_the_middle_of_the_scale_is_even_odds() -> None:
+    assert calibrate(MIDPOINT) == pytest.approx(0.5)

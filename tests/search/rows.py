@@ -1,0 +1,100 @@
+"""Feed rows, slabs and what they find, for the tests of search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.store.builders import vector
+
+from outcrop.records import FeedRow, Filter, Matrix
+from outcrop.search.arrays import SearchArrays, View
+from outcrop.search.candidates import find_candidates
+from outcrop.search.lexical import weigh_terms
+from outcrop.search.slab import Slab, build_slab
+from outcrop.search.terms import Terms
+from outcrop.store.sqlite import SqliteStore
+
+TERMS = Terms()
+EVERYTHING = Filter()
+WORDS = "amber basalt chert dolomite epidote feldspar gneiss hornfels".split()
+
+
+def feed_row(
+    chunk_id: int,
+    text: str = "",
+    *,
+    document_id: int | None = None,
+    vector: NDArray[np.float16] | None = None,
+    path_vector: NDArray[np.float16] | None = None,
+    kind: str = "text",
+    title: str = "",
+    path: str = "",
+    heading_path: tuple[str, ...] = (),
+) -> FeedRow:
+    """One chunk as the store feeds it; alone in its document unless told otherwise."""
+    document = chunk_id if document_id is None else document_id
+    return FeedRow(chunk_id, document, kind, title, heading_path, path, text, vector, path_vector)
+
+
+def slab_of_texts(texts: Sequence[str], terms: Terms, first_id: int = 1) -> Slab:
+    """A slab that knows words only."""
+    return build_slab([feed_row(first_id + i, text) for i, text in enumerate(texts)], terms, 0, 0.0)
+
+
+def slab_of_vectors(vectors: Matrix, first_id: int = 1) -> Slab:
+    """A slab that knows vectors only."""
+    rows = [feed_row(first_id + i, vector=vector.astype(np.float16)) for i, vector in enumerate(vectors)]
+    return build_slab(rows, Terms(), vectors.shape[1], 0.0)
+
+
+def view_of(*slabs: Slab, dead: Sequence[NDArray[np.bool_]] | None = None) -> View:
+    """A view over slabs as `SearchArrays` would make it."""
+    gone = tuple(np.zeros(len(slab), np.bool_) for slab in slabs) if dead is None else tuple(dead)
+    lengths = np.concatenate([slab.lengths for slab in slabs])
+    mean = max(float(lengths.mean()), 1.0) if len(lengths) else 1.0
+    return View(slabs, gone, 1, None, 0, 0, mean)
+
+
+def arrays_of(slab: Slab) -> dict[str, NDArray[np.generic]]:
+    """Every array of a slab by name, for comparing."""
+    names = [name for name in slab.__slots__ if name != "folder"]
+    return {name: getattr(slab, name) for name in names}
+
+
+def assert_same(one: Slab, other: Slab) -> None:
+    """Two slabs hold the same, to the last bit and type."""
+    for name, array in arrays_of(one).items():
+        twin = arrays_of(other)[name]
+        assert array.dtype == twin.dtype, name
+        np.testing.assert_array_equal(array, twin, err_msg=name)
+
+
+def open_arrays(store: SqliteStore, folder: Path | None = None) -> SearchArrays:
+    return SearchArrays(store, folder, TERMS, 0.5)
+
+
+def found(
+    arrays: SearchArrays, view: View, query: str, where: Filter = EVERYTHING
+) -> dict[int, tuple[float, float]]:
+    """chunk id → (lexical score, cosine) of what a query finds."""
+    of_query = vector(query.encode())
+    of_query /= np.linalg.norm(of_query)
+    words = weigh_terms(query, TERMS, view.slabs)
+    rows = find_candidates(view, arrays.masks(view, where), words, of_query, pool=10_000)
+    listed = (rows.lexical_rank > 0) | (rows.dense_rank > 0)
+    scores = zip(rows.lexical[listed].tolist(), rows.cosine[listed].tolist(), strict=True)
+    return dict(zip(rows.chunk_id[listed].tolist(), scores, strict=True))
+
+
+def alive(view: View) -> list[int]:
+    """Ids of the chunks a view holds."""
+    return [
+        int(chunk) for slab, gone in zip(view.slabs, view.dead, strict=True) for chunk in slab.chunk_ids[~gone]
+    ]
+
+
+def in_store(store: SqliteStore) -> list[int]:
+    return sorted(chunk.id for document in store.documents() for chunk in store.chunks_of(document.id))

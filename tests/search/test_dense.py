@@ -1,0 +1,118 @@
+"""Nearest vectors: the bit scan against counting by hand, the whole against exact cosines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.search.rows import slab_of_vectors
+
+from outcrop.records import Matrix
+from outcrop.search.dense import RESCORE, hamming, nearest, similarities
+from outcrop.search.signs import pack_signs, sign_bits, turn
+
+
+def unit(vectors: Matrix) -> Matrix:
+    lengths: Matrix = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / lengths).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "dimensions", [1, 2, 7, 8, 9, 63, 64, 65, 100, 127, 128, 129, 256, 300, 384, 1000, 1536]
+)
+def test_hamming_is_the_number_of_differing_signs(dimensions: int) -> None:
+    rng = np.random.default_rng(dimensions)
+    vectors = rng.standard_normal((257, dimensions)).astype(np.float32)
+    vectors[3] = 0
+    query = rng.standard_normal(dimensions).astype(np.float32)
+    naive = ((vectors > 0) != (query > 0)).sum(axis=1)
+    signs = pack_signs(query[None, :])[:, 0]
+    np.testing.assert_array_equal(hamming(pack_signs(vectors), signs), naive)
+
+
+def test_hamming_is_the_same_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    bits = pack_signs(rng.standard_normal((1000, 130)).astype(np.float32))
+    whole = hamming(bits, bits[:, 17])
+    monkeypatch.setattr("outcrop.search.dense.BLOCK", 64)
+    np.testing.assert_array_equal(hamming(bits, bits[:, 17]), whole)
+    assert whole[17] == 0
+    assert len(hamming(bits[:, :0], bits[:, 17])) == 0
+
+
+@pytest.mark.parametrize("dimensions", [1, 63, 64, 100, 256, 1536])
+def test_turning_the_space_keeps_angles_and_is_the_same_each_time(dimensions: int) -> None:
+    rng = np.random.default_rng(dimensions)
+    vectors = rng.standard_normal((40, dimensions)).astype(np.float32)
+    turned = turn(vectors)
+    np.testing.assert_allclose(turned @ turned.T, vectors @ vectors.T, rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(sign_bits(vectors), pack_signs(turned))
+    assert sign_bits(vectors).shape == (-(-dimensions // 64), 40)
+
+
+@pytest.fixture(scope="module")
+def clustered() -> tuple[Matrix, Matrix]:
+    """20 000 vectors around 300 centres, and queries near some of them."""
+    rng = np.random.default_rng(8)
+    centres = rng.standard_normal((300, 256))
+    vectors = centres[rng.integers(0, 300, 20_000)] + 0.7 * rng.standard_normal((20_000, 256))
+    queries = centres[:40] + 0.7 * rng.standard_normal((40, 256))
+    return unit(vectors.astype(np.float32)), unit(queries.astype(np.float32))
+
+
+def top_ten(vectors: Matrix, query: Matrix, allowed: np.ndarray) -> set[int]:
+    cosine = np.where(allowed, vectors @ query, -2)
+    return set(np.argsort(-cosine)[:10].tolist())
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_the_ten_nearest_are_found(clustered: tuple[Matrix, Matrix], share: float) -> None:
+    vectors, queries = clustered
+    slabs = [slab_of_vectors(vectors[:12_000]), slab_of_vectors(vectors[12_000:], 12_001)]
+    rng = np.random.default_rng(2)
+    allowed = rng.random(len(vectors)) < share
+    masks = [None, None] if share == 1 else [allowed[:12_000], allowed[12_000:]]
+    found = 0
+    for query in queries:
+        parts = nearest(slabs, masks, query, 200)
+        rows = np.concatenate([parts[0][0], parts[1][0] + 12_000])
+        cosine = np.concatenate([parts[0][1], parts[1][1]])
+        assert len(rows) >= RESCORE
+        assert allowed[rows].all()
+        assert np.isfinite(cosine).all()
+        np.testing.assert_allclose(cosine, vectors[rows] @ query, atol=0.02)
+        found += len(set(rows[np.argsort(-cosine)[:10]].tolist()) & top_ten(vectors, query, allowed))
+    assert found / (10 * len(queries)) >= 0.97
+
+
+def test_every_allowed_row_is_returned_when_few_are_allowed(clustered: tuple[Matrix, Matrix]) -> None:
+    vectors, queries = clustered
+    slabs = [slab_of_vectors(vectors[:5_000]), slab_of_vectors(vectors[5_000:10_000], 5_001)]
+    rng = np.random.default_rng(4)
+    for count in (0, 1, 50, 2 * RESCORE):
+        allowed = np.zeros(10_000, np.bool_)
+        allowed[rng.permutation(10_000)[:count]] = True
+        parts = nearest(slabs, [allowed[:5_000], allowed[5_000:]], queries[0], 10)
+        rows = np.concatenate([parts[0][0], parts[1][0] + 5_000])
+        np.testing.assert_array_equal(rows, np.flatnonzero(allowed))
+
+
+def test_rows_that_are_all_alike_are_all_considered() -> None:
+    slab = slab_of_vectors(np.ones((5_000, 8), np.float32))
+    ((rows, cosine),) = nearest([slab], [None], unit(np.ones(8, np.float32)), 10)
+    assert len(rows) == 5_000
+    np.testing.assert_allclose(cosine, 1, atol=0.01)
+
+
+def test_a_zero_query_or_row_has_no_similarity_and_no_nan(clustered: tuple[Matrix, Matrix]) -> None:
+    vectors = clustered[0][:3_000].copy()
+    vectors[::2] = 0
+    slab = slab_of_vectors(vectors)
+    for query in (np.zeros(256, np.float32), clustered[1][0]):
+        ((rows, cosine),) = nearest([slab], [None], query, 10)
+        assert np.isfinite(cosine).all()
+        assert not cosine[rows % 2 == 0].any()
+    assert not similarities(slab, np.arange(10), np.zeros(256, np.float32)).any()
+
+
+def test_no_slabs_have_no_rows() -> None:
+    assert nearest([], [], np.ones(8, np.float32), 10) == []

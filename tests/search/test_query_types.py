@@ -1,0 +1,133 @@
+"""What was typed: its kind, its phrases, and queries that are no queries."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outcrop.records import QueryType
+from outcrop.search.query import MAX_QUERY_CHARS, read_query
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("useState", "exact"),
+        ('"JWT token"', "exact"),
+        ("“JWT token”", "exact"),
+        ("ECONNREFUSED", "exact"),
+        ("TS-999", "exact"),
+        ("E1101", "exact"),
+        ("snake_case", "exact"),
+        ("MAX_ROWS", "exact"),
+        ("_private", "exact"),
+        ("__init__", "exact"),
+        ("os.path.join", "exact"),
+        ("std::vector", "exact"),
+        ("PascalCase", "exact"),
+        ("HTTPServer", "exact"),
+        ("0xDEADBEEF", "exact"),
+        ("setup.cfg", "exact"),
+        ("./src/main.rs", "exact"),
+        ("connect()", "exact"),
+        ("How does authentication work?", "semantic"),
+        ("how does authentication work", "semantic"),
+        ("rotating the signing keys", "semantic"),
+        ("authentication?", "semantic"),
+        ("Wie funktioniert das?", "semantic"),
+        ("人工智能是什么", "semantic"),
+        ("things to do, e.g. in winter", "semantic"),
+        ("React hooks", "mixed"),
+        ("authentication", "mixed"),
+        ("password reset flow", "mixed"),
+        ("where in the whole code base do we call useState for the form", "mixed"),
+    ],
+)
+def test_the_kind_of_a_query_is_seen(text: str, kind: QueryType) -> None:
+    assert read_query(text).kind == kind
+
+
+@pytest.mark.parametrize("kind", ["exact", "semantic", "mixed"])
+@pytest.mark.parametrize("text", ["useState", '"JWT token"', "How does it work?", "React hooks", ""])
+def test_a_forced_kind_wins(text: str, kind: QueryType) -> None:
+    assert read_query(text, kind).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases", "plain"),
+    [
+        ('"JWT token" expiry', ("JWT token",), "JWT token  expiry"),
+        ('a "b c" d “e f”', ("b c", "e f"), "a  b c  d  e f"),
+        ('"one', (), '"one'),
+        ('""', (), '""'),
+        ('"?!"', (), '"?!"'),
+        ("it's", (), "it's"),
+        ('"  spaced  "', ("spaced",), "spaced"),
+    ],
+)
+def test_quoted_phrases_are_taken_out_of_their_quotes(text: str, phrases: tuple[str, ...], plain: str) -> None:
+    query = read_query(text)
+    assert (query.phrases, query.text) == (phrases, plain)
+
+
+@pytest.mark.parametrize("text", ["", " ", "a", " x ", "7", "?", "!!", "👍", "\n\t", '""', "ก"])
+def test_empty_and_one_character_queries_are_empty(text: str) -> None:
+    assert read_query(text).is_empty
+
+
+@pytest.mark.parametrize("text", ["go", "漢", "가", "あ", "C#", '"a b"'])
+def test_short_queries_that_mean_something_are_not_empty(text: str) -> None:
+    assert not read_query(text).is_empty
+
+
+def test_a_pasted_document_is_bounded() -> None:
+    query = read_query("The quick brown fox. " * 50_000)
+    assert len(query.text) <= MAX_QUERY_CHARS
+    assert query.kind == "semantic"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=300) | st.text(alphabet='aA_9.-"“”?() :>漢\ud800', max_size=80))
+def test_any_text_is_a_query(text: str) -> None:
+    query = read_query(text)
+    assert query.kind in ("exact", "semantic", "mixed")
+    query.text.encode("utf-8")  # what is broken in the encoding goes no further
+    assert all(phrase.strip() == phrase and phrase for phrase in query.phrases)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "a",
+            "A",
+            "aA",
+            "Aa",
+            "AA",
+            "a_",
+            "_",
+            "a.",
+            "a-",
+            "a/",
+            "./",
+            "a::",
+            "a->",
+            "1",
+            "a1",
+            "-",
+            ".",
+            "0x",
+        ),
+        *("?", "? ", " ", '"', "“", "”", '"a', "“a", "(", "a(", "é", "漢", "aé", "Aé", "a.a-", "\n", "how "),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "_", "!", "é", " x"])
+def test_reading_a_hostile_query_takes_no_time(unit: str, end: str) -> None:
+    text = (unit * (MAX_QUERY_CHARS // len(unit)))[: MAX_QUERY_CHARS - len(end)] + end
+    started = time.process_time()
+    read_query("a" + text[1:])
+    read_query(text)
+    assert time.process_time() - started < 0.4  # two queries; a quadratic scan takes seconds

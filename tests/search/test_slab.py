@@ -1,0 +1,207 @@
+"""Slabs: made, merged, saved, mapped again, and damaged."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.search.rows import arrays_of, assert_same, feed_row, slab_of_texts
+
+import outcrop.search.slab as slab_module
+from outcrop.records import FeedRow
+from outcrop.search.slab import (
+    ARRAYS,
+    MAX_FREQUENCY,
+    Slab,
+    build_slab,
+    damaged_files,
+    load_slab,
+    merge_slabs,
+    save_slab,
+)
+from outcrop.search.terms import Terms
+
+TERMS = Terms()
+DIMENSIONS = 70
+
+
+@st.composite
+def feeds(draw: st.DrawFn, most: int = 50) -> list[FeedRow]:
+    """Rows as a store could feed them: empty texts, missing and zero vectors, several rows a document."""
+    count = draw(st.integers(0, most))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kinds = draw(st.lists(st.sampled_from("vzn"), min_size=count, max_size=count))
+    texts = draw(st.lists(st.text(alphabet="ab c_漢.A9", max_size=30), min_size=count, max_size=count))
+    rows = []
+    for i, (kind, text) in enumerate(zip(kinds, texts, strict=True)):
+        vector = None if kind == "n" else rng.standard_normal(DIMENSIONS).astype(np.float16) * (kind == "v")
+        rows.append(
+            feed_row(
+                3 * i + 2,
+                text,
+                document_id=i // 3,
+                vector=vector,
+                path_vector=np.full(DIMENSIONS, i // 3, np.float16),
+                kind="code" if i % 4 == 0 else "markdown",
+                title=f"Title {i // 3}",
+                heading_path=(f"Title {i // 3}", "Part") if i % 2 else (),
+                path=f"docs/file{i // 3}.md",
+            )
+        )
+    return rows
+
+
+def build(rows: list[FeedRow]) -> Slab:
+    return build_slab(rows, TERMS, DIMENSIONS, 0.5)
+
+
+@settings(max_examples=120, deadline=None)
+@given(rows=feeds(), data=st.data())
+def test_merging_any_split_is_building_the_kept_rows_at_once(rows: list[FeedRow], data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
+    bounds = list(itertools.pairwise([0, *cuts, len(rows)]))
+    gone = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_)
+    slabs = [build(rows[start:end]) for start, end in bounds]
+    merged = merge_slabs(slabs, [gone[start:end] for start, end in bounds])
+    assert_same(merged, build([row for row, dead in zip(rows, gone, strict=True) if not dead]))
+    # A merge of merges too: what is written once may be rewritten many times.
+    again = merge_slabs([merged], [np.zeros(len(merged), np.bool_)])
+    assert_same(again, merged)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=feeds(20))
+def test_a_slab_comes_back_from_disk_as_it_was(
+    rows: list[FeedRow], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("slab") / "one"
+    slab = build(rows)
+    checksums = save_slab(slab, folder)
+    loaded = load_slab(folder, len(rows))
+    assert_same(loaded, slab)
+    assert loaded.folder == folder
+    assert not list(damaged_files(folder, checksums))
+    assert_same(
+        merge_slabs([loaded, slab], [np.zeros(len(slab), np.bool_), np.ones(len(slab), np.bool_)]), slab
+    )
+
+
+def test_every_array_is_saved() -> None:
+    assert set(ARRAYS) == set(arrays_of(build([])))
+    for name, array in arrays_of(build([feed_row(1, "a text")])).items():
+        assert (array.dtype, array.ndim) == (np.dtype(ARRAYS[name][0]), ARRAYS[name][1]), name
+
+
+def test_postings_hold_each_row_once_in_order() -> None:
+    slab = slab_of_texts(["hay needle", "hay", "needle needle"], TERMS)
+    rows, frequencies = slab.postings(TERMS.of("needle")[0]) or pytest.fail("not there")
+    assert (rows.tolist(), frequencies.tolist()) == ([0, 2], [1, 2])
+    assert slab.postings(TERMS.of("absent")[0]) is None
+    assert slab_of_texts([], TERMS).postings(1) is None
+
+
+def test_a_word_repeated_without_end_counts_up_to_a_bound() -> None:
+    slab = slab_of_texts(["word " * 1000], TERMS)
+    assert slab.frequencies.tolist() == [MAX_FREQUENCY]
+    assert slab.lengths.tolist() == [1000]
+
+
+def test_too_many_rows_for_one_build_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slab_module, "MAX_BUILD_ROWS", 2)
+    with pytest.raises(ValueError, match="too many"):
+        slab_of_texts(["a", "b", "c"], TERMS)
+
+
+def test_vectors_keep_their_direction_and_broken_ones_count_as_none() -> None:
+    rng = np.random.default_rng(5)
+    good = rng.standard_normal(DIMENSIONS).astype(np.float16)
+    bad = [np.full(DIMENSIONS, value, np.float16) for value in (np.nan, np.inf, 0.0)]
+    slab = build_slab([feed_row(i, vector=v) for i, v in enumerate([good, *bad])], TERMS, DIMENSIONS, 0.5)
+    restored = slab.vectors[0].astype(np.float32) * slab.scales[0]
+    unit = good.astype(np.float32) / np.linalg.norm(good.astype(np.float32))
+    assert float(restored @ unit) == pytest.approx(1, abs=1e-3)
+    assert not slab.vectors[1:].any()
+    assert not slab.scales[1:].any()
+
+
+def test_the_path_pulls_the_vector_by_its_weight() -> None:
+    text, path = np.zeros(8, np.float16), np.zeros(8, np.float16)
+    text[0], path[1] = 1, 1
+    row = feed_row(1, vector=text, path_vector=path)
+    for weight in (0.0, 0.5, 2.0):
+        slab = build_slab([row], TERMS, 8, weight)
+        restored = slab.vectors[0].astype(np.float32) * slab.scales[0]
+        expected = np.array([1, weight, 0, 0, 0, 0, 0, 0]) / np.hypot(1, weight)
+        np.testing.assert_allclose(restored, expected, atol=0.01)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Path, dict[str, int], int]:
+    """A slab of a few rows on disk: its folder, checksums and rows."""
+    rng = np.random.default_rng(3)
+    rows = [
+        feed_row(i, f"text number{i}", vector=rng.standard_normal(70).astype(np.float16)) for i in range(1, 8)
+    ]
+    return tmp_path / "slab", save_slab(build(rows), tmp_path / "slab"), len(rows)
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_a_flipped_byte_is_found(saved: tuple[Path, dict[str, int], int], name: str) -> None:
+    folder, checksums, _ = saved
+    path = folder / f"{name}.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert list(damaged_files(folder, checksums)) == [path.name]
+    path.unlink()
+    assert list(damaged_files(folder, checksums)) == [path.name]
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_files_that_cannot_be_what_was_saved_are_refused(
+    saved: tuple[Path, dict[str, int], int], name: str
+) -> None:
+    folder, _, rows = saved
+    path = folder / f"{name}.npy"
+    content = path.read_bytes()
+    array = np.load(path)
+    impostors = [
+        b"",
+        b"PK\x03\x04" + content,
+        b"\x93NUMPY",
+        content[:9],
+        content[:100],
+        content[:-1],
+        b"junk" * 50,
+    ]
+    for impostor in impostors:
+        path.write_bytes(impostor)
+        with pytest.raises((ValueError, OSError)):
+            load_slab(folder, rows)
+    others = [array.astype(np.float64), array[None], np.asfortranarray(array[:-1]), array[:0]]
+    for other in others:
+        np.save(path, other)
+        with pytest.raises((ValueError, OSError)):
+            load_slab(folder, rows)
+    path.write_bytes(content + b"\0")
+    with pytest.raises(ValueError, match="shape"):
+        load_slab(folder, rows)
+    path.write_bytes(content)
+    load_slab(folder, rows)
+    with pytest.raises(ValueError, match="another number of rows"):
+        load_slab(folder, rows + 1)
+
+
+def test_offsets_that_lead_astray_are_refused(saved: tuple[Path, dict[str, int], int]) -> None:
+    folder, _, rows = saved
+    offsets = np.load(folder / "offsets.npy")
+    for place, value in ((0, 1), (-1, 10**9), (2, -5)):
+        wrong = offsets.copy()
+        wrong[place] = value
+        np.save(folder / "offsets.npy", wrong)
+        with pytest.raises(ValueError, match="belong together"):
+            load_slab(folder, rows)
