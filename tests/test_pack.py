@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.rank.measured_texts import TEXTS, TOKENS
 
 from outcrop.contracts import Tokenizer
 from outcrop.pack import MIN_TRUNCATED_TOKENS, SEPARATOR, SafeEstimate, pack, source_line
+from outcrop.rank.merge import merge_hits
 from outcrop.records import Answer, Context, DocumentInfo, Explanation, Hit
 
 
@@ -235,3 +237,17 @@ def test_the_estimate_takes_linear_time_and_remembers_no_blobs() -> None:
     assert count("_" * 1_000_000) > 200_000
     assert count(" " * 1_000_000) > 60_000
     assert count("\ud800") >= 1
+
+
+def test_what_fits_is_chosen_before_neighbours_are_joined() -> None:
+    def neighbours(hits: Sequence[Hit]) -> list[Hit]:
+        return merge_hits(hits, len(hits))
+
+    first = make_hit("Alpha words.", 1, start=0, end=12)
+    weak = make_hit("Filler " * 100, 1, index=2, start=26, end=726, gap=" ", chunk_ids=(3,))
+    second = make_hit("Beta words.", 1, index=1, start=13, end=24, gap=" ", chunk_ids=(2,))
+    other = make_hit("Gamma words.", 2)
+    context = pack(make_answer(first, weak, second, other), 80, merge=neighbours)
+    assert [source.hit.text for source in context.sources[:2]] == ["Alpha words. Beta words.", "Gamma words."]
+    assert context.sources[0].hit.chunk_ids == (1, 2)
+    assert context.tokens <= 80

@@ -31,6 +31,7 @@ from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
 from outcrop.pack import pack
 from outcrop.parse import ParseLimits
+from outcrop.rank.merge import merge_hits
 from outcrop.records import (
     Answer,
     Check,
@@ -365,7 +366,7 @@ class Engine:
         *,
         budget_tokens: int | None = None,
         tokenizer: Tokenizer | None = None,
-        limit: int = 16,
+        limit: int = 40,
         cutoff: float = 0.5,
         **options: Any,
     ) -> Context:
@@ -373,8 +374,8 @@ class Engine:
         budget = self.config.budget_tokens if budget_tokens is None else budget_tokens
         if budget < 1:
             raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
-        answer = self.search(query, limit=limit, cutoff=cutoff, **options)
-        return pack(answer, budget, tokenizer or self._tokenizer)
+        answer = self.search(query, limit=limit, cutoff=cutoff, **{**options, "merge": False})
+        return pack(answer, budget, tokenizer or self._tokenizer, lambda hits: merge_hits(hits, len(hits)))
 
     def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
         """A document by id, uri (absolute path, URL, the id a text was given) or path."""

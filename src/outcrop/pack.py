@@ -15,6 +15,9 @@ from typing import Final
 from outcrop.contracts import Tokenizer
 from outcrop.records import Answer, Context, Hit, PackedSource
 
+Merge = Callable[[Sequence[Hit]], Sequence[Hit]]
+"""Joins hits that are neighbours in their document."""
+
 SEPARATOR: Final = "\n\n"
 MIN_TRUNCATED_TOKENS: Final = 40
 """A passage is cut to fit only if at least this much of it can stay; a stump helps nobody."""
@@ -117,13 +120,19 @@ def _weigh_character(character: str) -> float:
     return 1.1 * len(character.encode("utf-8", "replace"))
 
 
-def pack(answer: Answer, budget_tokens: int, tokenizer: Tokenizer | None = None) -> Context:
-    """Put the hits of an answer into one text of at most `budget_tokens`, best first."""
+def pack(
+    answer: Answer, budget_tokens: int, tokenizer: Tokenizer | None = None, merge: Merge | None = None
+) -> Context:
+    """Put the hits of an answer into one text of at most `budget_tokens`, best first.
+
+    What fits is chosen first, then `merge` may join neighbours: so a passage is not left out because one beside it
+    that matters less came along with the best.
+    """
     count = (tokenizer or SafeEstimate()).count
     blocks: list[str] = []
     sources: list[PackedSource] = []
     left_out: list[Hit] = []
-    for hit in answer.hits:
+    for hit in _choose(answer.hits, budget_tokens, count, merge):
         number = len(sources) + 1
         header = source_line(number, hit)
         block = f"{header}\n{hit.text}"
@@ -146,6 +155,25 @@ def pack(answer: Answer, budget_tokens: int, tokenizer: Tokenizer | None = None)
         reason=answer.reason,
         detail=answer.detail,
     )
+
+
+def _choose(
+    hits: Sequence[Hit], budget_tokens: int, count: Callable[[str], int], merge: Merge | None
+) -> Sequence[Hit]:
+    """The hits that fit, neighbours joined, then the others in their order: one of them may still fit in part."""
+    if merge is None:
+        return hits
+    room = budget_tokens
+    chosen: list[Hit] = []
+    others: list[Hit] = []
+    for hit in hits:
+        cost = count(f"{source_line(len(chosen) + 1, hit)}\n{hit.text}{SEPARATOR}")
+        if cost <= room:
+            chosen.append(hit)
+            room -= cost
+        else:
+            others.append(hit)
+    return [*merge(chosen), *others]
 
 
 def source_line(number: int, hit: Hit) -> str:

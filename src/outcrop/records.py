@@ -328,6 +328,7 @@ class Hit:
 
     `score` lies in 0–1 and means the same across queries. `distance` is the cosine distance (0–2), None when no
     vector took part. `stale` is True when the file changed since it was indexed, None when that cannot be told.
+    `gap` is the blank space before it in the document.
     """
 
     chunk_ids: tuple[int, ...]
@@ -346,6 +347,7 @@ class Hit:
     match_type: MatchType
     why: Explanation
     stale: bool | None = None
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)

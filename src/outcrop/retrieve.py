@@ -21,7 +21,7 @@ from outcrop.contracts import Embedder, Reranker, Store
 from outcrop.errors import Cancelled, EmbedError, QueryError
 from outcrop.rank.calibrate import calibrate
 from outcrop.rank.fusion import fuse_ranks, fuse_scores
-from outcrop.rank.merge import Scored, merge_hits
+from outcrop.rank.merge import Scored, as_hit, merge_hits
 from outcrop.rank.rerank import rerank_scores
 from outcrop.rank.signals import SIGNALS, Candidates
 from outcrop.records import Answer, Boost, Explanation, Hit, Reason, SearchOptions, Vector
@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 FETCH_AHEAD = 3
 """Chunks fetched for each hit asked for, before merging and duplicates shrink them; more are fetched if needed."""
+RERANKED = 50
+"""Candidates the second opinion is asked about."""
 CACHED_QUERIES = 1024
 CACHED_ANSWERS = 256
 
@@ -86,7 +88,14 @@ class Retriever:
         cached = self._cached_answer((text, options), view)
         if cached is not None:
             return replace(cached, timings_ms=clock.done())
-        answer = self._answer(query, options, view, clock)
+        try:
+            answer = self._answer(query, options, view, clock)
+        except (
+            IndexError
+        ) as error:  # rows that are not there: the array files were damaged after they were checked
+            log.warning("search arrays are damaged, making them again: %s", error)
+            view = self._arrays.rebuild()
+            answer = self._answer(query, options, view, clock)
         answer = replace(answer, query=text, timings_ms=clock.done())
         with self._lock:
             _remember(self._answers, (text, options), (view, answer), CACHED_ANSWERS)
@@ -160,7 +169,6 @@ class Retriever:
             fused=fused,
             before=found.neighbour(fused, -1),
             after=found.neighbour(fused, +1),
-            phrases=np.full(len(found), len(query.phrases), np.int32),
         )
         boosts = {name: signal(seen) for name, signal in SIGNALS.items()}
         final = fused + sum(boosts.values(), np.zeros(len(found), np.float32))
@@ -182,11 +190,10 @@ class Retriever:
     ) -> list[Hit]:
         if options.rerank and self._reranker is not None:
             ranked = self._rerank(query, ranked, self._reranker)
-        scored = self._fetch(options, view, words, ranked)
-        return merge_hits(scored, options.limit, merge=options.merge)
+        return merge_hits(self._fetch(options, view, words, ranked), options.limit, merge=options.merge)
 
     def _rerank(self, query: Query, ranked: _Ranked, reranker: Reranker) -> _Ranked:
-        top = ranked.order[:50]
+        top, rest = ranked.order[:RERANKED], ranked.order[RERANKED:]
         chunks = self._store.chunks(ranked.found.chunk_id[top].tolist())
         at = {chunk_id: i for i, chunk_id in zip(top, ranked.found.chunk_id[top].tolist(), strict=True)}
         places = np.array([at[chunk.id] for chunk in chunks], np.intp)
@@ -194,12 +201,12 @@ class Retriever:
         final = ranked.final.copy()
         final[places] = rerank_scores(final[places], np.asarray(scores, np.float32))
         boosts = {**ranked.boosts, "rerank": final - ranked.final}
-        order = places[np.argsort(-final[places], kind="stable")]
+        order = np.concatenate((places[np.argsort(-final[places], kind="stable")], rest))
         return replace(ranked, order=order, final=final, boosts=boosts)
 
     def _fetch(
         self, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
-    ) -> Iterator[Scored]:
+    ) -> Iterator[Hit]:
         """Chunks from the store, in order, a batch at a time: most searches need one."""
         step = FETCH_AHEAD * options.limit
         for start in range(0, len(ranked.order), step):
@@ -208,7 +215,7 @@ class Retriever:
             for chunk in self._store.chunks(list(at)):
                 place = at[chunk.id]
                 why = _explain(view, words, ranked, place)
-                yield Scored(chunk, calibrate(float(ranked.final[place])), why)
+                yield as_hit(Scored(chunk, calibrate(float(ranked.final[place])), why))
 
     def _cached_answer(self, key: tuple[str, SearchOptions], view: View) -> Answer | None:
         with self._lock:

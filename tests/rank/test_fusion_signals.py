@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from outcrop.rank.calibrate import MIDPOINT, calibrate
 from outcrop.rank.fusion import RRF_K, SEMANTIC_SHARE, dense_weight, fuse_ranks, fuse_scores
 from outcrop.rank.rerank import BLEND, rerank_scores
-from outcrop.rank.signals import LONE_NEIGHBOUR, NEIGHBOUR_WEIGHT, PHRASE_BONUS, SIGNALS, Candidates
+from outcrop.rank.signals import LONE_NEIGHBOUR, NEIGHBOUR_WEIGHT, SIGNALS, Candidates
 from outcrop.records import QueryType, Trust
 
 unit_floats = st.floats(0, 1, width=32)
@@ -61,8 +61,8 @@ def test_ranks_fuse_by_their_reciprocals() -> None:
     assert len(fuse_ranks(np.zeros(0, np.int32), np.zeros(0, np.int32))) == 0
 
 
-def candidates(fused: list[float], before: list[float], after: list[float], phrases: int = 0) -> Candidates:
-    return Candidates(floats(fused), floats(before), floats(after), np.full(len(fused), phrases, np.int32))
+def candidates(fused: list[float], before: list[float], after: list[float]) -> Candidates:
+    return Candidates(floats(fused), floats(before), floats(after))
 
 
 def test_good_neighbours_lift_and_poor_ones_lower() -> None:
@@ -81,10 +81,6 @@ def test_signals_keep_scores_in_their_range(fused: list[float]) -> None:
     total = seen.fused + sum(signal(seen) for signal in SIGNALS.values())
     assert np.isfinite(total).all()
     assert ((total >= -1e-6) & (total <= 1 + 1e-6)).all()
-
-
-def test_each_phrase_found_adds_its_bonus() -> None:
-    assert SIGNALS["phrase"](candidates([0.1, 0.2], [0, 0], [0, 0], 2)).tolist() == [2 * PHRASE_BONUS] * 2
 
 
 def test_a_reranker_moves_scores_within_their_range() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outcrop.rank.merge import MAX_MERGED, Scored, match_type, merge_hits
+from outcrop.rank.merge import MAX_MERGED, Scored, as_hit, match_type, merge_hits
 from outcrop.records import DocumentInfo, Explanation, Hit, StoredChunk
 
 
@@ -55,10 +55,10 @@ def plain(id_: int, count: int, pages: Sequence[int | None] = ()) -> tuple[str, 
     return text, chunks_of(id_, text, cuts, pages)
 
 
-def scored(chunks: Sequence[StoredChunk], order: Sequence[int]) -> list[Scored]:
+def scored(chunks: Sequence[StoredChunk], order: Sequence[int]) -> list[Hit]:
     """These chunks, best first."""
     return [
-        Scored(chunks[i], 0.9 - 0.01 * rank, Explanation(rank + 1, 0.5, None, 0.4, 0.5, (), (f"t{i}",)))
+        as_hit(Scored(chunks[i], 0.9 - 0.01 * rank, Explanation(rank + 1, 0.5, None, 0.4, 0.5, (), (f"t{i}",))))
         for rank, i in enumerate(order)
     ]
 

@@ -131,3 +131,18 @@ def test_reading_a_hostile_query_takes_no_time(unit: str, end: str) -> None:
     read_query("a" + text[1:])
     read_query(text)
     assert time.process_time() - started < 0.4  # two queries; a quadratic scan takes seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("API", "exact"),
+        ("JSON schema", "exact"),
+        ("What is an API?", "semantic"),
+        ("DNA methylation in the aging brain", "semantic"),
+        ("why does ECONNREFUSED happen", "exact"),
+        ("where is getUserName defined?", "exact"),
+    ],
+)
+def test_a_short_acronym_is_a_name_by_itself_and_a_word_in_a_sentence(text: str, kind: str) -> None:
+    assert read_query(text).kind == kind

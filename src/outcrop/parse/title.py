@@ -37,11 +37,15 @@ def cut_title(text: str) -> str:
 
 
 def first_line(text: str, start: int = 0) -> str:
-    """The first line that holds more than white space, cut to a title; nothing when there is none."""
+    """The first line that says something, cut to a title; nothing when there is none.
+
+    Rules (`=====` above a heading) and reStructuredText's `.. directives::` say nothing.
+    """
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
-        if title := cut_title(text[start : min(end, start + MAX_TITLE_CHARS * 4)]):
+        title = cut_title(text[start : min(end, start + MAX_TITLE_CHARS * 4)])
+        if not title.startswith(".. ") and any(map(str.isalnum, title)):
             return title
         start = end + 1
     return ""

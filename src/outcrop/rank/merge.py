@@ -21,27 +21,49 @@ class Scored:
     why: Explanation
 
 
-def merge_hits(ordered: Iterable[Scored], limit: int, *, merge: bool = True) -> list[Hit]:
-    """The best `limit` hits from chunks in order of score.
+def as_hit(scored: Scored) -> Hit:
+    """One chunk as a hit."""
+    chunk, similarity = scored.chunk, scored.why.similarity
+    return Hit(
+        chunk_ids=(chunk.id,),
+        document=chunk.document,
+        text=chunk.text,
+        start=chunk.start,
+        end=chunk.end,
+        line_start=chunk.line_start,
+        line_end=chunk.line_end,
+        page=chunk.page,
+        heading_path=chunk.heading_path,
+        index=chunk.index,
+        tokens=chunk.tokens,
+        score=scored.score,
+        distance=None if similarity is None else 1 - similarity,
+        match_type=match_type(scored.why),
+        why=scored.why,
+        gap=chunk.gap,
+    )
+
+
+def merge_hits(ordered: Iterable[Hit], limit: int, *, merge: bool = True) -> list[Hit]:
+    """The best `limit` hits from hits of one chunk each, in order of score.
 
     A chunk whose text was seen already is left out. A chunk next to one already taken, in the same document and on
     the same page, joins it: the hit keeps the better score, all chunk ids, the smaller page and index.
     """
-    groups: list[list[Scored]] = []
-    at: dict[tuple[int, int], list[Scored]] = {}
+    groups: list[list[Hit]] = []
+    at: dict[tuple[int, int], list[Hit]] = {}
     texts: set[str] = set()
-    for scored in ordered:
-        chunk = scored.chunk
-        text = " ".join(chunk.text.split())
+    for hit in ordered:
+        text = " ".join(hit.text.split())
         if text in texts:
             continue
-        beside = _groups_beside(chunk, at) if merge else []
+        beside = _groups_beside(hit, at) if merge else []
         if not beside:
             if len(groups) == limit:
                 break
             groups.append([])
         group = beside[0] if beside else groups[-1]
-        group.append(scored)
+        group.append(hit)
         texts.add(text)
         if len(beside) > 1 and len(group) + len(beside[1]) <= MAX_MERGED:
             # This chunk closes the gap between two hits: they become one, at the place of the better.
@@ -50,40 +72,41 @@ def merge_hits(ordered: Iterable[Scored], limit: int, *, merge: bool = True) -> 
             groups = [g for g in groups if g is not second]
             group = first
         for member in group:
-            at[chunk.document.id, member.chunk.index] = group
-    return [_as_hit(group) for group in groups]
+            at[hit.document.id, member.index] = group
+    return [_join(group) for group in groups]
 
 
-def _groups_beside(chunk: StoredChunk, at: dict[tuple[int, int], list[Scored]]) -> list[list[Scored]]:
-    found: list[list[Scored]] = []
-    for index in (chunk.index - 1, chunk.index + 1):
-        group = at.get((chunk.document.id, index))
-        if group is not None and len(group) < MAX_MERGED and group[0].chunk.page == chunk.page:
+def _groups_beside(hit: Hit, at: dict[tuple[int, int], list[Hit]]) -> list[list[Hit]]:
+    found: list[list[Hit]] = []
+    for index in (hit.index - 1, hit.index + 1):
+        group = at.get((hit.document.id, index))
+        if group is not None and len(group) < MAX_MERGED and group[0].page == hit.page:
             found.append(group)
     return found
 
 
-def _as_hit(group: Sequence[Scored]) -> Hit:
+def _join(group: Sequence[Hit]) -> Hit:
+    """Neighbours, best first, as one hit; what overlaps stands once, what separates them is at most blank space."""
     best = group[0]
-    chunks = sorted((scored.chunk for scored in group), key=lambda chunk: chunk.index)
-    first, last = chunks[0], chunks[-1]
-    similarity = best.why.similarity
-    return Hit(
-        chunk_ids=tuple(chunk.id for chunk in chunks),
-        document=first.document,
-        text=_join(chunks),
-        start=first.start,
-        end=max(chunk.end for chunk in chunks),
-        line_start=first.line_start,
-        line_end=last.line_end,
-        page=first.page,
-        heading_path=first.heading_path,
-        index=first.index,
-        tokens=sum(chunk.tokens for chunk in chunks),
+    if len(group) == 1:
+        return best
+    first, *others = sorted(group, key=lambda hit: hit.index)
+    text, end = first.text, first.end
+    for hit in others:
+        text += hit.text[end - hit.start :] if hit.start < end else hit.gap + hit.text
+        end = max(end, hit.end)
+    terms = tuple(dict.fromkeys(term for hit in group for term in hit.why.matched_terms))
+    return replace(
+        first,
+        chunk_ids=tuple(id_ for hit in (first, *others) for id_ in hit.chunk_ids),
+        text=text,
+        end=end,
+        line_end=others[-1].line_end,
+        tokens=sum(hit.tokens for hit in group),
         score=best.score,
-        distance=None if similarity is None else 1 - similarity,
-        match_type=match_type(best.why),
-        why=replace(best.why, matched_terms=_all_terms(group)),
+        distance=best.distance,
+        match_type=best.match_type,
+        why=replace(best.why, matched_terms=terms),
     )
 
 
@@ -92,16 +115,3 @@ def match_type(why: Explanation) -> MatchType:
     if why.lexical_rank is None:
         return "semantic"
     return "keyword" if why.dense_rank is None else "both"
-
-
-def _join(chunks: Sequence[StoredChunk]) -> str:
-    """One text from neighbours: what overlaps stands once; what separates them is at most blank space."""
-    text, end = chunks[0].text, chunks[0].end
-    for chunk in chunks[1:]:
-        text += chunk.text[end - chunk.start :] if chunk.start < end else chunk.gap + chunk.text
-        end = max(end, chunk.end)
-    return text
-
-
-def _all_terms(group: Sequence[Scored]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(term for scored in group for term in scored.why.matched_terms))

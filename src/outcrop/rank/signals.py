@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """What signals can see, one entry a candidate. `before` and `after` hold the fused score of the neighbours in
-    the same document, NaN where there is none; `phrases` how many quoted phrases the chunk holds."""
+    the same document, NaN where there is none."""
 
     fused: NDArray[np.float32]
     before: NDArray[np.float32]
     after: NDArray[np.float32]
-    phrases: NDArray[np.int32]
 
 
 Signal = Callable[[Candidates], NDArray[np.float32]]
@@ -35,9 +34,6 @@ LONE_NEIGHBOUR: Final = 0.8
 """A chunk at the edge of its document is given this much of its own score as its missing neighbour's: what a true
 neighbour of a good hit scores. With 0 short documents lose to long ones (nDCG@10 −.07 on the docs set)."""
 
-PHRASE_BONUS: Final = 0.25
-"""A quoted phrase found word for word beats any partial match; chunks without it are not returned at all."""
-
 
 def neighbours(candidates: Candidates) -> NDArray[np.float32]:
     """A good stretch of text is good around the hit too; a stray word match is not."""
@@ -49,10 +45,5 @@ def neighbours(candidates: Candidates) -> NDArray[np.float32]:
     return (mixed - own).astype(np.float32)
 
 
-def phrases(candidates: Candidates) -> NDArray[np.float32]:
-    """What was quoted is there word for word."""
-    return (PHRASE_BONUS * candidates.phrases).astype(np.float32)
-
-
-SIGNALS: Final[dict[str, Signal]] = {"neighbours": neighbours, "phrase": phrases}
+SIGNALS: Final[dict[str, Signal]] = {"neighbours": neighbours}
 """Every signal in the order it is shown; the first column of an explanation."""

@@ -27,6 +27,8 @@ _IDENTIFIERS: Final = re.compile(
   | \b\w+\(\)                                        # call()
     """
 )
+_ACRONYM: Final = re.compile(r"[A-Z]{2,6}")
+"""By itself a name to look up; in a sentence (how does the API …, DNA methylation in …) a word like others."""
 _QUESTION: Final = re.compile(
     r"(?i)^\s*(?:how|what|why|when|where|who|whom|whose|which|can|could|does|do|did|is|are|was|were|should|would|"
     r"will|explain|describe)\b|\?\s*$"
@@ -67,10 +69,11 @@ def _detect(text: str, quoted: bool) -> QueryType:
     if quoted:
         return "exact"
     words = _PLAIN_WORD.findall(text)
-    identifiers = _IDENTIFIERS.findall(text)
+    sentence = bool(_QUESTION.search(text)) or len(words) >= 4
+    identifiers = [
+        found for found in _IDENTIFIERS.findall(text) if not (sentence and _ACRONYM.fullmatch(found))
+    ]
     if identifiers:
         # One name in a long sentence is a question around that name: both legs have something to say.
         return "mixed" if len(words) > 4 + 2 * len(identifiers) else "exact"
-    if _QUESTION.search(text) or len(words) >= 4 or _UNSPACED_QUERY.search(text):
-        return "semantic"
-    return "mixed"
+    return "semantic" if sentence or _UNSPACED_QUERY.search(text) else "mixed"
