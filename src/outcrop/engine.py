@@ -14,7 +14,7 @@ import difflib
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from outcrop.config import Config, load_config
 from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
 from outcrop.embed.models import open_embedder
 from outcrop.errors import NotFound, QueryError, SourceError, StoreError
+from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
 from outcrop.pack import pack
@@ -38,7 +39,6 @@ from outcrop.records import (
     CollectionInfo,
     Context,
     DocumentInfo,
-    Failure,
     Filter,
     Fusion,
     IngestReport,
@@ -63,7 +63,6 @@ log = logging.getLogger(__name__)
 SAVE_EVERY_CHUNKS = 4096
 """During a long ingest the search arrays are caught up and saved this often: bounds memory, what a kill costs, and how
 much another process that searches meanwhile has to catch up by itself (0.1 ms a chunk)."""
-DEFAULT_COLLECTION = "default"
 
 EVERYTHING = Filter()
 When = str | float | date | datetime | None
@@ -206,7 +205,7 @@ class Engine:
     ) -> IngestReport:
         if not path.exists():
             raise SourceError(f"there is no file or folder {path}")
-        target = self._collection_of(path, collection)
+        target = collection_of(self._store, path, collection)
         report = self._ingestor().sync(
             path, target, tags=tags, force=force, prune=path.is_dir(), progress=progress, stopped=stopped
         )
@@ -229,24 +228,13 @@ class Engine:
         roots = [(name, root) for name, root in self._store.roots() if collection in (None, name)]
         if collection is not None and not roots:
             self._require_collections((collection,))
-        reports = [self._sync_root(name, Path(root), force, progress, stopped) for name, root in roots]
-        self._arrays.save()
-        return sum_reports(reports)
-
-    def _sync_root(
-        self, name: str, root: Path, force: bool, progress: OnProgress | None, stopped: Stop | None
-    ) -> IngestReport:
-        try:
-            return self._ingestor().sync(root, name, force=force, progress=progress, stopped=stopped)
-        except SourceError as error:
-            if not root.exists() and root.parent.is_dir():
-                lost = [
-                    s.document_id for uri, s in self._store.states(name, str(root)).items() if uri == str(root)
-                ]
-                if lost:  # a file that was added by itself and is gone from a folder that is still there
-                    return IngestReport(removed=self._store.delete(lost))
-            # An unplugged disk must not empty the index: what came from there stays until it is removed by name.
-            return IngestReport(failed=(Failure(str(root), f"{error}; its documents are kept"),))
+        ingestor = self._ingestor()
+        reports = [
+            sync_root(self._store, ingestor, name, Path(root), force=force, progress=progress, stopped=stopped)
+            for name, root in roots
+        ]
+        self._settle()
+        return sum(reports, IngestReport())
 
     def watch(
         self,
@@ -256,33 +244,14 @@ class Engine:
         stop: threading.Event | None = None,
     ) -> Iterator[IngestReport]:
         """Sync folders, then keep them fresh: yields a report after the first sync and after every change."""
-        from outcrop.sources.watch import watch
-
         roots = [Path(path).expanduser().resolve() for path in paths]
         for root in roots:
             if not root.is_dir():
                 raise SourceError(f"{root} is not a folder; watch takes folders")
-        started = False
-        for changed in watch(roots, stop or threading.Event()):
-            reports = []
-            for root in roots:
-                mine = [path for path in changed if path.is_relative_to(root)]
-                if mine or not started:
-                    quick = self._sync_edited(mine, root, collection) if started else None
-                    reports.append(quick or self.sync(root, collection=collection))
-            started = True
-            self._arrays.save()
-            yield sum_reports(reports)
-
-    def _sync_edited(self, paths: Sequence[Path], root: Path, collection: str | None) -> IngestReport | None:
-        return self._ingestor().sync_known(paths, root, self._collection_of(root, collection))
-
-    def _collection_of(self, path: Path, given: str | None) -> str:
-        """The collection a folder goes to: the one given, the one it is in already, else its own name."""
-        real = path.resolve()
-        known = [name for name, root in self._store.roots() if root == str(real)]
-        own_name = real.name if real.is_dir() else ""
-        return given or (known[0] if known else own_name) or DEFAULT_COLLECTION
+        until = stop or threading.Event()
+        for report in watch_roots(self._store, self._ingestor(), roots, collection, until):
+            self._settle()
+            yield report
 
     def delete(self, *references: int | str, collection: str | None = None, where: Filter | None = None) -> int:
         """Remove documents by id, uri or path, or all that pass a filter; how many went. Gone means gone."""
@@ -488,13 +457,3 @@ def as_timestamp(when: When) -> float | None:
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day)
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
-def sum_reports(reports: Sequence[IngestReport]) -> IngestReport:
-    """Several runs as one."""
-    total = IngestReport()
-    for report in reports:
-        total = IngestReport(
-            **{f.name: getattr(total, f.name) + getattr(report, f.name) for f in fields(IngestReport)}
-        )
-    return total

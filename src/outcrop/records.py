@@ -7,7 +7,7 @@ offsets (code points) into `Document.text`; lines and pages count from 1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
@@ -417,6 +417,11 @@ class IngestReport:
     failed: tuple[Failure, ...] = ()
     document_ids: tuple[int, ...] = ()
     seconds: float = 0.0
+
+    def __add__(self, other: IngestReport) -> IngestReport:
+        """Two runs as one."""
+        both = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
+        return IngestReport(**both)
 
 
 @dataclass(frozen=True, slots=True)

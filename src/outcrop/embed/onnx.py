@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from outcrop.embed.fingerprint import fingerprint
 from outcrop.embed.folder import Pooling, read_model_folder
-from outcrop.embed.paths import TRANSFORMER_PATH_WEIGHT, path_text
+from outcrop.embed.transformer import Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
-from outcrop.records import Matrix, Model, Trust, Vector
+from outcrop.records import Matrix, Model, Vector
 
 _INPUT_TYPES: dict[str, type[np.signedinteger[Any]]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
@@ -30,7 +30,7 @@ _RUNTIME_ERRORS = (
 )
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(Transformer):
     """A transformer on the CPU. Rows are of unit length.
 
     Texts go through one at a time: padding a batch would change the last digits of a vector (for quantised
@@ -82,29 +82,6 @@ class OnnxEmbedder:
     def model(self) -> Model:
         """The folder's name, a fingerprint of its files and settings, and the dimensions found."""
         return self._model
-
-    @property
-    def path_weight(self) -> float:
-        """Half: the text says most."""
-        return TRANSFORMER_PATH_WEIGHT
-
-    @property
-    def trust(self) -> Trust:
-        """Full: the measure of trust is a good transformer."""
-        return Trust()
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text."""
-        return self._embed(texts, self._document_prefix)
-
-    def embed_paths(self, paths: Sequence[str]) -> Matrix:
-        """One unit row a path, of its last components as words."""
-        return self._embed([path_text(path) for path in paths], self._document_prefix)
-
-    def embed_query(self, text: str) -> Vector:
-        """The unit vector of a query."""
-        vector: Vector = self._embed([text], self._query_prefix)[0]
-        return vector
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
         out = np.zeros((len(texts), self._model.dimensions), np.float32)

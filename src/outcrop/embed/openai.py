@@ -12,10 +12,10 @@ import numpy as np
 
 from outcrop.embed.endpoint import Endpoint, Patience, Refused
 from outcrop.embed.fingerprint import fingerprint
-from outcrop.embed.paths import TRANSFORMER_PATH_WEIGHT, path_text
+from outcrop.embed.transformer import Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
-from outcrop.records import Matrix, Model, Trust, Vector
+from outcrop.records import Matrix, Model, Vector
 
 _BYTES_PER_TOKEN = 3
 """Of UTF-8, on the safe side: English has about four, Chinese three."""
@@ -23,7 +23,7 @@ _PROBE = "dimensions"
 """Embedded once when the dimensions must be known before any text has been."""
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(Transformer):
     """A remote model. Rows are of unit length; a blank text is not sent and has a zero row."""
 
     def __init__(
@@ -68,29 +68,6 @@ class OpenAIEmbedder:
         if self._dimensions is None:
             self._request([_PROBE], [0])
         return Model(f"openai:{self._name}", self._version, self._known_dimensions())
-
-    @property
-    def path_weight(self) -> float:
-        """Half: the text says most."""
-        return TRANSFORMER_PATH_WEIGHT
-
-    @property
-    def trust(self) -> Trust:
-        """Full: the measure of trust is a good transformer."""
-        return Trust()
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text."""
-        return self._embed(texts, self._document_prefix)
-
-    def embed_paths(self, paths: Sequence[str]) -> Matrix:
-        """One unit row a path, of its last components as words."""
-        return self._embed([path_text(path) for path in paths], self._document_prefix)
-
-    def embed_query(self, text: str) -> Vector:
-        """The unit vector of a query."""
-        vector: Vector = self._embed([text], self._query_prefix)[0]
-        return vector
 
     def close(self) -> None:
         """Close idle connections."""

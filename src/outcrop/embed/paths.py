@@ -7,12 +7,6 @@ from pathlib import PurePosixPath
 
 _COMPONENTS = 3
 """A file's name and two folders: what is further up is shared by most of a collection and only dilutes."""
-
-
-TRANSFORMER_PATH_WEIGHT = 0.5
-"""Code search with MiniLM: NDCG@10 0.762 with half the path's vector added, 0.730 with the path in the text."""
-
-
 # A number says which of many a file is, not what it is about: the web questions set lost .13 nDCG@10 (dense) to the
 # numbers its documents are named by.
 _NUMBERING = re.compile(r"(?<![^\W_])(?<!\.)(?:[^\W\d_]?\d[\d.]*)(?![^\W_])")

@@ -11,16 +11,16 @@ import numpy as np
 
 from outcrop.embed.fingerprint import fingerprint
 from outcrop.embed.folder import read_model_folder
-from outcrop.embed.paths import TRANSFORMER_PATH_WEIGHT, path_text
+from outcrop.embed.transformer import Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
-from outcrop.records import Matrix, Model, Trust, Vector
+from outcrop.records import Matrix, Model
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*/*.safetensors", "*/*.bin", "*/*.json")
 """What decides the vectors of a model's folder."""
 
 
-class SentenceTransformersEmbedder:
+class SentenceTransformersEmbedder(Transformer):
     """A model of sentence-transformers on the CPU, from disk only. Rows are of unit length."""
 
     def __init__(self, folder: Path, *, query_prefix: str = "", document_prefix: str = "") -> None:
@@ -47,29 +47,6 @@ class SentenceTransformersEmbedder:
     def model(self) -> Model:
         """The folder's name, a fingerprint of its files, and the dimensions found."""
         return self._model
-
-    @property
-    def path_weight(self) -> float:
-        """Half: the text says most."""
-        return TRANSFORMER_PATH_WEIGHT
-
-    @property
-    def trust(self) -> Trust:
-        """Full: the measure of trust is a good transformer."""
-        return Trust()
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text."""
-        return self._embed(texts, self._document_prefix)
-
-    def embed_paths(self, paths: Sequence[str]) -> Matrix:
-        """One unit row a path, of its last components as words."""
-        return self._embed([path_text(path) for path in paths], self._document_prefix)
-
-    def embed_query(self, text: str) -> Vector:
-        """The unit vector of a query."""
-        vector: Vector = self._embed([text], self._query_prefix)[0]
-        return vector
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
         out = np.zeros((len(texts), self._model.dimensions), np.float32)

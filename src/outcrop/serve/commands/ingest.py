@@ -148,9 +148,10 @@ def sync_command(
 
 
 def _finish(session: Session, reports: Sequence[IngestReport], strict: bool) -> None:
-    from outcrop.engine import sum_reports
 
-    report = sum_reports(list(reports))
+    from outcrop.records import IngestReport
+
+    report = sum(reports, IngestReport())
     if session.as_json:
         session.print_json(report)
     else:
@@ -191,11 +192,12 @@ def watch_command(session: Session, paths: tuple[str, ...], collection: str | No
 
 def _tell(session: Session, kb: Engine, reports: Sequence[IngestReport], quiet: bool = False) -> None:
     """A line for what happened; `quiet` leaves out that nothing did."""
-    from outcrop.engine import sum_reports
     from outcrop.errors import NotFound
     from outcrop.serve.render_reports import print_change
 
-    report = sum_reports(list(reports))
+    from outcrop.records import IngestReport
+
+    report = sum(reports, IngestReport())
     happened = report.added + report.changed + report.moved + report.removed + len(report.failed)
     if quiet and not happened:
         return

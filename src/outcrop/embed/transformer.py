@@ -1,0 +1,46 @@
+"""What the embedders that run a transformer have in common, wherever it runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from outcrop.embed.paths import path_text
+from outcrop.records import Matrix, Trust, Vector
+
+PATH_WEIGHT = 0.5
+"""Code search with MiniLM: NDCG@10 0.762 with half the path's vector added, 0.730 with the path in the text."""
+
+
+class Transformer(ABC):
+    """Unit vectors; documents and queries differ by the prefix put before them."""
+
+    _query_prefix: str
+    _document_prefix: str
+
+    @abstractmethod
+    def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
+        """One unit row a text; zeros for a blank one."""
+
+    @property
+    def path_weight(self) -> float:
+        """Half: the text says most."""
+        return PATH_WEIGHT
+
+    @property
+    def trust(self) -> Trust:
+        """Full: the measure of trust is a good transformer."""
+        return Trust()
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """One unit row a text."""
+        return self._embed(texts, self._document_prefix)
+
+    def embed_paths(self, paths: Sequence[str]) -> Matrix:
+        """One unit row a path, of its last components as words."""
+        return self._embed([path_text(path) for path in paths], self._document_prefix)
+
+    def embed_query(self, text: str) -> Vector:
+        """The unit vector of a query."""
+        vector: Vector = self._embed([text], self._query_prefix)[0]
+        return vector
