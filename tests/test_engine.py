@@ -12,7 +12,7 @@ import pytest
 
 import outcrop
 from outcrop.config import load_config
-from outcrop.errors import Cancelled, EmbedError, NotFound, QueryError, SourceError, StoreError
+from outcrop.errors import Cancelled, ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.records import Filter, IngestReport, Matrix, Model, Text, Trust, Vector
 
 NOTES = {
@@ -412,3 +412,45 @@ def test_the_arrays_are_rebuilt_when_their_files_are_damaged(tmp_path: Path) -> 
         assert len(kb.search("gneiss", limit=5, merge=False).hits) == 5
         assert all(check.ok for check in kb.doctor(repair=True))
         assert all(check.ok for check in kb.doctor())
+
+
+def test_pages_of_results_follow_each_other(kb: outcrop.Engine) -> None:
+    kb.add_texts(Text(f"comet number {i} seen by observatory {i * 3}", id=str(i)) for i in range(60))
+    whole = [hit.document.uri for hit in kb.search("comet observatory", limit=30).hits]
+    pages = [
+        hit.document.uri
+        for offset in (0, 10, 20)
+        for hit in kb.search("comet observatory", limit=10, offset=offset).hits
+    ]
+    assert len(whole) == 30
+    assert pages == whole
+
+
+def test_a_tokenizer_file_counts_the_tokens_of_a_context(tmp_path: Path, folder: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    library = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    library.pre_tokenizer = pre_tokenizers.Whitespace()
+    library.save(str(tmp_path / "tokenizer.json"))
+    with outcrop.open(tmp_path / "i.db", tokenizer=str(tmp_path / "tokenizer.json")) as kb:
+        kb.add(folder)
+        context = kb.context("prune roses water", budget_tokens=60)
+        assert 0 < context.tokens <= 60
+        assert context.tokens == len(library.encode(context.text).ids)
+    (tmp_path / "broken.json").write_text("{", "utf-8")
+    with (
+        outcrop.open(tmp_path / "i.db", tokenizer=str(tmp_path / "broken.json")) as kb,
+        pytest.raises(ConfigError),
+    ):
+        kb.context("roses")
+
+
+def test_damaged_array_data_is_noticed_in_a_search_and_made_again(tmp_path: Path) -> None:
+    with outcrop.open(tmp_path / "i.db") as kb:
+        kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
+    for path in (tmp_path / "i.db.arrays").rglob("rows.npy"):
+        data = bytearray(path.read_bytes())
+        data[-400:] = b"\xff" * 400
+        path.write_bytes(data)
+    with outcrop.open(tmp_path / "i.db") as kb:
+        assert len(kb.search("gneiss note", limit=5, merge=False).hits) == 5

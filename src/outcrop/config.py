@@ -53,6 +53,8 @@ class Config:
     limit: int = 10
     floor: float = 0.25
     budget_tokens: int = 1200
+    tokenizer: str = ""
+    """A tokenizer.json that counts the tokens of a context; empty: an estimate that errs on the safe side."""
 
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
@@ -61,14 +63,16 @@ class Config:
 def load_config(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Config:
     """Arguments, environment, file and defaults become one Config; anything unknown is an error."""
     env = os.environ if environ is None else environ
-    values: dict[str, Any] = {"db": default_data_dir(env) / "index.db"}
-    config_file = Path(env.get("OUTCROP_CONFIG") or default_config_dir(env) / "config.toml")
-    if config_file.is_file():
+    values: dict[str, Any] = {}
+    config_file = _config_file(env)
+    if config_file is not None and config_file.is_file():
         values |= _read_file(config_file)
     elif "OUTCROP_CONFIG" in env:
         raise ConfigError(f"OUTCROP_CONFIG names {config_file}, which is not a file")
     values |= _read_environment(env)
     values |= {name: value for name, value in (overrides or {}).items() if value is not None}
+    if not values.get("db"):
+        values["db"] = default_data_dir(env) / "index.db"
     for name in values:
         _check_known(name)
     typed = {name: _coerce(name, value) for name, value in values.items()}
@@ -78,13 +82,30 @@ def load_config(overrides: Mapping[str, Any] | None = None, environ: Mapping[str
 def default_data_dir(env: Mapping[str, str]) -> Path:
     """Where the index lives unless told otherwise."""
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "outcrop"
-    return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "outcrop"
+        return _home() / "Library" / "Application Support" / "outcrop"
+    return Path(env.get("XDG_DATA_HOME") or _home() / ".local" / "share") / "outcrop"
 
 
 def default_config_dir(env: Mapping[str, str]) -> Path:
     """Where the user's config.toml lives."""
-    return Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "outcrop"
+    return Path(env.get("XDG_CONFIG_HOME") or _home() / ".config") / "outcrop"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:  # a user without an entry, as in many containers, and no HOME
+        raise ConfigError("you have no home folder: set HOME, or name the index with --db or OUTCROP_DB") from error
+
+
+def _config_file(env: Mapping[str, str]) -> Path | None:
+    """Where the configuration file would be; None without a home folder, which only the default index needs."""
+    if named := env.get("OUTCROP_CONFIG"):
+        return Path(named)
+    try:
+        return default_config_dir(env) / "config.toml"
+    except ConfigError:
+        return None
 
 
 def _read_file(path: Path) -> dict[str, Any]:

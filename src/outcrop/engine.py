@@ -30,7 +30,7 @@ from outcrop.errors import NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
-from outcrop.pack import pack
+from outcrop.pack import FileTokenizer, pack
 from outcrop.parse import ParseLimits
 from outcrop.rank.merge import merge_hits
 from outcrop.records import (
@@ -106,6 +106,12 @@ class Engine:
             key=self.config.embed_key,
             query_prefix=self.config.embed_query_prefix,
         )
+
+    @cached_property
+    def _counter(self) -> Tokenizer | None:
+        if self._tokenizer is None and self.config.tokenizer:
+            return FileTokenizer(Path(self.config.tokenizer).expanduser())
+        return self._tokenizer
 
     @cached_property
     def _arrays(self) -> SearchArrays:
@@ -277,6 +283,7 @@ class Engine:
         query: str,
         *,
         limit: int | None = None,
+        offset: int = 0,
         collections: Sequence[str] = (),
         documents: Sequence[int] = (),
         kinds: Sequence[str] = (),
@@ -306,6 +313,7 @@ class Engine:
         )
         options = SearchOptions(
             limit=self.config.limit if limit is None else limit,
+            offset=offset,
             where=where,
             mode=mode,
             fusion=fusion,
@@ -344,7 +352,7 @@ class Engine:
         if budget < 1:
             raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
         answer = self.search(query, limit=limit, cutoff=cutoff, **{**options, "merge": False})
-        return pack(answer, budget, tokenizer or self._tokenizer, lambda hits: merge_hits(hits, len(hits)))
+        return pack(answer, budget, tokenizer or self._counter, lambda hits: merge_hits(hits, len(hits)))
 
     def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
         """A document by id, uri (absolute path, URL, the id a text was given) or path."""

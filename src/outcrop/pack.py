@@ -10,9 +10,11 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from outcrop.contracts import Tokenizer
+from outcrop.errors import ConfigError
 from outcrop.records import Answer, Context, Hit, PackedSource
 
 Merge = Callable[[Sequence[Hit]], Sequence[Hit]]
@@ -204,3 +206,23 @@ def _cut_to_fit(
         else:
             high = middle - 1
     return best if best and count(best) - count(header) >= MIN_TRUNCATED_TOKENS else ""
+
+
+class FileTokenizer:
+    """A model's own tokenizer, from its tokenizer.json; needs the `tokenizers` package (`outcrop[onnx]`)."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from tokenizers import Tokenizer as Library
+        except ImportError as error:
+            raise ConfigError(
+                "a tokenizer file needs the tokenizers package: pip install 'outcrop[onnx]'"
+            ) from error
+        try:
+            self._tokenizer = Library.from_str(path.read_text("utf-8"))
+        except Exception as error:
+            raise ConfigError(f"{path} cannot be read as a tokenizer.json: {error}") from error
+
+    def count(self, text: str) -> int:
+        """Tokens without the special ones a model puts around a text."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)

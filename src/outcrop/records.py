@@ -287,9 +287,11 @@ Fusion = Literal["weighted", "rrf"]
 class SearchOptions:
     """How to search. `floor` is the least cosine of a hit that shares no word with the query; `max_distance` the
     largest cosine distance (0–2) of any hit that has a vector; `cutoff` drops hits that score below that share of
-    the best one (0 keeps them all); `query_type` forces what is otherwise detected."""
+    the best one (0 keeps them all); `query_type` forces what is otherwise detected; `offset` skips the hits of earlier
+    pages."""
 
     limit: int = 10
+    offset: int = 0
     where: Filter = Filter()
     mode: SearchMode = "hybrid"
     fusion: Fusion = "weighted"

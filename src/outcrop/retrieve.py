@@ -26,7 +26,7 @@ from outcrop.rank.rerank import rerank_scores
 from outcrop.rank.signals import SIGNALS, Candidates
 from outcrop.records import Answer, Boost, Explanation, Hit, Reason, SearchOptions, Vector
 from outcrop.search.arrays import SearchArrays, View
-from outcrop.search.candidates import Found, Masks, find_candidates
+from outcrop.search.candidates import POOL, Found, Masks, find_candidates
 from outcrop.search.lexical import LexicalQuery, matched_terms, weigh_terms
 from outcrop.search.query import Query, read_query
 from outcrop.search.terms import Terms
@@ -115,7 +115,7 @@ class Retriever:
         clock.lap("embed")
         masks = self._masks(query, options, view)
         words = None if options.mode == "semantic" else weigh_terms(query.text, self._terms, view.slabs)
-        found = find_candidates(view, masks, words, vector)
+        found = find_candidates(view, masks, words, vector, max(POOL, 2 * (options.offset + options.limit)))
         clock.lap("search")
         ranked = self._rank(query, options, found)
         clock.lap("rank")
@@ -190,7 +190,8 @@ class Retriever:
     ) -> list[Hit]:
         if options.rerank and self._reranker is not None:
             ranked = self._rerank(query, ranked, self._reranker)
-        return merge_hits(self._fetch(options, view, words, ranked), options.limit, merge=options.merge)
+        chunks = self._fetch(options, view, words, ranked)
+        return merge_hits(chunks, options.offset + options.limit, merge=options.merge)[options.offset :]
 
     def _rerank(self, query: Query, ranked: _Ranked, reranker: Reranker) -> _Ranked:
         top, rest = ranked.order[:RERANKED], ranked.order[RERANKED:]
@@ -208,7 +209,7 @@ class Retriever:
         self, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
     ) -> Iterator[Hit]:
         """Chunks from the store, in order, a batch at a time: most searches need one."""
-        step = FETCH_AHEAD * options.limit
+        step = FETCH_AHEAD * (options.offset + options.limit)
         for start in range(0, len(ranked.order), step):
             places = ranked.order[start : start + step]
             at = dict(zip(ranked.found.chunk_id[places].tolist(), places.tolist(), strict=True))
@@ -272,6 +273,8 @@ def _why_empty(masks: Masks, options: SearchOptions) -> tuple[Reason, str]:
 def _check(options: SearchOptions) -> None:
     if options.limit < 1:
         raise QueryError(f"limit must be 1 or more, not {options.limit}")
+    if options.offset < 0:
+        raise QueryError(f"offset must be 0 or more, not {options.offset}")
     if not 0 <= options.floor <= 1:
         raise QueryError(f"floor must lie between 0 and 1, not {options.floor}")
     if not 0 <= options.cutoff <= 1:

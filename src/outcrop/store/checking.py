@@ -11,6 +11,8 @@ from outcrop.store.keywords import count_rows
 from outcrop.store.rows import fetch
 from outcrop.store.vectors import ACTIVE
 
+_SAID_CHARS = 300  # a damaged file makes SQLite list a hundred pages, one after the other; the first few tell enough
+
 # Each counts rows that should not exist.
 _PROBLEMS = (
     (
@@ -78,12 +80,16 @@ def find_problems(connection: apsw.Connection) -> list[str]:
     # FTS5 notices what other connections wrote when a query opens it, not when the check does: open it first.
     fetch(connection, "SELECT rowid FROM keywords LIMIT 1")
     said = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]  # the keyword index included
-    problems = [f"SQLite: {line}" for line in said if line != "ok"]
+    problems = [f"SQLite: {_shorten(line)}" for line in said if line != "ok"]
     for sql, sentence in _PROBLEMS:
         (count,) = fetch(connection, sql)[0]
         if count:
             problems.append(sentence.format(count))
     return problems
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _SAID_CHARS else f"{line[:_SAID_CHARS]} … and more"
 
 
 def count_everything(connection: apsw.Connection, path: Path) -> StoreStats:

@@ -11,11 +11,13 @@ import contextlib
 import logging
 import os
 import re
+import shutil
 import threading
 import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import apsw
 
@@ -31,24 +33,29 @@ _READ_MMAP_BYTES = (
     256 * 1024 * 1024
 )  # feeding the arrays reads the whole file once: no copy into the page cache
 _CHECKPOINT_PAGES = 4000  # 16 MB of log: two batches of 2 000 chunks, so a checkpoint is shared by some commits
+_FULL_BELOW_BYTES = 64 * 1024  # SQLite reports an I/O error, not a full disk, when its 32 KB -shm file finds no room
 _PURGE_WAIT_MS = 1000  # how long a delete waits for readers so that it can empty the log
 
 _inherited: list[object] = []  # connections of a parent process; kept so that they are never closed by us
 
 
 class Connections:
-    """The connections of one store in one process: a reader a thread, and a writer."""
+    """The connections of one store in one process: a reader a thread, and a writer.
+
+    A database that this user may read but not write (somebody else's, or on a read-only disk) is opened for reading.
+    """
 
     _writer: apsw.Connection | None
 
     def __init__(self, path: Path, *, read_only: bool, busy_timeout_s: float) -> None:
         self.path = path
-        self.read_only = read_only
+        self._locked = path.is_file() and not _may_write(path)
+        self.read_only = read_only or self._locked
         self._timeout_s = busy_timeout_s
         self._closed = False
         self._begin()
         with _translated(path):
-            if read_only:
+            if self.read_only:
                 self._check_readable()
             else:
                 self._writer = self._open_writer()
@@ -156,7 +163,11 @@ class Connections:
     def _reader(self) -> apsw.Connection:
         self._check_open()
         connection: apsw.Connection | None = getattr(self._local, "reader", None)
+        if connection is not None and self._locked and not connection.in_transaction:
+            # Opened as a file that does not change; its owner may have changed it since.
+            connection = connection if self._local.stamp == _stamp(self.path) else None
         if connection is None:
+            self._local.stamp = _stamp(self.path) if self._locked else None
             connection = self._connect(
                 apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
             )
@@ -170,6 +181,8 @@ class Connections:
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[apsw.Connection]:
         self._check_open()
+        if self._locked:
+            raise StoreError(_NOT_WRITABLE.format(path=self.path))
         if self.read_only:
             raise StoreError(f"{self.path} was opened for reading only; open it for writing to change it")
         if not self._lock.acquire(timeout=self._timeout_s):
@@ -182,7 +195,11 @@ class Connections:
             self._lock.release()
 
     def _connect(self, flags: int) -> apsw.Connection:
-        connection = apsw.Connection(str(self.path), flags=flags)
+        name = str(self.path)
+        if self._locked and not _log_of(self.path).exists() and not os.access(self.path.parent, os.W_OK):
+            # A reader makes a -shm file of its own, which it cannot here; without a log there is no need for one.
+            name, flags = f"file:{quote(name)}?immutable=1", flags | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(name, flags=flags)
         connection.set_busy_timeout(self._timeout_ms)
         connection.pragma("cache_size", -_CACHE_KIB)
         connection.pragma("temp_store", "memory")
@@ -226,8 +243,27 @@ class Connections:
                 time.sleep(0.01)
 
 
+def _may_write(path: Path) -> bool:
+    """Whether this user may change the database; its log is made beside it."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _stamp(path: Path) -> tuple[int, int, bool]:
+    """Changes with the database, as far as one can see from outside."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0, False
+    return status.st_mtime_ns, status.st_ino, _log_of(path).exists()
+
+
 # ------------------------------------------------------------------ errors
 
+_NOT_WRITABLE = "{path} cannot be written: check the permissions of the file and its folder"
 _BUSY = "{path}: another writer is at work and did not finish in time; try again, or raise the timeout"
 
 
@@ -249,18 +285,25 @@ def _translate(error: apsw.Error, path: Path) -> StoreError:
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return DatabaseBusy(_BUSY.format(path=path))
-        case apsw.CorruptError() | apsw.NotADBError():
+        case apsw.NotADBError():
+            return CorruptDatabase(
+                f"{path} is not an index, or its beginning is damaged. If it is something else, choose another file; "
+                "if it was your index, move it away, together with its -wal and -shm files, and add your files again"
+            )
+        case apsw.CorruptError():
             return CorruptDatabase(
                 f"{path} is damaged ({error}). It can be rebuilt from your files: move it away, "
                 "together with its -wal and -shm files, and add them again"
             )
+        case apsw.IOError() if _is_full(path):
+            return StoreError(f"the disk is full at {path}: nothing that was stored is lost; free some space")
         case apsw.FullError():
             return StoreError(
                 f"the disk is full at {path}: this change was not made, nothing that was stored is lost; "
                 "free some space and try again"
             )
         case apsw.ReadOnlyError() | apsw.PermissionsError():
-            return StoreError(f"{path} cannot be written: check the permissions of the file and its folder")
+            return StoreError(_NOT_WRITABLE.format(path=path))
         case apsw.CantOpenError():
             return StoreError(f"{path} cannot be opened: check that it is a file and its permissions")
         case apsw.IOError():
@@ -268,3 +311,10 @@ def _translate(error: apsw.Error, path: Path) -> StoreError:
         case _:
             detail = re.sub(r"\s+", " ", str(error))
             return StoreError(f"{path}: the database failed: {type(error).__name__}: {detail}")
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _FULL_BELOW_BYTES
+    except OSError:
+        return False

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.command("search")
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Hits at most; 10 unless configured otherwise.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="Skip the hits of earlier pages.")
 @search_options
 @click.option(
     "--cutoff", type=click.FloatRange(0, 1), default=0.0, help="Drop hits below this share of the best score."
@@ -31,6 +32,7 @@ def search_command(
     /,
     query: tuple[str, ...],
     limit: int | None,
+    offset: int,
     cutoff: float,
     explain: bool,
     full: bool,
@@ -42,7 +44,7 @@ def search_command(
     when there are no hits, as grep does.
     """
     with session.open_existing() as kb:
-        answer = kb.search(" ".join(query), limit=limit, cutoff=cutoff, **_options(kb, filters))
+        answer = kb.search(" ".join(query), limit=limit, offset=offset, cutoff=cutoff, **_options(kb, filters))
         if session.as_json:
             session.print_json(answer)
         else:
@@ -63,7 +65,7 @@ def search_command(
     help="Tokens at most; 1200 unless configured.",
 )
 @click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=16, show_default=True, help="Hits to pack at most."
+    "-n", "--limit", type=click.IntRange(min=1), default=40, show_default=True, help="Chunks to choose from."
 )
 @search_options
 @click.option(

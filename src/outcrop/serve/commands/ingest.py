@@ -193,9 +193,8 @@ def watch_command(session: Session, paths: tuple[str, ...], collection: str | No
 def _tell(session: Session, kb: Engine, reports: Sequence[IngestReport], quiet: bool = False) -> None:
     """A line for what happened; `quiet` leaves out that nothing did."""
     from outcrop.errors import NotFound
-    from outcrop.serve.render_reports import print_change
-
     from outcrop.records import IngestReport
+    from outcrop.serve.render_reports import print_change
 
     report = sum(reports, IngestReport())
     happened = report.added + report.changed + report.moved + report.removed + len(report.failed)
