@@ -216,3 +216,14 @@ def test_the_same_content_in_two_places_is_embedded_once(tmp_path: Path) -> None
         assert len(embedder.embedded) == 1
         hits = kb.search("mica schist").hits
         assert len(hits) == 1, "identical texts appear once"
+
+
+def test_an_index_inside_the_folder_it_indexes_is_not_content(folder: Path) -> None:
+    with outcrop.open(folder / "index.db") as kb:
+        for i in range(30):
+            (folder / f"{i}.txt").write_text(f"Note {i}. " + "Words about gabbro. " * 600, "utf-8")
+        kb.add(folder)
+        assert kb.status().array_bytes > 0
+        report = kb.add(folder)
+        assert (report.added, report.changed) == (0, 0)
+        assert not [info.path for info in kb.list() if "index.db" in info.path]

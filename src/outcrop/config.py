@@ -95,7 +95,9 @@ def _home() -> Path:
     try:
         return Path.home()
     except RuntimeError as error:  # a user without an entry, as in many containers, and no HOME
-        raise ConfigError("you have no home folder: set HOME, or name the index with --db or OUTCROP_DB") from error
+        raise ConfigError(
+            "you have no home folder: set HOME, or name the index with --db or OUTCROP_DB"
+        ) from error
 
 
 def _config_file(env: Mapping[str, str]) -> Path | None:
@@ -155,7 +157,7 @@ def _coerce(name: str, value: Any) -> Any:
             return int(value)
         if kind == "float":
             return float(value)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:  # RuntimeError: ~ of a user there is not
         raise ConfigError(f"{name} = {value!r} is not a {kind}") from error
     if name in _CHOICES and value not in _CHOICES[name]:
         raise ConfigError(f"{name} = {value!r}; choose one of {', '.join(_CHOICES[name])}")

@@ -137,6 +137,7 @@ class Engine:
             chunking=ChunkOptions(strategy=config.chunker, target_tokens=config.chunk_tokens),
             limits=ParseLimits(timeout_s=config.parse_timeout_s, memory_bytes=config.parse_memory_bytes),
             max_file_bytes=config.max_file_bytes,
+            own=config.db.resolve(),
         )
         return Ingestor(self._store, self._embedder, options, after_write)
 

@@ -55,11 +55,12 @@ def watch_roots(
     for changed in watch(roots, stop):
         reports = []
         for root in roots:
-            mine = [path for path in changed if path.is_relative_to(root)]
+            mine = [path for path in changed if path.is_relative_to(root) and not ingestor.is_own(str(path))]
             if not mine and started:
                 continue
             name = collection_of(store, root, collection)
             quick = ingestor.sync_known(mine, root, name) if started else None
             reports.append(quick or sync_root(store, ingestor, name, root))
-        started = True
-        yield sum(reports, IngestReport())
+        if reports:
+            started = True
+            yield sum(reports, IngestReport())

@@ -51,11 +51,12 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
-    """How content becomes documents; see Config for what each means."""
+    """How content becomes documents; see Config for what each means. `own` is the index itself: never content."""
 
     chunking: ChunkOptions
     limits: ParseLimits
     max_file_bytes: int
+    own: Path
 
 
 @dataclass(slots=True)
@@ -123,6 +124,11 @@ class Ingestor:
         self._options = options
         self._after_write = after_write
 
+    def is_own(self, path: str) -> bool:
+        """Whether this is a file of the index itself, which may well lie in a folder that is indexed."""
+        own = str(self._options.own)
+        return path.startswith(own) and (path[len(own) :] in _OWN_ENDINGS or path.startswith(f"{own}.arrays/"))
+
     # ------------------------------------------------------------------ folders and files
 
     def sync(
@@ -188,6 +194,8 @@ class Ingestor:
         files = []
         for item in items:
             if isinstance(item, SourceFile):
+                if self.is_own(item.uri):
+                    continue
                 files.append(item)
                 if run.progress is not None and len(files) % 256 == 0:
                     run.progress(Progress(len(files), None, 0, item.path, "scan"))
@@ -411,6 +419,8 @@ class Ingestor:
         )
         return report
 
+
+_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays")
 
 # Formats that are binary by nature and have a parser.
 _PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})

@@ -212,3 +212,9 @@ def test_importing_the_room_does_not_import_the_libraries() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_rule_or_a_directive_is_no_title() -> None:
+    assert read("=====\nForms\n=====\n\nText.\n", "forms.txt").title == "Forms"
+    assert read(".. currentmodule:: asyncio\n\nTasks\n", "tasks.txt").title == "Tasks"
+    assert read("-----\n*****\n", "rules.txt").title == "rules"

@@ -29,7 +29,16 @@ def test_show_prints_the_text_its_lines_its_chunks_or_its_facts(kb: Outcrop) -> 
     assert kb.json("show", "retries.md", "--chunks")["chunks"][0]["index"] == 0
     assert kb("show", "retries.md", "--lines", "x").exit_code == 2
     assert kb("show", "retries.md", "--lines", "9-2").exit_code == 2
+    assert "ends with line" in kb("show", "retries.md", "--lines", "900-").stderr
     assert kb("show", "nothing.md").exit_code == 3
+
+
+def test_json_holds_nothing_that_a_terminal_would_obey(kb: Outcrop) -> None:
+    text = "before \x9b31m \u202e after \x1b[2J, and the rest of a plain sentence"
+    kb("add", "--text", text, "--id", "odd")
+    raw = kb("show", "odd", "--json").stdout
+    assert not {"\x9b", "\u202e", "\x1b"} & set(raw)
+    assert json.loads(raw)["text"] == text
 
 
 def test_rm_removes_one_at_once_and_many_only_when_told(kb: Outcrop) -> None:

@@ -37,6 +37,12 @@ def test_text_comes_from_an_option_or_from_standard_input(outcrop: Outcrop) -> N
     assert outcrop("add", "-", input=b"\xff\xfe\x00x").exit_code == 2
 
 
+def test_an_empty_source_is_not_the_current_folder(outcrop: Outcrop) -> None:
+    result = outcrop("add", "")
+    assert result.exit_code == 2
+    assert "write . for the current folder" in result.stderr
+
+
 def test_what_cannot_go_together_is_wrong_usage(outcrop: Outcrop) -> None:
     assert outcrop("add").exit_code == 2
     assert outcrop("add", outcrop.notes, "--id", "x").exit_code == 2

@@ -11,6 +11,7 @@ import pytest
 from tests.store.builders import MODEL, OTHER, key, make_write, put, vector
 
 from outcrop.errors import CorruptDatabase, NewerDatabase, StoreError
+from outcrop.store.connections import Connections
 from outcrop.store.sqlite import SqliteStore, open_sqlite
 
 SECRETS = ("xyzzysecret", "QuuxTitle", "plughpath", "fredmeta", "wibbletag", "tailsecretthing")
@@ -185,6 +186,59 @@ def test_a_store_for_reading_only_reads_and_refuses_to_write(db: Path) -> None:
     alone = open_sqlite(db, read_only=True)
     assert alone.text(id_) == "second"
     alone.close()
+
+
+def test_a_database_that_may_not_be_written_is_still_read(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = open_sqlite(db)
+    (id_,) = put(writer, make_write(text="first"))
+    writer.close()
+    with monkeypatch.context() as patched:  # permissions do not bind root, who may run the tests
+        patched.setattr("outcrop.store.connections.os.access", lambda _path, _mode: False)
+        reader = open_sqlite(db)
+        assert reader.text(id_) == "first"
+        assert not list(db.parent.glob("*-shm"))
+        with pytest.raises(StoreError, match="cannot be written"):
+            reader.delete([id_])
+    writer = open_sqlite(db)
+    put(writer, make_write(text="second"))
+    with monkeypatch.context() as patched:
+        patched.setattr("outcrop.store.connections.os.access", lambda _path, _mode: False)
+        assert reader.text(id_) == "second"
+        writer.close()
+        assert reader.text(id_) == "second"
+        reader.close()
+
+
+def test_a_file_that_is_no_database_is_not_called_a_damaged_index(db: Path) -> None:
+    db.write_text("root:x:0:0:root:/root:/bin/bash\n" * 100)
+    with pytest.raises(CorruptDatabase, match="is not an index"):
+        open_sqlite(db)
+
+
+def test_no_room_for_the_files_beside_the_database_is_called_a_full_disk(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("outcrop.store.connections._FULL_BELOW_BYTES", 2**62)
+    db.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        pytest.raises(StoreError, match="disk is full"),
+        Connections(db, read_only=False, busy_timeout_s=1.0).reading(),
+    ):
+        raise apsw.IOError("disk I/O error")
+
+
+def test_what_sqlite_says_of_a_damaged_file_is_cut_to_a_readable_length(db: Path) -> None:
+    store = open_sqlite(db)
+    put(store, *(make_write(f"{i}.md", filler(i, 20)) for i in range(20)))
+    store.close()
+    data = bytearray(db.read_bytes())
+    data[4096:8192] = b"\x5a" * 4096  # the map of which page belongs to which
+    db.write_bytes(bytes(data))
+    damaged = open_sqlite(db)
+    problems = list(damaged.check())
+    damaged.close()
+    assert problems
+    assert max(map(len, problems)) < 400
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ svg text{font-size:11px;fill:var(--dim)}.bar{fill:var(--bar)}.rule{stroke:var(--
 .warn{background:var(--warn);padding:.6rem 1rem;border-radius:.4rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-top:1px solid var(--line)}
-td.num{text-align:right;font-variant-numeric:tabular-nums}ol{margin:0;padding-left:1.4rem}td{overflow-wrap:anywhere}
+td.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}ol{margin:0;padding-left:1.4rem}td{overflow-wrap:anywhere}
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page may load nothing and run nothing, whatever the documents it quotes are called."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+
+# JSON lets them stand as they are, but a terminal may obey the first and hide text by the others.
+_STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def plain(value: object) -> object:
@@ -29,4 +33,4 @@ def dump(value: object, indent: int | None = None) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError:
         return json.dumps(data, indent=indent)
-    return text
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

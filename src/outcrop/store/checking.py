@@ -11,7 +11,7 @@ from outcrop.store.keywords import count_rows
 from outcrop.store.rows import fetch
 from outcrop.store.vectors import ACTIVE
 
-_SAID_CHARS = 300  # a damaged file makes SQLite list a hundred pages, one after the other; the first few tell enough
+_SAID_CHARS = 300  # a damaged file makes SQLite list a hundred pages; the first few tell enough
 
 # Each counts rows that should not exist.
 _PROBLEMS = (

@@ -33,7 +33,7 @@ _READ_MMAP_BYTES = (
     256 * 1024 * 1024
 )  # feeding the arrays reads the whole file once: no copy into the page cache
 _CHECKPOINT_PAGES = 4000  # 16 MB of log: two batches of 2 000 chunks, so a checkpoint is shared by some commits
-_FULL_BELOW_BYTES = 64 * 1024  # SQLite reports an I/O error, not a full disk, when its 32 KB -shm file finds no room
+_FULL_BELOW_BYTES = 64 * 1024  # no room for a 32 KB -shm file is an I/O error to SQLite, not a full disk
 _PURGE_WAIT_MS = 1000  # how long a delete waits for readers so that it can empty the log
 
 _inherited: list[object] = []  # connections of a parent process; kept so that they are never closed by us

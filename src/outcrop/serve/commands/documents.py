@@ -133,7 +133,12 @@ def _read_lines(lines: str | None) -> tuple[int, int | None]:
 
 def _cut(text: str, span: tuple[int, int | None]) -> str:
     first, last = span
-    return text if span == (1, None) else "\n".join(text.split("\n")[first - 1 : last])
+    if span == (1, None):
+        return text
+    lines = text.split("\n")
+    if first > len(lines):
+        raise click.BadParameter(f"the text ends with line {len(lines)}", param_hint="--lines")
+    return "\n".join(lines[first - 1 : last])
 
 
 @click.command("rm")

@@ -90,6 +90,8 @@ def _check_add(texts: Sequence[str], others: Sequence[str], title: str | None, i
     if title is not None and (len(texts) + len(others) != 1 or files):
         raise click.UsageError("--title goes with one text or URL; files have their own titles.")
     for file in files:
+        if not file.strip():  # an unset variable of a script; as a path it would be the current folder
+            raise click.UsageError("A source is empty; write . for the current folder.")
         if not Path(file).expanduser().exists():
             raise click.UsageError(f"There is no file or folder {file!r}.")
 

@@ -1,0 +1,41 @@
+"""Where the settings come from when the machine is bare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from outcrop.config import load_config
+from outcrop.errors import ConfigError
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user without a home folder, as in many containers."""
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_folder_a_named_index_still_opens(tmp_path: Path) -> None:
+    assert load_config({"db": tmp_path / "i.db"}, environ={}).db == tmp_path / "i.db"
+    assert load_config({}, environ={"OUTCROP_DB": str(tmp_path / "i.db")}).db == tmp_path / "i.db"
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_folder_the_error_says_what_to_set() -> None:
+    with pytest.raises(ConfigError, match="set HOME"):
+        load_config({}, environ={})
+
+
+def test_an_empty_variable_for_the_index_means_the_default() -> None:
+    assert load_config({}, environ={"OUTCROP_DB": ""}).db.name == "index.db"
+
+
+def test_the_home_of_a_user_there_is_not_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigError, match="db = "):
+        load_config({"db": "~nobody-of-that-name/i.db"}, environ={})
