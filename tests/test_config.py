@@ -8,6 +8,7 @@ import pytest
 
 from outcrop.config import load_config
 from outcrop.errors import ConfigError
+from outcrop.parse import ParseLimits
 
 
 @pytest.fixture
@@ -39,3 +40,8 @@ def test_an_empty_variable_for_the_index_means_the_default() -> None:
 def test_the_home_of_a_user_there_is_not_is_a_configuration_error() -> None:
     with pytest.raises(ConfigError, match="db = "):
         load_config({"db": "~nobody-of-that-name/i.db"}, environ={})
+
+
+def test_a_text_file_within_the_size_limit_is_within_the_limit_of_characters(tmp_path: Path) -> None:
+    config = load_config({"db": tmp_path / "i.db"}, environ={})
+    assert ParseLimits(timeout_s=1, memory_bytes=1).max_text_chars >= config.max_file_bytes

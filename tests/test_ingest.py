@@ -221,7 +221,7 @@ def test_the_same_content_in_two_places_is_embedded_once(tmp_path: Path) -> None
 def test_an_index_inside_the_folder_it_indexes_is_not_content(folder: Path) -> None:
     with outcrop.open(folder / "index.db") as kb:
         for i in range(30):
-            (folder / f"{i}.txt").write_text(f"Note {i}. " + "Words about gabbro. " * 600, "utf-8")
+            (folder / f"{i}.txt").write_text(f"Note {i}. " + f"Words {i} about gabbro. " * 900, "utf-8")
         kb.add(folder)
         assert kb.status().array_bytes > 0
         report = kb.add(folder)

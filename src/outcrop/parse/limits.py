@@ -20,7 +20,8 @@ class ParseLimits:
 
     timeout_s: float
     memory_bytes: int
-    max_text_chars: int = 20_000_000
+    # No less than the 32 MiB a file may have by default, so that one limit, the documented one, binds a text file.
+    max_text_chars: int = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
