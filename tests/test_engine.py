@@ -12,6 +12,8 @@ import pytest
 
 import outcrop
 from outcrop.config import load_config
+from outcrop.contracts import Embedder
+from outcrop.embed.static import StaticEmbedder
 from outcrop.errors import Cancelled, ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.records import Filter, IngestReport, Matrix, Model, Text, Trust, Vector
 
@@ -72,7 +74,7 @@ class CountingEmbedder:
         return self._count(text)
 
 
-def open_with(path: Path, embedder: CountingEmbedder) -> outcrop.Engine:
+def open_with(path: Path, embedder: Embedder) -> outcrop.Engine:
     return outcrop.Engine(load_config({"db": path}, environ={}), embedder=embedder)
 
 
@@ -454,3 +456,26 @@ def test_damaged_array_data_is_noticed_in_a_search_and_made_again(tmp_path: Path
         path.write_bytes(data)
     with outcrop.open(tmp_path / "i.db") as kb:
         assert len(kb.search("gneiss note", limit=5, merge=False).hits) == 5
+
+
+def test_a_restored_copy_of_the_database_does_not_take_over_the_arrays_of_another_history(
+    tmp_path: Path,
+) -> None:
+    def notes(word: str) -> list[Text]:
+        return [Text(f"{word} note {i} {word}{i}", id=f"{word}{i}") for i in range(700)]
+
+    db = tmp_path / "i.db"
+    with outcrop.open(db) as kb:
+        kb.add_texts(notes("gneiss"))
+    copy = db.read_bytes()
+    with outcrop.open(db) as kb:
+        kb.add_texts(notes("marble"))
+    db.write_bytes(copy)
+    for leftover in ("i.db-wal", "i.db-shm"):
+        (tmp_path / leftover).unlink(missing_ok=True)
+    with open_with(db, StaticEmbedder()) as kb:
+        # As many writes as before, so that the versions agree and only their history differs.
+        kb._ingestor().add_many(notes("slate"), "default")
+    with outcrop.open(db) as kb:
+        assert len(kb.search("slate", mode="keyword", limit=5, merge=False).hits) == 5
+        assert not kb.search("marble", mode="keyword").hits

@@ -171,7 +171,11 @@ class Store(Protocol):
 
     # -- what search needs
     def identity(self) -> str:
-        """A name no other database has, given at creation; derived files carry it."""
+        """A name no other database has, given at creation."""
+
+    def lineage(self, version: int) -> str | None:
+        """This database at that version: a name that no other database has, nor this one restored from a copy and
+        written again; None when it never was, or too long ago. Derived files carry it."""
 
     def version(self) -> int:
         """A number that changes with every committed write, by whatever process."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.serve.runner import Outcrop
 
-from outcrop.engine import open_engine
+from outcrop.engine import Engine, open_engine
 from outcrop.records import Failure, IngestReport, Skipped
 
 
@@ -41,6 +41,13 @@ def test_an_empty_source_is_not_the_current_folder(outcrop: Outcrop) -> None:
     result = outcrop("add", "")
     assert result.exit_code == 2
     assert "write . for the current folder" in result.stderr
+
+
+def test_a_watch_that_is_stopped_before_it_begins_ends_well(
+    kb: Outcrop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Engine, "watch", lambda *_args, **_named: iter(()))  # what a stopped watch yields
+    assert kb("watch", kb.notes).exit_code == 0
 
 
 def test_what_cannot_go_together_is_wrong_usage(outcrop: Outcrop) -> None:

@@ -9,6 +9,11 @@ CREATE TABLE settings (
     value TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE history (
+    version INTEGER PRIMARY KEY,
+    mark INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE identity (
     value TEXT NOT NULL
 ) STRICT;
@@ -93,6 +98,7 @@ CREATE VIRTUAL TABLE keywords USING fts5 (
 );
 
 INSERT INTO meta (key, value) VALUES ('version', 1);
+INSERT INTO history (version, mark) VALUES (2, 4242);
 INSERT INTO identity (value) VALUES (lower(hex(randomblob(16))));
 UPDATE meta SET value = 2 WHERE key = 'version';
 INSERT INTO meta (key, value) VALUES ('active_model', 1);

@@ -179,7 +179,7 @@ class SearchArrays:
 
     def _as_saved(self, view: View) -> Saved:
         return Saved(
-            store=self._store.identity(),
+            store=self._store.lineage(view.version) or "",
             model=str(view.model),
             path_weight=self._path_weight,
             version=view.version,
@@ -218,8 +218,9 @@ class SearchArrays:
         self._adopted = stamp
         saved = self._files.load()
         model = self._store.active_model()
-        ours = (self._store.identity(), str(model), self._path_weight)
-        if saved is None or ours != (saved.store, saved.model, saved.path_weight):
+        if saved is None or saved.store != self._store.lineage(saved.version):
+            return
+        if (saved.model, saved.path_weight) != (str(model), self._path_weight):
             return
         if self._view.version <= saved.version <= self._store.version():
             self._view = _view(saved.slabs, saved.dead, saved.version, model, saved.last_chunk, saved.removals)

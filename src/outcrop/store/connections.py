@@ -34,6 +34,7 @@ _READ_MMAP_BYTES = (
 )  # feeding the arrays reads the whole file once: no copy into the page cache
 _CHECKPOINT_PAGES = 4000  # 16 MB of log: two batches of 2 000 chunks, so a checkpoint is shared by some commits
 _FULL_BELOW_BYTES = 64 * 1024  # no room for a 32 KB -shm file is an I/O error to SQLite, not a full disk
+_REMEMBERED_VERSIONS = 100_000  # 2 MB; arrays saved longer ago than that are made again
 _PURGE_WAIT_MS = 1000  # how long a delete waits for readers so that it can empty the log
 
 _inherited: list[object] = []  # connections of a parent process; kept so that they are never closed by us
@@ -97,6 +98,11 @@ class Connections:
             try:
                 yield connection
                 connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'version'")
+                connection.execute("INSERT INTO history SELECT value, random() FROM meta WHERE key = 'version'")
+                connection.execute(
+                    "DELETE FROM history WHERE version <= (SELECT value FROM meta WHERE key = 'version') - ?",
+                    (_REMEMBERED_VERSIONS,),
+                )
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:

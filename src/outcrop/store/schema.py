@@ -24,6 +24,8 @@ Migration = Callable[[apsw.Connection], None]
 # - documents_by_path covers every column a filter looks at, so `select` never reads the wide table.
 # - vectors is a plain rowid table with one index: appended, not scattered (a 512-byte row in a random-order
 #   WITHOUT ROWID tree splits pages all the time).
+# - history draws a number for each version: a database restored from a copy and written again reaches the same
+#   versions by another way, and what was derived from the first must not be taken for the second's.
 # - keywords serves exact phrases only. It is contentless, and not contentless_delete: that mode only marks
 #   rows, and the words of a deleted text would stay readable in the file (see keywords.py).
 # - Marks (Mn, Mc) belong to words, else Hindi and Thai words fall apart at their vowels.
@@ -36,6 +38,11 @@ CREATE TABLE meta (
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE history (
+    version INTEGER PRIMARY KEY,
+    mark INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE identity (
@@ -122,6 +129,7 @@ CREATE VIRTUAL TABLE keywords USING fts5 (
 );
 
 INSERT INTO meta (key, value) VALUES ('version', 1);
+INSERT INTO history (version, mark) VALUES (1, random());
 INSERT INTO identity (value) VALUES (lower(hex(randomblob(16))));
 """
 

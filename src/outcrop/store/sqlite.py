@@ -319,6 +319,12 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return str(fetch(connection, "SELECT value FROM identity")[0][0])
 
+    def lineage(self, version: int) -> str | None:
+        """This database at that version: a name no other database and no other history of this one has."""
+        with self._connections.reading() as connection:
+            rows = fetch(connection, "SELECT value, mark FROM identity, history WHERE version = ?", (version,))
+            return f"{rows[0][0]}-{rows[0][1]}" if rows else None
+
     def version(self) -> int:
         """A number that changes with every committed write, by whatever process."""
         with self._connections.reading() as connection:

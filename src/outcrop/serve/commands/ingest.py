@@ -186,9 +186,9 @@ def watch_command(session: Session, paths: tuple[str, ...], collection: str | No
         _tell(session, kb, first)
         if not session.as_json:
             session.err.print("watching; Ctrl-C ends it", style="dim")
-        reports = kb.watch(paths, collection=collection, stop=stop)
-        _tell(session, kb, [next(reports)], quiet=True)
-        for report in reports:
+        for report in kb.watch(
+            paths, collection=collection, stop=stop
+        ):  # none at all when it was stopped by now
             _tell(session, kb, [report], quiet=True)
 
 
