@@ -479,3 +479,29 @@ def test_a_restored_copy_of_the_database_does_not_take_over_the_arrays_of_anothe
     with outcrop.open(db) as kb:
         assert len(kb.search("slate", mode="keyword", limit=5, merge=False).hits) == 5
         assert not kb.search("marble", mode="keyword").hits
+
+
+def test_scores_tell_a_unique_name_from_words_that_say_nothing(kb: outcrop.Engine) -> None:
+    kb.add_texts(
+        Text(f"The {i} notes of the day and the night are about the weather of the {i} th of May.", id=str(i))
+        for i in range(300)
+    )
+    kb.add(text="The needle is kept in the Zanzibar drawer.", id="needle")
+    assert kb.search("the of and").hits[0].score < 0.2
+    for query in ("zanzibar", "Zanzibar drawer"):
+        found = kb.search(query).hits[0]
+        assert found.document.uri == "needle"
+        assert found.score > 0.4
+
+
+def test_a_place_says_lines_of_the_file_or_of_the_text_made_from_it(kb: outcrop.Engine, folder: Path) -> None:
+    (folder / "page.html").write_text("<h1>Ferns</h1>\n\n\n\n<p>Bracken unrolls in May.</p>", "utf-8")
+    kb.add(folder)
+    assert kb.search("bracken unrolls").hits[0].place == "page.html text 1-3"
+    assert kb.search("prune roses").hits[0].place.startswith("garden/roses.md:1")
+    assert kb.context("bracken unrolls").text.startswith("[1] page.html text 1-3 (Ferns)")
+
+
+def test_an_empty_source_is_not_the_current_folder(kb: outcrop.Engine) -> None:
+    with pytest.raises(SourceError):
+        kb.add("")

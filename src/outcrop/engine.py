@@ -161,7 +161,7 @@ class Engine:
         A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
         text, so that adding it again replaces it. `force` reads and chunks again what did not change.
         """
-        if (source is None) == (text is None):
+        if (source is None) == (text is None) or source == "":
             raise SourceError("give either a source (folder, file or URL) or a text")
         if text is not None:
             file, data = text_source(text, id)
@@ -335,6 +335,7 @@ class Engine:
         except StoreError as error:
             log.error("search failed", extra={"reason": str(error)})
             return Answer(query, options.query_type or "mixed", (), "error", str(error))
+        self._arrays.save()  # only what took long to catch up, so that the next process need not
         hits = tuple(replace(hit, stale=looks_stale(hit.document)) for hit in answer.hits)
         return replace(answer, hits=hits)
 

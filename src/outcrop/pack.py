@@ -180,10 +180,8 @@ def _choose(
 
 def source_line(number: int, hit: Hit) -> str:
     """`[1] notes/plan.md:12-30 (Plan > Risks)`: the number to cite, where to look, what it is about."""
-    where = f"p. {hit.page}" if hit.page is not None else f"{hit.line_start}-{hit.line_end}"
-    joint = " " if hit.page is not None else ":"
     about = " > ".join(hit.heading_path) or hit.document.title
-    line = f"[{number}] {hit.document.path}{joint}{where}" + (f" ({about})" if about else "")
+    line = f"[{number}] {hit.place}" + (f" ({about})" if about else "")
     return " ".join(line.split())
 
 

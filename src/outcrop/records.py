@@ -324,6 +324,10 @@ class Explanation:
     matched_terms: tuple[str, ...] = ()
 
 
+EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf"})
+"""Kinds whose text is made from the file: its lines are not the file's lines."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that answers a query: one chunk, or adjacent chunks merged.
@@ -350,6 +354,15 @@ class Hit:
     why: Explanation
     stale: bool | None = None
     gap: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `page.html text 12-30` (of the extracted text)."""
+        if self.page is not None:
+            return f"{self.document.path} p. {self.page}"
+        last = "" if self.line_end == self.line_start else f"-{self.line_end}"
+        joint = " text " if self.document.kind in EXTRACTED_KINDS else ":"
+        return f"{self.document.path}{joint}{self.line_start}{last}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,7 @@ class Retriever:
         else:
             fused = found.lexical if options.mode == "keyword" else np.maximum(found.cosine, 0)
         seen = Candidates(
+            kind=query.kind,
             fused=fused,
             before=found.neighbour(fused, -1),
             after=found.neighbour(fused, +1),
@@ -190,7 +191,7 @@ class Retriever:
     ) -> list[Hit]:
         if options.rerank and self._reranker is not None:
             ranked = self._rerank(query, ranked, self._reranker)
-        chunks = self._fetch(options, view, words, ranked)
+        chunks = self._fetch(query, options, view, words, ranked)
         return merge_hits(chunks, options.offset + options.limit, merge=options.merge)[options.offset :]
 
     def _rerank(self, query: Query, ranked: _Ranked, reranker: Reranker) -> _Ranked:
@@ -206,7 +207,7 @@ class Retriever:
         return replace(ranked, order=order, final=final, boosts=boosts)
 
     def _fetch(
-        self, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
+        self, query: Query, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
     ) -> Iterator[Hit]:
         """Chunks from the store, in order, a batch at a time: most searches need one."""
         step = FETCH_AHEAD * (options.offset + options.limit)
@@ -216,7 +217,7 @@ class Retriever:
             for chunk in self._store.chunks(list(at)):
                 place = at[chunk.id]
                 why = _explain(view, words, ranked, place)
-                yield as_hit(Scored(chunk, calibrate(float(ranked.final[place])), why))
+                yield as_hit(Scored(chunk, calibrate(float(ranked.final[place]), query.kind), why))
 
     def _cached_answer(self, key: tuple[str, SearchOptions], view: View) -> Answer | None:
         with self._lock:

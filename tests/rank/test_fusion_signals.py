@@ -61,8 +61,10 @@ def test_ranks_fuse_by_their_reciprocals() -> None:
     assert len(fuse_ranks(np.zeros(0, np.int32), np.zeros(0, np.int32))) == 0
 
 
-def candidates(fused: list[float], before: list[float], after: list[float]) -> Candidates:
-    return Candidates(floats(fused), floats(before), floats(after))
+def candidates(
+    fused: list[float], before: list[float], after: list[float], kind: QueryType = "semantic"
+) -> Candidates:
+    return Candidates(kind, floats(fused), floats(before), floats(after))
 
 
 def test_good_neighbours_lift_and_poor_ones_lower() -> None:
@@ -71,7 +73,8 @@ def test_good_neighbours_lift_and_poor_ones_lower() -> None:
     moved = SIGNALS["neighbours"](seen)
     assert moved[0] > moved[1] == pytest.approx(0, abs=1e-7)
     assert moved[1] > moved[4] > moved[3] > moved[2]
-    alone = (0.5 + 2 * NEIGHBOUR_WEIGHT * LONE_NEIGHBOUR * 0.5) / (1 + 2 * NEIGHBOUR_WEIGHT) - 0.5
+    weight = NEIGHBOUR_WEIGHT["semantic"]
+    alone = (0.5 + 2 * weight * LONE_NEIGHBOUR * 0.5) / (1 + 2 * weight) - 0.5
     assert moved[3] == pytest.approx(alone, abs=1e-6)
 
 
@@ -110,5 +113,10 @@ def test_the_score_people_see_lies_in_0_to_1_and_keeps_the_order(one: float, oth
         assert calibrate(low) < calibrate(high)
 
 
-def test_the_middle_of_the_scale_is_even_odds() -> None:
-    assert calibrate(MIDPOINT) == pytest.approx(0.5)
+def test_the_middle_of_the_scale_is_even_odds_for_each_type_of_query() -> None:
+    assert all(calibrate(middle, kind) == 0.5 for kind, middle in MIDPOINT.items())
+
+
+def test_a_name_is_worth_the_same_whatever_stands_around_it() -> None:
+    moved = SIGNALS["neighbours"](candidates([0.5, 0.5], [0.0, 0.9], [0.0, 0.9], "exact"))
+    assert moved.tolist() == [0.0, 0.0]

@@ -13,12 +13,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.records import QueryType
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """What signals can see, one entry a candidate. `before` and `after` hold the fused score of the neighbours in
     the same document, NaN where there is none."""
 
+    kind: QueryType
     fused: NDArray[np.float32]
     before: NDArray[np.float32]
     after: NDArray[np.float32]
@@ -26,9 +29,10 @@ class Candidates:
 
 Signal = Callable[[Candidates], NDArray[np.float32]]
 
-NEIGHBOUR_WEIGHT: Final = 0.2
-"""Tried 0–1 on the chunking set: at 200-token chunks 0.2 and 0.4 lift recall in the top five from .835 to .865
-and .872, 1.0 loses; the document sets do not move by more than .003 up to 0.3."""
+NEIGHBOUR_WEIGHT: Final[dict[QueryType, float]] = {"exact": 0.0, "mixed": 0.1, "semantic": 0.2}
+"""A name stands where it stands, whatever is around it; a question is answered by a stretch of text. Tried 0–1 on the
+chunking set: at 200-token chunks 0.2 and 0.4 lift recall in the top five from .835 to .865 and .872, 1.0 loses; the
+document sets do not move by more than .003 up to 0.3."""
 
 LONE_NEIGHBOUR: Final = 0.8
 """A chunk at the edge of its document is given this much of its own score as its missing neighbour's: what a true
@@ -41,7 +45,8 @@ def neighbours(candidates: Candidates) -> NDArray[np.float32]:
     before = np.where(np.isnan(candidates.before), LONE_NEIGHBOUR * own, candidates.before)
     after = np.where(np.isnan(candidates.after), LONE_NEIGHBOUR * own, candidates.after)
     # Scaled back so that the score keeps its range: a chunk amid equals keeps its score.
-    mixed = (own + NEIGHBOUR_WEIGHT * (before + after)) / (1 + 2 * NEIGHBOUR_WEIGHT)
+    weight = NEIGHBOUR_WEIGHT[candidates.kind]
+    mixed = (own + weight * (before + after)) / (1 + 2 * weight)
     return (mixed - own).astype(np.float32)
 
 

@@ -28,6 +28,10 @@ MAX_TERMS: Final = 64
 
 Postings = tuple[NDArray[np.uint32], NDArray[np.uint8]]
 
+LEAST_INFORMATION: Final = 0.3
+"""A query that says less than this share of what one unique word says (`the of and`) cannot be matched well, however
+often its words occur: its scores stay low."""
+
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
@@ -57,7 +61,8 @@ def weigh_terms(text: str, terms: Terms, slabs: Sequence[Slab]) -> LexicalQuery:
         # Words that stand nowhere come last: they would crowd out all that can be found.
         rarest = sorted(weights, key=lambda term: (not counts[term], -weights[term]))[:MAX_TERMS]
         weights = {term: weights[term] for term in rarest}
-    return LexicalQuery(weights, words, sum(weights.values()) * (K1 + 1), postings)
+    least = LEAST_INFORMATION * math.log(1 + (total + 0.5) / 0.5)
+    return LexicalQuery(weights, words, max(sum(weights.values()), least) * (K1 + 1), postings)
 
 
 def score_slab(query: LexicalQuery, number: int, slab: Slab, mean_length: float) -> NDArray[np.float32]:

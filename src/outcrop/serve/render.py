@@ -52,7 +52,7 @@ def print_answer(console: Console, answer: Answer, *, full: bool, explain: bool)
 
 def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool) -> None:
     """`1. path:12-30  Title › Heading  0.83`, then the passage."""
-    line = Text.assemble((f"{number}. ", "bold"), (place(hit), _link(hit.document)))
+    line = Text.assemble((f"{number}. ", "bold"), (clean_line(hit.place), _link(hit.document)))
     about = " › ".join(
         clean_line(part) for part in dict.fromkeys((_title(hit.document), *hit.heading_path)) if part
     )
@@ -77,15 +77,6 @@ def _link(info: DocumentInfo) -> Style:
 def _title(info: DocumentInfo) -> str:
     """The title, unless it is only the file's name again."""
     return "" if info.path.endswith(info.title) else info.title
-
-
-def place(hit: Hit) -> str:
-    """Where to look: `path:12-30`, or the page where there are pages."""
-    path = clean_line(hit.document.path)
-    if hit.page is not None:
-        return f"{path} p. {hit.page}"
-    same = hit.line_start == hit.line_end
-    return f"{path}:{hit.line_start}" if same else f"{path}:{hit.line_start}-{hit.line_end}"
 
 
 def _print_passage(console: Console, hit: Hit, *, full: bool) -> None:
@@ -131,7 +122,8 @@ def print_sources(console: Console, context: Context) -> None:
     for source in context.sources:
         note = "  cut to fit" if source.truncated else ""
         console.print(
-            Text(f"[{source.number}] {place(source.hit)}  {source.hit.score:.2f}{note}", "dim"), soft_wrap=True
+            Text(f"[{source.number}] {clean_line(source.hit.place)}  {source.hit.score:.2f}{note}", "dim"),
+            soft_wrap=True,
         )
     left = f", {len(context.left_out)} hits did not fit" if context.left_out else ""
     console.print(Text(f"{context.tokens:,} of {context.budget_tokens:,} tokens{left}", "dim"))
