@@ -170,13 +170,13 @@ def _count_problems(engine: Engine, documents: list[DocumentInfo]) -> Iterator[s
 
 def _search_problems(engine: Engine, embedder: Embedder, holds: Expected) -> Iterator[str]:
     """The arrays as the killed process left them, caught up, against arrays made anew in memory."""
-    left = engine._arrays
-    anew = SearchArrays(engine._store, None, engine._terms, embedder.path_weight)
+    left = engine.parts.arrays
+    anew = SearchArrays(engine._store, None, engine.parts.terms, embedder.path_weight)
     rows_left, rows_anew = _living(left.refresh()), _living(anew.refresh())
     if not np.array_equal(rows_left, rows_anew):
         yield f"the arrays hold chunks {sorted(set(rows_left) ^ set(rows_anew))[:5]} too many or too few"
-    before = Retriever(engine._store, left, embedder, engine._terms)
-    after = Retriever(engine._store, anew, embedder, engine._terms)
+    before = Retriever(engine._store, left, embedder, engine.parts.terms)
+    after = Retriever(engine._store, anew, embedder, engine.parts.terms)
     marks = sorted(set(holds.values()))
     chosen = random.Random(len(marks)).sample(marks, min(3, len(marks)))
     for query in (*(" ".join(content(mark).split()[2:9]) for mark in chosen), "copper lantern by the river"):

@@ -77,11 +77,13 @@ def export(engine: Engine, queries: Sequence[str], folder: Path) -> list[FeedRow
     with (folder / "chunks.jsonl").open("w", encoding="utf-8") as out:
         for row in rows:
             out.write(json.dumps({"title": row.title, "text": row.text}) + "\n")
-    weight = engine._embedder.path_weight
+    weight = engine.parts.embedder.path_weight
     vectors = np.stack([_vector(row, weight) for row in rows])
     np.save(folder / "vectors.npy", vectors)
-    np.save(folder / "query_vectors.npy", np.stack([engine._embedder.embed_query(query) for query in queries]))
-    listed = [{"text": query, "words": _meaningful(query, engine._terms)} for query in queries]
+    np.save(
+        folder / "query_vectors.npy", np.stack([engine.parts.embedder.embed_query(query) for query in queries])
+    )
+    listed = [{"text": query, "words": _meaningful(query, engine.parts.terms)} for query in queries]
     (folder / "queries.json").write_text(json.dumps(listed), "utf-8")
     return rows
 
@@ -148,7 +150,7 @@ def dense_leg(rows: Sequence[FeedRow], engine: Engine, queries: Any, home: Path)
 
 def lexical_leg(rows: Sequence[FeedRow], engine: Engine, queries: Sequence[str], home: Path) -> dict[str, Any]:
     """The words alone: analyse, invert, write, and search without the rest of the engine."""
-    engine._terms._cache.clear()
+    engine.parts.terms._cache.clear()
     bare = [_without_vector(row) for row in rows]
     cpu = cpu_s()
     slabs = _build(bare, engine, home)
@@ -157,7 +159,7 @@ def lexical_leg(rows: Sequence[FeedRow], engine: Engine, queries: Sequence[str],
     found, cpu_ms = [], []
     for query in queries:
         cpu = time.process_time()
-        words = weigh_terms(query, engine._terms, slabs)
+        words = weigh_terms(query, engine.parts.terms, slabs)
         scores = [score_slab(words, i, slab, mean_length) for i, slab in enumerate(slabs)]
         hits = [np.flatnonzero(score > 0) for score in scores]
         found.append(_best(hits, [score[hit] for score, hit in zip(scores, hits, strict=True)], slabs))
@@ -169,10 +171,15 @@ def _build(rows: Sequence[FeedRow], engine: Engine, home: Path) -> list[Slab]:
     """Slabs as the engine makes them: small ones first, merged into large ones."""
     shutil.rmtree(home, ignore_errors=True)
     slabs = []
-    dimensions = engine._embedder.model.dimensions if rows[0].vector is not None else 0
+    dimensions = engine.parts.embedder.model.dimensions if rows[0].vector is not None else 0
     for first in range(0, len(rows), SLAB_ROWS):
         parts = [
-            build_slab(rows[start : start + FEED_ROWS], engine._terms, dimensions, engine._embedder.path_weight)
+            build_slab(
+                rows[start : start + FEED_ROWS],
+                engine.parts.terms,
+                dimensions,
+                engine.parts.embedder.path_weight,
+            )
             for start in range(first, min(first + SLAB_ROWS, len(rows)), FEED_ROWS)
         ]
         slab = merge_slabs(parts, [np.zeros(len(part), np.bool_) for part in parts])

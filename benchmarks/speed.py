@@ -130,9 +130,9 @@ def measure_recall(options: argparse.Namespace) -> dict[str, Any]:
     queries: list[str] = json.loads(options.queries.read_text("utf-8"))[:200]
     shares, worst = [], 1.0
     with outcrop.open(options.db) as engine:
-        slabs = engine._arrays.refresh().slabs
+        slabs = engine.parts.arrays.refresh().slabs
         for query in queries:
-            vector = engine._embedder.embed_query(query)
+            vector = engine.parts.embedder.embed_query(query)
             if not vector.any():
                 continue
             found = nearest(slabs, [None] * len(slabs), vector, 10)

@@ -227,3 +227,17 @@ def test_an_index_inside_the_folder_it_indexes_is_not_content(folder: Path) -> N
         report = kb.add(folder)
         assert (report.added, report.changed) == (0, 0)
         assert not [info.path for info in kb.list() if "index.db" in info.path]
+
+
+def test_tags_given_to_a_folder_stay_with_it_through_later_syncs(tmp_path: Path, folder: Path) -> None:
+    with open_with(tmp_path / "i.db", embedder := CountingEmbedder()) as kb:
+        kb.add(folder)
+        embedder.embedded.clear()
+        assert kb.add(folder, tags=["field"]).changed == 2
+        assert embedder.embedded == []
+        (folder / "other.txt").write_text("A longer note on feldspar.\n", "utf-8")
+        (folder / "new.txt").write_text("A note on apatite.\n", "utf-8")
+        report = kb.sync()
+        assert (report.added, report.changed, report.unchanged) == (1, 1, 1)
+        assert all(document.tags == ("field",) for document in kb.list())
+        assert kb.add(folder, tags=["field"]).unchanged == 3

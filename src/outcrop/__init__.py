@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         IngestReport,
         Progress,
         SearchOptions,
+        Text,
     )
 
 __version__ = "0.1.0"
@@ -44,6 +45,7 @@ __all__ = [
     "Reranker",
     "SearchOptions",
     "Store",
+    "Text",
     "Tokenizer",
     "load_config",
     "open",
@@ -57,7 +59,17 @@ _HOMES = {
     **dict.fromkeys(("Engine", "open"), "outcrop.engine"),
     "OutcropError": "outcrop.errors",
     **dict.fromkeys(
-        ("Answer", "Context", "DocumentInfo", "Filter", "Hit", "IngestReport", "Progress", "SearchOptions"),
+        (
+            "Answer",
+            "Context",
+            "DocumentInfo",
+            "Filter",
+            "Hit",
+            "IngestReport",
+            "Progress",
+            "SearchOptions",
+            "Text",
+        ),
         "outcrop.records",
     ),
 }

@@ -14,9 +14,8 @@ import difflib
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,7 +26,7 @@ from outcrop.config import Config, load_config
 from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
 from outcrop.embed.models import open_embedder
 from outcrop.errors import NotFound, QueryError, SourceError, StoreError
-from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, watch_roots
+from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
 from outcrop.pack import FileTokenizer, pack
@@ -73,6 +72,16 @@ def open_engine(db: str | Path | None = None, **settings: object) -> Engine:
     return Engine(load_config({"db": db, **settings}))
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The model, and what searches with it."""
+
+    embedder: Embedder
+    terms: Terms
+    arrays: SearchArrays
+    retriever: Retriever
+
+
 class Engine:
     """One index: add, sync, search, context, get, list, delete, stale, reembed."""
 
@@ -88,39 +97,32 @@ class Engine:
         self._given_embedder = embedder
         self._reranker = reranker
         self._tokenizer = tokenizer
-        self._lock = threading.RLock()
-        self._terms = Terms()
+        if tokenizer is None and config.tokenizer:
+            self._tokenizer = FileTokenizer(Path(config.tokenizer).expanduser())
+        self._lock = threading.Lock()
+        self._made: Parts | None = None
         self._known_collections: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
         self._store: Store = open_sqlite(config.db)
 
     # ------------------------------------------------------------------ parts, made when first needed
 
-    @cached_property
-    def _embedder(self) -> Embedder:
-        if self._given_embedder is not None:
-            return self._given_embedder
-        name = self.config.model or self._store.setting("model") or "static"
-        return open_embedder(
-            name,
-            url=self.config.embed_url,
-            key=self.config.embed_key,
-            query_prefix=self.config.embed_query_prefix,
-        )
-
-    @cached_property
-    def _counter(self) -> Tokenizer | None:
-        if self._tokenizer is None and self.config.tokenizer:
-            return FileTokenizer(Path(self.config.tokenizer).expanduser())
-        return self._tokenizer
-
-    @cached_property
-    def _arrays(self) -> SearchArrays:
-        folder = self.config.db.with_name(self.config.db.name + ".arrays")
-        return SearchArrays(self._store, folder, self._terms, self._embedder.path_weight)
-
-    @cached_property
-    def _retriever(self) -> Retriever:
-        return Retriever(self._store, self._arrays, self._embedder, self._terms, self._reranker)
+    @property
+    def parts(self) -> Parts:
+        """Made when first needed: listing documents needs no model, and a model takes time to load."""
+        with self._lock:
+            if self._made is None:
+                embedder = self._given_embedder or open_embedder(
+                    self.config.model or self._store.setting("model") or "static",
+                    url=self.config.embed_url,
+                    key=self.config.embed_key,
+                    query_prefix=self.config.embed_query_prefix,
+                )
+                terms = Terms()
+                folder = self.config.db.with_name(self.config.db.name + ".arrays")
+                arrays = SearchArrays(self._store, folder, terms, embedder.path_weight)
+                retriever = Retriever(self._store, arrays, embedder, terms, self._reranker)
+                self._made = Parts(embedder, terms, arrays, retriever)
+            return self._made
 
     def _ingestor(self) -> Ingestor:
         waiting = 0
@@ -130,7 +132,7 @@ class Engine:
             waiting += chunks
             if waiting >= SAVE_EVERY_CHUNKS:
                 waiting = 0
-                self._arrays.save()
+                self.parts.arrays.save()
 
         config = self.config
         options = IngestOptions(
@@ -139,7 +141,7 @@ class Engine:
             max_file_bytes=config.max_file_bytes,
             own=config.db.resolve(),
         )
-        return Ingestor(self._store, self._embedder, options, after_write)
+        return Ingestor(self._store, self.parts.embedder, options, after_write)
 
     # ------------------------------------------------------------------ writing
 
@@ -213,8 +215,9 @@ class Engine:
         if not path.exists():
             raise SourceError(f"there is no file or folder {path}")
         target = collection_of(self._store, path, collection)
+        tags, new = tags_of(self._store, target, path, tags)
         report = self._ingestor().sync(
-            path, target, tags=tags, force=force, prune=path.is_dir(), progress=progress, stopped=stopped
+            path, target, tags=tags, force=force or new, prune=path.is_dir(), progress=progress, stopped=stopped
         )
         self._settle()
         return report
@@ -268,12 +271,12 @@ class Engine:
                 raise QueryError("an empty filter would delete everything; name collections instead")
             ids.extend(self._store.select(where).tolist())
         removed = self._store.delete(ids)
-        self._arrays.purge()
+        self.parts.arrays.purge()
         return removed
 
     def _settle(self) -> None:
         """After a write: remember with which model the index is made, and keep the search arrays for others."""
-        self._arrays.save()
+        self.parts.arrays.save()
         if self.config.model and self._store.setting("model") is None:
             self._store.put_setting("model", self.config.model)
 
@@ -331,11 +334,11 @@ class Engine:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising (L2)."""
         self._require_collections(options.where.collections)
         try:
-            answer = self._retriever.search(query, options, stopped)
+            answer = self.parts.retriever.search(query, options, stopped)
         except StoreError as error:
             log.error("search failed", extra={"reason": str(error)})
             return Answer(query, options.query_type or "mixed", (), "error", str(error))
-        self._arrays.save()  # only what took long to catch up, so that the next process need not
+        self.parts.arrays.save()  # only what took long to catch up, so that the next process need not
         hits = tuple(replace(hit, stale=looks_stale(hit.document)) for hit in answer.hits)
         return replace(answer, hits=hits)
 
@@ -354,7 +357,7 @@ class Engine:
         if budget < 1:
             raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
         answer = self.search(query, limit=limit, cutoff=cutoff, **{**options, "merge": False})
-        return pack(answer, budget, tokenizer or self._counter, lambda hits: merge_hits(hits, len(hits)))
+        return pack(answer, budget, tokenizer or self._tokenizer, lambda hits: merge_hits(hits, len(hits)))
 
     def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
         """A document by id, uri (absolute path, URL, the id a text was given) or path."""
@@ -409,10 +412,10 @@ class Engine:
         The old vectors serve until all new ones are there, then the switch is one transaction. Interrupted, it goes
         on where it stopped.
         """
-        made = reembed(self._store, self._embedder, progress, stopped)
+        made = reembed(self._store, self.parts.embedder, progress, stopped)
         if self.config.model:
             self._store.put_setting("model", self.config.model)
-        self._arrays.rebuild()
+        self.parts.arrays.rebuild()
         return made
 
     def status(self) -> Status:
@@ -421,24 +424,24 @@ class Engine:
             db=str(self.config.db),
             collections=self.collections(),
             stats=self._store.stats(),
-            model=self._embedder.model,
+            model=self.parts.embedder.model,
             index_model=self._store.active_model(),
-            array_bytes=self._arrays.bytes_on_disk(),
+            array_bytes=self.parts.arrays.bytes_on_disk(),
         )
 
     def doctor(self, *, repair: bool = False) -> list_of[Check]:
         """Examine the index; `repair` rebuilds what is derived and damaged."""
-        return examine(self._store, self._arrays, self._embedder, repair=repair)
+        return examine(self._store, self.parts.arrays, self.parts.embedder, repair=repair)
 
     def warm(self) -> None:
         """Load the model and the arrays now instead of at the first search."""
-        self._embedder.embed_query("warm")
-        self._arrays.refresh()
+        self.parts.embedder.embed_query("warm")
+        self.parts.arrays.refresh()
 
     def close(self) -> None:
         """Close the database and, where it has one, the model's connection."""
         self._store.close()
-        closing = getattr(self.__dict__.get("_embedder"), "close", None)
+        closing = getattr(self._made.embedder if self._made else None, "close", None)
         if closing is not None:
             closing()
 

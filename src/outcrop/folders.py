@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,6 +23,19 @@ def collection_of(store: Store, path: Path, given: str | None) -> str:
     return given or (known[0] if known else own_name) or DEFAULT_COLLECTION
 
 
+def tags_of(store: Store, collection: str, root: Path, given: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """The tags every document of a root carries: those given, else those it was last given; and whether they are new.
+
+    They are remembered with the index, so that a later sync gives them to files that were added or edited since.
+    """
+    name = f"tags {collection} {root.resolve()}"
+    remembered = tuple(json.loads(store.setting(name) or "[]"))
+    if not given or tuple(given) == remembered:
+        return remembered, False
+    store.put_setting(name, json.dumps(list(given)))
+    return tuple(given), True
+
+
 def sync_root(
     store: Store,
     ingestor: Ingestor,
@@ -33,8 +47,9 @@ def sync_root(
     stopped: Callable[[], bool] | None = None,
 ) -> IngestReport:
     """Bring one root up to date. One that cannot be reached keeps its documents and is a line in the report."""
+    tags, _ = tags_of(store, collection, root, ())
     try:
-        return ingestor.sync(root, collection, force=force, progress=progress, stopped=stopped)
+        return ingestor.sync(root, collection, tags=tags, force=force, progress=progress, stopped=stopped)
     except SourceError as error:
         if not root.exists() and root.parent.is_dir():
             states = store.states(collection, str(root))
@@ -59,7 +74,8 @@ def watch_roots(
             if not mine and started:
                 continue
             name = collection_of(store, root, collection)
-            quick = ingestor.sync_known(mine, root, name) if started else None
+            tags, _ = tags_of(store, name, root, ())
+            quick = ingestor.sync_known(mine, root, name, tags=tags) if started else None
             reports.append(quick or sync_root(store, ingestor, name, root))
         if reports:
             started = True

@@ -22,6 +22,7 @@ from outcrop.embed.keys import context_head, context_text, path_key, text_key
 from outcrop.errors import Cancelled, EmbedError, MissingVectors, ParseError, SourceError
 from outcrop.parse import ParseLimits, parse
 from outcrop.records import (
+    DocumentInfo,
     DocumentWrite,
     Failure,
     FileState,
@@ -170,11 +171,13 @@ class Ingestor:
         changed folder need the rules of the whole folder.
         """
         real = root.resolve()
-        states = self._store.states(collection, str(real))
-        files = []
+        files: list[SourceFile] = []
+        states: dict[str, FileState] = {}
         for path in paths:
-            if str(path) not in states or path.is_symlink() or not path.is_file():
+            known = self._store.find(collection, str(path))
+            if known is None or path.is_symlink() or not path.is_file():
                 return None
+            states[str(path)] = state_of(known)
             status = path.stat()
             files.append(
                 SourceFile(
@@ -187,7 +190,7 @@ class Ingestor:
                 )
             )
         run = _Run(collection, tuple(tags), False, None, None)
-        self._sync_files(run, files, {file.uri: states[file.uri] for file in files}, str(real), prune=False)
+        self._sync_files(run, files, states, str(real), prune=False)
         return self._finish(run)
 
     def _scan(self, run: _Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
@@ -312,7 +315,7 @@ class Ingestor:
                 run.unchanged += 1
                 run.document_ids.append(stored.id)
                 return
-            state = FileState(stored.id, stored.mtime_ns, stored.size, stored.sha256)
+            state = state_of(stored)
         write = self._prepare(run, file, data, digest, text.title)
         self._queue(run, replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags)))), state)
 
@@ -424,6 +427,11 @@ _OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays")
 
 # Formats that are binary by nature and have a parser.
 _PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
+
+
+def state_of(document: DocumentInfo) -> FileState:
+    """What of a document tells whether its file changed."""
+    return FileState(document.id, document.mtime_ns, document.size, document.sha256)
 
 
 def _same_stat(file: SourceFile, state: FileState | None) -> bool:

@@ -59,6 +59,7 @@ def test_the_public_names_are_these() -> None:
         "Reranker",
         "SearchOptions",
         "Store",
+        "Text",
         "Tokenizer",
         "load_config",
         "open",
