@@ -116,3 +116,11 @@ def test_a_zero_query_or_row_has_no_similarity_and_no_nan(clustered: tuple[Matri
 
 def test_no_slabs_have_no_rows() -> None:
     assert nearest([], [], np.ones(8, np.float32), 10) == []
+
+
+def test_a_similarity_has_the_same_bits_whatever_it_is_computed_with(clustered: tuple[Matrix, Matrix]) -> None:
+    vectors, queries = clustered
+    slab = slab_of_vectors(vectors[:500])
+    together = similarities(slab, np.arange(500), queries[0])
+    alone = [similarities(slab, np.array([row]), queries[0])[0] for row in range(500)]
+    assert together.tolist() == alone
