@@ -53,8 +53,8 @@ like any other, but not remembered: it will hardly come again and would fill the
 MAX_WHOLE_CHARS: Final = 40
 """A joined token longer than this is a URL or a path: its parts are kept, the whole is not a search term."""
 
-CACHE_ENTRIES: Final = 100_000
-"""Surface tokens remembered; about 20 MB when full. Rare ones come again so rarely that more do not pay."""
+CACHE_ENTRIES: Final = 60_000
+"""Surface tokens remembered in each of two generations; about 25 MB when both are full."""
 
 TERM_BYTES: Final = 6
 """48 bits leave 16 for a row number, so that a slab is inverted by sorting plain numbers. Of a million terms two
@@ -76,14 +76,15 @@ class Terms:
         self._stem = Stemmer.Stemmer("english")
         self._lock = threading.Lock()  # a Stemmer must not be used by two threads at once
         self._cache: dict[str, tuple[int, ...]] = {}
+        self._older: dict[str, tuple[int, ...]] = {}
 
     def of(self, text: str) -> array[int]:
         """All terms of a text, in order, repeated as often as they occur."""
         terms: array[int] = array("Q")
-        cache = self._cache
+        cached = self._cache.get
         extend = terms.extend
         for surface in _surfaces(text):
-            found = cache.get(surface)
+            found = cached(surface)
             extend(self._numbers(surface) if found is None else found)
         return terms
 
@@ -92,25 +93,28 @@ class Terms:
         return [(surface, tuple(self._numbers(surface))) for surface in _surfaces(text)]
 
     def _numbers(self, surface: str) -> array[int] | tuple[int, ...]:
-        found = self._cache.get(surface)
-        if found is not None:
-            return found
-        if len(surface) > MAX_SURFACE_CHARS:
-            with self._lock:
-                return array("Q", map(term_number, self._analyse(surface)))
-        with self._lock:
-            found = tuple(map(term_number, self._analyse(surface)))
+        found = self._cache.get(surface) or self._older.get(surface)
+        if found is None:
+            pieces = [piece for piece in _JOINTS.split(surface) if piece]
+            if pieces == [surface]:
+                with self._lock:
+                    found = tuple(map(term_number, self._analyse_piece(surface)))
+            else:
+                # A compound is rarely seen again, its pieces often are: they are looked up one by one.
+                numbers = array("Q")
+                for piece in pieces:
+                    numbers.extend(self._numbers(piece))
+                if len(surface) <= MAX_WHOLE_CHARS:
+                    numbers.append(term_number(surface.lower()))
+                if len(surface) > MAX_SURFACE_CHARS:
+                    return numbers
+                found = tuple(numbers)
+        if len(surface) <= MAX_SURFACE_CHARS:
             if len(self._cache) >= CACHE_ENTRIES:
-                self._cache.clear()
+                # What was used since the last turn is in here; what was not goes with the turn after this one.
+                self._older, self._cache = self._cache, {}
             self._cache[surface] = found
         return found
-
-    def _analyse(self, surface: str) -> Iterator[str]:
-        pieces = [piece for piece in _JOINTS.split(surface) if piece]
-        for piece in pieces:
-            yield from self._analyse_piece(piece)
-        if (len(pieces) > 1 or surface[-1] in "+#") and len(surface) <= MAX_WHOLE_CHARS:
-            yield surface.lower()
 
     def _analyse_piece(self, piece: str) -> Iterable[str]:
         if not piece.isascii() and _UNSPACED.search(piece):
