@@ -346,6 +346,8 @@ def test_a_reranker_has_the_last_word_when_asked(tmp_path: Path, folder: Path) -
         reranked = kb.search("water retries port", rerank=True).hits
         assert [h.document.id for h in plain] != [h.document.id for h in reranked]
         assert any(boost.name == "rerank" for boost in reranked[0].why.boosts)
+    with outcrop.open(tmp_path / "i.db") as kb, pytest.raises(QueryError, match="no reranker"):
+        kb.search("water", rerank=True)
 
 
 def test_documents_are_found_by_id_uri_and_path_and_a_doubtful_name_says_so(

@@ -79,6 +79,8 @@ class Retriever:
     def search(self, text: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """The best passages for a query; `stopped` is asked between steps and ends the work with Cancelled."""
         _check(options)
+        if options.rerank and self._reranker is None:
+            raise QueryError("there is no reranker; give one to the engine, or search without rerank")
         query = read_query(text, options.query_type)
         if query.is_empty:
             return Answer(text, query.kind, (), "empty_query", "type at least two characters")

@@ -132,9 +132,6 @@ search_options: Final = stack(
             "--floor", type=click.FloatRange(0, 1), help="Least similarity of a hit without a shared word."
         ),
         click.option("--max-distance", type=click.FloatRange(0, 2), help="Largest cosine distance of a hit."),
-        click.option(
-            "--rerank", is_flag=True, help="Order the best hits again with the reranker, if there is one."
-        ),
         click.option("--no-merge", is_flag=True, help="Do not join neighbouring chunks into one hit."),
     )
 )
