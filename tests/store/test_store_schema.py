@@ -127,3 +127,24 @@ def test_several_processes_may_create_the_database_at_once(db: Path) -> None:
             out, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         assert out.split() == [b"0", b"1"]
+
+
+def test_a_database_that_is_being_created_just_now_is_not_taken_for_another_programs(tmp_path: Path) -> None:
+    path = str(tmp_path / "new.db")
+    first, second = apsw.Connection(path), apsw.Connection(path)
+    first.pragma("journal_mode", "wal")
+    created = []
+
+    def create_in_between(_: apsw.Cursor, statement: str, __: object) -> bool:
+        if "sqlite_schema" in statement and not created:
+            created.append(True)
+            migrate(second)
+        return True
+
+    first.exec_trace = create_in_between
+    assert schema_version(first) == 0
+    assert created
+    first.exec_trace = None
+    assert schema_version(first) == len(MIGRATIONS)
+    first.close()
+    second.close()

@@ -144,9 +144,10 @@ MIGRATIONS: Sequence[Migration] = (_create_tables,)
 
 def schema_version(connection: apsw.Connection, known: int = len(MIGRATIONS)) -> int:
     """The version of the database's schema, 0 when it is empty; refuses what is newer than us or not ours."""
-    version, application_id = (int(connection.pragma(name)) for name in ("user_version", "application_id"))
-    if application_id != APPLICATION_ID:
+    with connection:  # one moment of the database: another process may be creating the tables just now
+        version, application_id = (int(connection.pragma(name)) for name in ("user_version", "application_id"))
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application_id != APPLICATION_ID:
         if application_id or version or tables != (0,):
             raise StoreError(
                 f"{connection.filename} is a SQLite database of another program; "
