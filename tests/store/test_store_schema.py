@@ -12,7 +12,7 @@ import pytest
 from tests.store.builders import make_write, put
 
 from outcrop.errors import NewerDatabase, StoreError
-from outcrop.store.schema import APPLICATION_ID, MIGRATIONS, migrate
+from outcrop.store.schema import APPLICATION_ID, MIGRATIONS, migrate, schema_version
 from outcrop.store.sqlite import SqliteStore, open_sqlite
 
 ROOT = Path(__file__).parents[2]
@@ -133,7 +133,7 @@ def test_a_database_that_is_being_created_just_now_is_not_taken_for_another_prog
     path = str(tmp_path / "new.db")
     first, second = apsw.Connection(path), apsw.Connection(path)
     first.pragma("journal_mode", "wal")
-    created = []
+    created: list[bool] = []
 
     def create_in_between(_: apsw.Cursor, statement: str, __: object) -> bool:
         if "sqlite_schema" in statement and not created:
