@@ -69,8 +69,8 @@ def quality_rows() -> list[str]:
         *rows,
         "",
         spans,
-        "In-sample: the constants of the ranking, the chunk size and that cutoff were chosen with these sets in view (each",
-        "had to help on most), and so were settings of the model. Expect less on others.",
+        "In-sample: the constants of the ranking, the chunk size and that cutoff were chosen with these sets in view",
+        "(each had to help on most), and so were settings of the model. Expect less on others.",
         f"Commit `{result['commit']}`.",
         "",
     ]
