@@ -37,7 +37,7 @@ AUTO_TARGET_TOKENS = 200
 """Ceiling of a chunk under `auto`. Measured with the whole engine at 100, 150, 200, 250, 300, 400, 500 tokens: the docs
 set's nDCG@10 falls slowly (.829 .823 .822 .817 .816 .808 .810), the chunking set's recall in the top five rises (.814
 .883 .899 .912 .926 .923 .935) while the share of returned text that was wanted falls (IoU .159 .118 .088 .075 .063
-.051 .042). 200 is the smallest that finds nine of ten."""
+.051 .042). 200 is about the smallest that finds nine of ten."""
 
 _LINE_KINDS = frozenset({"code", "csv", "json", "toml", "yaml"})
 """Kinds whose lines and indentation mean something; in all others a sentence end inside a line beats a line end

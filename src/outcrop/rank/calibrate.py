@@ -14,7 +14,7 @@ from outcrop.records import QueryType
 
 MIDPOINT: Final[dict[QueryType, float]] = {"exact": 0.35, "mixed": 0.42, "semantic": 0.47}
 """The labelled sets ask questions. A name that stands once in a chunk of mean length reaches 0.45 of the score its
-query allows, and that is as right as it can be."""
+query allows, and that is as right as it can be: so the values for exact and mixed queries, which are judgement."""
 STEEPNESS: Final = 8.0
 
 

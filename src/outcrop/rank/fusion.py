@@ -2,8 +2,8 @@
 
 Both legs speak in absolute terms: the lexical score is the share of the best score the query allows, the dense
 one a cosine. So their weighted sum means the same for every query, and one leg's confidence can outweigh the
-other's doubt, which ranks alone cannot express: equal-weight RRF lost to BM25 alone by 0.07–0.10 nDCG@10 on
-prose, the weighted sum gains 0.01–0.05 (`benchmarks/quality.py`).
+other's doubt, which ranks alone cannot express. On seven sets of prose equal-weight RRF lost to BM25 alone on six, by
+.04–.10 nDCG@10; the weighted sum gained .006–.026 on six and lost .006, within noise, on one (`benchmarks/quality.py`).
 """
 
 from __future__ import annotations

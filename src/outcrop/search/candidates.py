@@ -16,8 +16,8 @@ from outcrop.search.lexical import LexicalQuery, score_slab
 from outcrop.search.slab import Slab
 
 POOL: Final = 200
-"""Candidates taken from each leg. The right answer stands below rank 200 of both legs so rarely that 400 changed no
-figure on any set."""
+"""Candidates taken from each leg. 100, 200 and 400 gave the same nDCG@10 on five labelled sets, to within .0004; deeper
+pages ask for more."""
 
 Masks = Sequence[NDArray[np.bool_] | None]
 

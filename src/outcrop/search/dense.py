@@ -1,7 +1,7 @@
 """The dense leg: nearest vectors by cosine, in two steps.
 
 First Hamming distance between sign bits, over all rows; then the exact cosine of the best few thousand. At
-200 000 × 256 the scan takes 0.7 ms of CPU (a plain int8 scan 7–10, a row-wise bit scan 4.4), and no index
+200 000 × 256 the scan takes 0.6–0.7 ms of CPU (row by row instead of column by column: 4.4), and no index
 has to be built or kept in order. Where a filter leaves few rows, the scan is skipped and all are exact.
 """
 
@@ -19,7 +19,7 @@ from outcrop.search.slab import Slab
 
 RESCORE: Final = 4000
 RESCORE_SHARE: Final = 32
-"""Rows whose exact cosine is computed: 4 000, or one in 32 of a large index. Each costs 0.2 µs."""
+"""Rows whose exact cosine is computed: 4 000, or one in 32 of a large index. Each costs 0.1 µs."""
 
 BLOCK: Final = 32_768
 """Rows a step: the scratch arrays of one block (0.3 MB) stay in the second-level cache."""

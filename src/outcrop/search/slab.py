@@ -25,9 +25,9 @@ from outcrop.records import FeedRow
 from outcrop.search.signs import sign_bits
 from outcrop.search.terms import TERM_BYTES, Terms
 
-# How often a term of each field counts as if it stood in the text. Title 3 was best or within 0.001 nDCG of best on
-# six of seven sets with titles (0–3 tried); headings lie between title and text; the path says what a file is
-# about only now and then.
+# How often a term of each field counts as if it stood in the text. Title 3 was best, or equal to the best, on all seven
+# sets with titles (0, 1, 2, 3 tried, whole documents, BM25 alone). Headings and path are judgement: between title and
+# text, and like text.
 TITLE_WEIGHT: Final = 3
 HEADING_WEIGHT: Final = 2
 PATH_WEIGHT: Final = 1
