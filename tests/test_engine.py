@@ -504,3 +504,20 @@ def test_a_place_says_lines_of_the_file_or_of_the_text_made_from_it(kb: outcrop.
 def test_an_empty_source_is_not_the_current_folder(kb: outcrop.Engine) -> None:
     with pytest.raises(SourceError):
         kb.add("")
+
+
+def test_a_search_keeps_what_it_took_long_to_catch_up_and_never_waits_to_do_so(tmp_path: Path) -> None:
+    with outcrop.open(tmp_path / "i.db") as kb:
+        kb._ingestor().add_many((Text(f"note {i} on gneiss", id=str(i)) for i in range(600)), "default")
+        assert kb.status().array_bytes == 0
+        held = kb.parts.arrays._lock
+        kb.parts.arrays.refresh()
+        answers: list[outcrop.Answer] = []
+        with held:  # as another thread would hold it while it saves
+            searching = threading.Thread(target=lambda: answers.append(kb.search("gneiss")))
+            searching.start()
+            searching.join(timeout=30)
+            assert answers
+        assert kb.status().array_bytes == 0
+        kb.search("gneiss note")
+        assert kb.status().array_bytes > 0

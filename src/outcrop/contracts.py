@@ -170,9 +170,6 @@ class Store(Protocol):
         """Every collection that holds a document, by name."""
 
     # -- what search needs
-    def identity(self) -> str:
-        """A name no other database has, given at creation."""
-
     def lineage(self, version: int) -> str | None:
         """This database at that version: a name that no other database has, nor this one restored from a copy and
         written again; None when it never was, or too long ago. Derived files carry it."""

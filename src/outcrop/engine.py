@@ -338,7 +338,7 @@ class Engine:
         except StoreError as error:
             log.error("search failed", extra={"reason": str(error)})
             return Answer(query, options.query_type or "mixed", (), "error", str(error))
-        self.parts.arrays.save()  # only what took long to catch up, so that the next process need not
+        self.parts.arrays.save_after_search()
         hits = tuple(replace(hit, stale=looks_stale(hit.document)) for hit in answer.hits)
         return replace(answer, hits=hits)
 

@@ -213,11 +213,15 @@ def test_a_setting_is_kept_with_the_index(open_store: Callable[[], Store]) -> No
     assert open_store().setting("model") == "second"
 
 
-def test_an_index_keeps_its_identity(open_store: Callable[[], Store]) -> None:
+def test_an_index_keeps_its_identity_at_every_version(open_store: Callable[[], Store]) -> None:
     store = open_store()
-    name = store.identity()
+    version = store.version()
+    name = store.lineage(version)
+    assert name is not None
     put(store, make_write())
-    assert open_store().identity() == name
+    assert open_store().lineage(version) == name
+    assert store.lineage(store.version()) not in (None, name)
+    assert store.lineage(store.version() + 1) is None
     assert len(name) >= 16
 
 

@@ -16,9 +16,9 @@ tokens); the hashes only by `damage()`.
 
 Fields and trust of version 0, chosen on labelled sets. head_weight 1: with the title among the chunk's words only,
 dense nDCG@10 was lower on six of seven sets with titles (musique .389, with it .455); 2 gained on three of six and
-lost on three. Trust of prose 0.08, a weight of .31 for questions: in trials at .2 and .3 the sum was nowhere below BM25 alone
-by more than .002, at .36 it lost .013 on one set of seven, at .5 it lost on four. Trust of code 0.33, a weight of .65:
-chosen on one set, web questions (keyword .382, sum .527), and because this table was trained for code.
+lost on three. Trust of prose 0.08, a weight of .31 for questions: in trials at .2 and .3 the sum was nowhere below
+BM25 alone by more than .002, at .36 it lost .013 on one set of seven, at .5 it lost on four. Trust of code 0.33, a
+weight of .65: chosen on one set, web questions (keyword .382, sum .527), and because this table was trained for code.
 """
 
 from __future__ import annotations

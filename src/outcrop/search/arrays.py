@@ -162,13 +162,24 @@ class SearchArrays:
         """
         with self._lock:
             view = self.refresh()
-            unsaved = abs(view.rows - self._saved_rows) + (view.removals - self._saved_removals) // 8
-            if self._files is None or not (force or unsaved >= SAVE_AFTER_ROWS):
+            if self._files is None or not (force or self._is_worth_saving(view)):
                 return
             self._view = view = self._compact(view)
             self._masks.clear()
             if self._files.save(self._as_saved(view), wait_s=FORCED_WAIT_S if force else 0.0):
                 self._adopt()  # from now on map the files: what was built in memory can go
+
+    def save_after_search(self) -> None:
+        """Save what took long to catch up, so that the next process need not; a search never waits for that."""
+        if self._is_worth_saving(self._view) and self._lock.acquire(blocking=False):
+            try:
+                self.save()
+            finally:
+                self._lock.release()
+
+    def _is_worth_saving(self, view: View) -> bool:
+        fresh = abs(view.rows - self._saved_rows) + (view.removals - self._saved_removals) // 8
+        return fresh >= SAVE_AFTER_ROWS
 
     def purge(self) -> None:
         """Forget removed rows for good: rewrite every slab that still holds one, in memory and on disk."""

@@ -314,11 +314,6 @@ class SqliteStore:
 
     # ------------------------------------------------------------------ what search needs
 
-    def identity(self) -> str:
-        """A name no other database has, given at creation; a copy of the file has the same."""
-        with self._connections.reading() as connection:
-            return str(fetch(connection, "SELECT value FROM identity")[0][0])
-
     def lineage(self, version: int) -> str | None:
         """This database at that version: a name no other database and no other history of this one has."""
         with self._connections.reading() as connection:
