@@ -150,7 +150,7 @@ def dense_leg(rows: Sequence[FeedRow], engine: Engine, queries: Any, home: Path)
 
 def lexical_leg(rows: Sequence[FeedRow], engine: Engine, queries: Sequence[str], home: Path) -> dict[str, Any]:
     """The words alone: analyse, invert, write, and search without the rest of the engine."""
-    engine.parts.terms._cache.clear()
+    engine.parts.terms._seen.clear()
     bare = [_without_vector(row) for row in rows]
     cpu = cpu_s()
     slabs = _build(bare, engine, home)

@@ -45,3 +45,20 @@ def test_the_home_of_a_user_there_is_not_is_a_configuration_error() -> None:
 def test_a_text_file_within_the_size_limit_is_within_the_limit_of_characters(tmp_path: Path) -> None:
     config = load_config({"db": tmp_path / "i.db"}, environ={})
     assert ParseLimits(timeout_s=1, memory_bytes=1).max_text_chars >= config.max_file_bytes
+
+
+def test_a_key_for_all_programs_serves_only_where_outcrop_has_none_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('comment_key = "from-file"\n', "utf-8")
+    environ = {"OPENAI_API_KEY": "for-all", "OUTCROP_CONFIG": str(file)}
+    config = load_config({"db": tmp_path / "i.db"}, environ=environ)
+    assert (config.embed_key, config.comment_key) == ("for-all", "from-file")
+    config = load_config({"db": tmp_path / "i.db"}, environ={**environ, "OUTCROP_COMMENT_KEY": ""})
+    assert config.comment_key == ""
+    assert "for-all" not in repr(config)
+
+
+def test_comments_are_off_and_an_address_without_a_model_is_a_mistake(tmp_path: Path) -> None:
+    assert load_config({"db": tmp_path / "i.db"}, environ={}).comment_model == ""
+    with pytest.raises(ConfigError, match="comment_model"):
+        load_config({"db": tmp_path / "i.db", "comment_url": "http://localhost:1/v1"}, environ={})

@@ -9,19 +9,26 @@ import outcrop
 
 PACKAGE = Path(outcrop.__file__).parent
 GROUND = {"records", "contracts", "errors"}
-STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack"}
+STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack", "conversation", "elide"}
 ALLOWED = {
     "records": set(),
     "errors": set(),
     "contracts": GROUND,
     "config": {"errors"},
     **dict.fromkeys(STAGES, GROUND),
-    "ingest": GROUND | STAGES | {"config"},
+    "pack_code": GROUND | {"pack", "elide"},
+    "ingest": GROUND | STAGES | {"config", "revisions"},
     "retrieve": GROUND | STAGES | {"config"},
     "care": GROUND | STAGES | {"config"},
     "lookup": GROUND | STAGES | {"config"},
     "folders": GROUND | STAGES | {"config", "ingest"},
-    "engine": GROUND | STAGES | {"config", "ingest", "retrieve", "care", "lookup", "folders"},
+    "codemap": GROUND | STAGES,
+    "revisions": GROUND | STAGES,
+    "codebase": GROUND | STAGES | {"retrieve", "lookup"},
+    "engine": GROUND
+    | STAGES
+    | {"config", "ingest", "retrieve", "care", "lookup", "folders"}
+    | {"pack_code", "codebase", "codemap", "revisions"},
     "evals": GROUND | {"engine"},
     "serve": GROUND | {"engine", "config", "evals"},
     "__init__": GROUND | {"config", "engine"},

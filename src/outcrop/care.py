@@ -63,6 +63,12 @@ def reembed(
             progress(Progress(made, total, made, "", "embed"))
         if stopped is not None and stopped():
             raise Cancelled("stopped; the old vectors still serve, run it again to go on")
+    while waiting := store.unembedded_summaries(model, BATCH_TEXTS):
+        ids = {chunk_id: key for key, chunk_id in waiting}
+        summaries = {ids[chunk.id]: chunk.code.summary for chunk in store.chunks(list(ids)) if chunk.code}
+        store.add_vectors(model, embed_all(embedder.embed_documents, summaries))
+        if stopped is not None and stopped():
+            raise Cancelled("stopped; the old vectors still serve, run it again to go on")
     while waiting := store.unembedded_paths(model, BATCH_TEXTS):
         paths = {key: info.path for key, info in ((key, store.document(i)) for key, i in waiting) if info}
         store.add_vectors(model, embed_all(embedder.embed_paths, paths))

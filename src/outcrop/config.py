@@ -36,6 +36,13 @@ class Config:
     """Key for that endpoint; OUTCROP_EMBED_KEY, else OPENAI_API_KEY. Never logged or stored."""
     embed_query_prefix: str = ""
     """Put before a query for models that want an instruction."""
+    comment_model: str = ""
+    """A chat model that says in words what each chunk of code does; empty: a summary is made without a model.
+    Code is sent to its endpoint."""
+    comment_url: str = "https://api.openai.com/v1"
+    """Base URL of the OpenAI-compatible endpoint of that model."""
+    comment_key: str = field(default="", repr=False)
+    """Key for that endpoint; OUTCROP_COMMENT_KEY, else OPENAI_API_KEY. Never logged or stored."""
 
     # ingest
     chunker: Literal["auto", "prose", "headings", "recursive"] = "auto"
@@ -63,7 +70,8 @@ class Config:
 def load_config(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Config:
     """Arguments, environment, file and defaults become one Config; anything unknown is an error."""
     env = os.environ if environ is None else environ
-    values: dict[str, Any] = {}
+    # What is said of Outcrop's own settings, by file or variable, counts more than a key meant for all programs.
+    values: dict[str, Any] = dict.fromkeys(("embed_key", "comment_key"), env.get("OPENAI_API_KEY", ""))
     config_file = _config_file(env)
     if config_file is not None and config_file.is_file():
         values |= _read_file(config_file)
@@ -119,8 +127,6 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 def _read_environment(env: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    if key := env.get("OPENAI_API_KEY"):
-        values["embed_key"] = key
     for name, value in env.items():
         if name.startswith(ENV_PREFIX) and name != "OUTCROP_CONFIG":
             values[name.removeprefix(ENV_PREFIX).lower()] = value
@@ -172,4 +178,6 @@ def _validate(config: Config) -> Config:
         raise ConfigError("floor must lie between 0 and 1")
     if config.chunk_tokens < 0:
         raise ConfigError("chunk_tokens must be zero (the default) or more")
+    if config.comment_url != _FIELDS["comment_url"].default and not config.comment_model:
+        raise ConfigError("comment_url is set but comment_model is not: name the model that shall comment")
     return replace(config, db=config.db.absolute())

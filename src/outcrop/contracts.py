@@ -76,6 +76,26 @@ class Reranker(Protocol):
 
 
 @runtime_checkable
+class Commentator(Protocol):
+    """Says in words what code does. Optional, off by default: without one a summary is made from the code's names (C3).
+
+    Safe to call from any thread.
+    """
+
+    @property
+    def name(self) -> str:
+        """Who comments; changes with all that changes what is said, such as the model. Comments are kept under it."""
+        ...
+
+    def comment(self, chunks: Sequence[tuple[str, str]]) -> list[str]:
+        """One or two sentences for each (place, code), empty where it has nothing to say.
+
+        A place is a path and a name: `src/pool.py ConnectionPool.acquire`. Raises EmbedError when it is not available.
+        """
+        ...
+
+
+@runtime_checkable
 class Tokenizer(Protocol):
     """Counts the tokens of a text as some model would."""
 
@@ -116,7 +136,10 @@ class Store(Protocol):
     def delete(self, document_ids: Collection[int]) -> int:
         """Remove documents with their chunks, vectors no other chunk uses, and keyword rows; how many there were."""
 
-    # -- vectors and models
+    # -- summaries, vectors and models
+    def summaries(self, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:
+        """(text key, summary key, summary) of the stored chunks of code with these text keys, each once."""
+
     def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
         """Those of `keys` for which there is no vector of `model`."""
 
@@ -128,6 +151,9 @@ class Store(Protocol):
 
     def unembedded_paths(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
         """The same for paths: (path key, document id)."""
+
+    def unembedded_summaries(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+        """The same for summaries of code: (summary key, chunk id)."""
 
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors of a model that is not active yet."""

@@ -22,26 +22,35 @@ from typing import Any
 
 from outcrop.care import examine, find_stale, reembed
 from outcrop.chunk import ChunkOptions
+from outcrop.codebase import Codebase
+from outcrop.codemap import draw_map, nodes_of
 from outcrop.config import Config, load_config
-from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
+from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
+from outcrop.conversation import Request, read_conversation
 from outcrop.embed.models import open_embedder
 from outcrop.errors import NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
-from outcrop.pack import FileTokenizer, pack
+from outcrop.pack import FileTokenizer, SafeEstimate, pack
+from outcrop.pack_code import pack_code
 from outcrop.parse import ParseLimits
 from outcrop.rank.merge import merge_hits
 from outcrop.records import (
     Answer,
     Check,
+    CodeMap,
     CollectionInfo,
     Context,
+    Directive,
     DocumentInfo,
     Filter,
     Fusion,
+    Hit,
     IngestReport,
+    Message,
     QueryType,
+    Related,
     SearchMode,
     SearchOptions,
     SourceFile,
@@ -51,6 +60,7 @@ from outcrop.records import (
     Text,
 )
 from outcrop.retrieve import Retriever, Stop
+from outcrop.revisions import Revisions
 from outcrop.search.arrays import SearchArrays
 from outcrop.search.terms import Terms
 from outcrop.sources.freshness import looks_stale
@@ -92,10 +102,12 @@ class Engine:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         tokenizer: Tokenizer | None = None,
+        commentator: Commentator | None = None,
     ) -> None:
         self.config = config
         self._given_embedder = embedder
         self._reranker = reranker
+        self._made_commentator = commentator
         self._tokenizer = tokenizer
         if tokenizer is None and config.tokenizer:
             self._tokenizer = FileTokenizer(Path(config.tokenizer).expanduser())
@@ -103,6 +115,7 @@ class Engine:
         self._made: Parts | None = None
         self._known_collections: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
         self._store: Store = open_sqlite(config.db)
+        self._revisions = Revisions(self._store)
 
     # ------------------------------------------------------------------ parts, made when first needed
 
@@ -141,7 +154,18 @@ class Engine:
             max_file_bytes=config.max_file_bytes,
             own=config.db.resolve(),
         )
-        return Ingestor(self._store, self.parts.embedder, options, after_write)
+        return Ingestor(self._store, self.parts.embedder, options, after_write, self._commentator())
+
+    def _commentator(self) -> Commentator | None:
+        config = self.config
+        with self._lock:
+            if self._made_commentator is None and config.comment_model:
+                from outcrop.embed.commentator import ChatCommentator  # ssl and http are slow to import
+
+                self._made_commentator = ChatCommentator(
+                    config.comment_model, config.comment_url, config.comment_key
+                )
+            return self._made_commentator
 
     # ------------------------------------------------------------------ writing
 
@@ -306,29 +330,49 @@ class Engine:
         stopped: Stop | None = None,
     ) -> Answer:
         """The passages that answer a query, best first. See SearchOptions and Filter for what each option means."""
-        where = Filter(
-            collections=tuple(collections),
-            documents=tuple(documents),
-            kinds=tuple(kinds),
-            paths=tuple(paths),
-            tags=tuple(tags),
-            since=as_timestamp(since),
-            until=as_timestamp(until),
-        )
-        options = SearchOptions(
-            limit=self.config.limit if limit is None else limit,
+        options = self._options(
+            limit=limit,
             offset=offset,
-            where=where,
+            collections=collections,
+            documents=documents,
+            kinds=kinds,
+            paths=paths,
+            tags=tags,
+            since=since,
+            until=until,
             mode=mode,
             fusion=fusion,
             query_type=query_type,
-            floor=self.config.floor if floor is None else floor,
+            floor=floor,
             max_distance=max_distance,
             cutoff=cutoff,
             merge=merge,
             rerank=rerank,
         )
         return self.run_search(query, options, stopped)
+
+    def _options(
+        self,
+        *,
+        limit: int | None = None,
+        floor: float | None = None,
+        since: When = None,
+        until: When = None,
+        **given: Any,
+    ) -> SearchOptions:
+        """SearchOptions from the options of `search`, the configuration's where none is given."""
+        names = ("collections", "documents", "kinds", "paths", "tags")
+        where = Filter(
+            since=as_timestamp(since),
+            until=as_timestamp(until),
+            **{name: tuple(given.pop(name, ())) for name in names},
+        )
+        return SearchOptions(
+            limit=self.config.limit if limit is None else limit,
+            floor=self.config.floor if floor is None else floor,
+            where=where,
+            **given,
+        )
 
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising (L2)."""
@@ -339,8 +383,11 @@ class Engine:
             log.error("search failed", extra={"reason": str(error)})
             return Answer(query, options.query_type or "mixed", (), "error", str(error))
         self.parts.arrays.save_after_search()
-        hits = tuple(replace(hit, stale=looks_stale(hit.document)) for hit in answer.hits)
-        return replace(answer, hits=hits)
+        return replace(answer, hits=self._dated(answer.hits))
+
+    def _dated(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
+        """Hits with whether their files changed since, and the commit they came from."""
+        return tuple(self._revisions.stamp(replace(hit, stale=looks_stale(hit.document))) for hit in hits)
 
     def context(
         self,
@@ -358,6 +405,77 @@ class Engine:
             raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
         answer = self.search(query, limit=limit, cutoff=cutoff, **{**options, "merge": False})
         return pack(answer, budget, tokenizer or self._tokenizer, lambda hits: merge_hits(hits, len(hits)))
+
+    # ------------------------------------------------------------------ source code
+
+    def code_context(
+        self,
+        request: str | Sequence[Message],
+        *,
+        approx_length: int | None = None,
+        reference_follow: float = 1.0,
+        must: Sequence[str] = (),
+        prefer: Sequence[str] = (),
+        tokenizer: Tokenizer | None = None,
+        **options: Any,
+    ) -> Context:
+        """Source code for a prompt as `<codeRag:chunk>` elements, never over `approx_length` tokens.
+
+        `request` is a question, or a conversation of which the part that matters becomes the query. What `must` names
+        (files, folders that end in `/`, declarations) is in the text or reported; what `prefer` names comes early.
+        `reference_follow` says how strongly code that the hits lean on is drawn in, 0 not at all. Takes the options of
+        `search`.
+        """
+        budget = self.config.budget_tokens if approx_length is None else approx_length
+        if budget < 1:
+            raise QueryError(f"approx_length must be 1 or more, not {budget}")
+        if reference_follow < 0:
+            raise QueryError(f"reference_follow must be 0 or more, not {reference_follow}")
+        read = Request(request) if isinstance(request, str) else read_conversation(request)
+        wishes = (*(Directive(name, "must") for name in must), *(Directive(name) for name in prefer))
+        read = replace(read, directives=(*wishes, *read.directives))
+        answer, hits, needed, unknown = self.codebase.gather(
+            read, self._options(**options), self.run_search, reference_follow
+        )
+        count = (tokenizer or self._tokenizer or SafeEstimate()).count
+        context = pack_code(self._dated(hits), budget, must=self._dated(needed), count=count)
+        missing = "; ".join(f"must {name!r} is not in the index" for name in unknown)
+        detail = "; ".join(
+            part for part in (answer.detail if not context.sources else "", missing, context.detail) if part
+        )
+        return replace(context, reason=None if context.sources else answer.reason, detail=detail)
+
+    def related(self, target: str, *, limit: int = 10, collection: str | None = None) -> Related:
+        """Callers, callees, tests and docs of a declaration (`Pool.acquire`) or a place (`pool.py:120`)."""
+        names = [info.name for info in self.collections()]
+        return self.codebase.related(self.codebase.find(target, names, collection), limit, target)
+
+    def map(
+        self,
+        *,
+        budget_tokens: int | None = None,
+        focus: Sequence[str] = (),
+        where: Filter = EVERYTHING,
+        tokenizer: Tokenizer | None = None,
+    ) -> CodeMap:
+        """The most central declarations as an outline within a budget; `focus` names what it should be centred on."""
+        self._require_collections(where.collections)
+        budget = self.config.budget_tokens if budget_tokens is None else budget_tokens
+        if budget < 1:
+            raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
+        graph = self.codebase.graph()
+        names = [info.name for info in self.collections()]
+        chunks = [chunk.id for target in focus for chunk in self.codebase.find(target, names)]
+        within = None if where.is_empty() else self._store.select(where)
+        count = (tokenizer or self._tokenizer or SafeEstimate()).count
+        return draw_map(graph, self._store, budget, count, within=within, focus=nodes_of(graph, chunks))
+
+    @property
+    def codebase(self) -> Codebase:
+        """What is asked of source code."""
+        return Codebase(self._store, self.parts.arrays, self.parts.retriever)
+
+    # ------------------------------------------------------------------ documents
 
     def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
         """A document by id, uri (absolute path, URL, the id a text was given) or path."""
@@ -439,11 +557,12 @@ class Engine:
         self.parts.arrays.refresh()
 
     def close(self) -> None:
-        """Close the database and, where it has one, the model's connection."""
+        """Close the database and, where they have any, the connections of the models."""
         self._store.close()
-        closing = getattr(self._made.embedder if self._made else None, "close", None)
-        if closing is not None:
-            closing()
+        for part in (self._made.embedder if self._made else None, self._made_commentator):
+            closing = getattr(part, "close", None)
+            if closing is not None:
+                closing()
 
     def __enter__(self) -> Engine:
         return self

@@ -16,9 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from outcrop.chunk import ChunkOptions, chunk_document
-from outcrop.contracts import Embedder, Store
+from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.embed.batches import embed_all
-from outcrop.embed.keys import context_head, context_text, path_key, text_key
+from outcrop.embed.comments import Comments
+from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
 from outcrop.errors import Cancelled, EmbedError, MissingVectors, ParseError, SourceError
 from outcrop.parse import ParseLimits, parse
 from outcrop.records import (
@@ -33,6 +34,8 @@ from outcrop.records import (
     Text,
     Vector,
 )
+from outcrop.revisions import note_revisions
+from outcrop.sources.checkout import Checkouts
 from outcrop.sources.folder import shields, walk
 from outcrop.sources.left_out import looks_binary
 from outcrop.sources.read import read_file
@@ -42,6 +45,8 @@ log = logging.getLogger(__name__)
 
 BATCH_CHUNKS = 1024
 """Chunks a transaction: large enough that a commit's fsync does not count, small enough that little is lost."""
+COMMENTED_CHUNKS = 64
+"""The same where a model comments on them: a batch that is lost is asked for, and perhaps paid for, once more."""
 BATCH_CHARACTERS = 4_000_000
 """Text a transaction: bounds memory where chunks are large."""
 BATCH_SECONDS = 5.0
@@ -87,6 +92,7 @@ class _Run:
     pending_chunks: int = 0
     pending_characters: int = 0
     last_flush: float = field(default_factory=time.monotonic)
+    comments: Comments | None = None
 
     def report(self) -> IngestReport:
         return IngestReport(
@@ -98,7 +104,7 @@ class _Run:
             chunks=self.chunks,
             embedded=self.embedded,
             skipped=tuple(self.skipped),
-            failed=tuple(self.failed),
+            failed=(*self.failed, *(self.comments.failures() if self.comments else ())),
             document_ids=tuple(self.document_ids),
             seconds=time.monotonic() - self.started,
         )
@@ -118,12 +124,18 @@ class Ingestor:
     """Brings documents into a store. One run at a time in a thread; several processes may run at once."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, options: IngestOptions, after_write: Callable[[int], None]
+        self,
+        store: Store,
+        embedder: Embedder,
+        options: IngestOptions,
+        after_write: Callable[[int], None],
+        commentator: Commentator | None = None,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._options = options
         self._after_write = after_write
+        self._commentator = commentator
 
     def is_own(self, path: str) -> bool:
         """Whether this is a file of the index itself, which may well lie in a folder that is indexed."""
@@ -149,13 +161,22 @@ class Ingestor:
         could not be read are kept: their files are not known to be gone.
         """
         run = _Run(collection, tuple(tags), force, progress, stopped)
-        seen = self._scan(run, walk(root, max_file_bytes=self._options.max_file_bytes))
+        checkouts = Checkouts()
+        items = walk(root, max_file_bytes=self._options.max_file_bytes, checkouts=checkouts)
+        seen = self._scan(run, items)
         real = root.resolve()
         states = self._store.states(collection, str(real) if real.is_dir() else None)
         if not real.is_dir():
             states = {uri: state for uri, state in states.items() if uri == str(real)}
         self._sync_files(run, seen, states, str(real), prune)
+        self._note_revisions(run, real, checkouts)
         return self._finish(run)
+
+    def _note_revisions(self, run: _Run, real: Path, checkouts: Checkouts) -> None:
+        root = str(real if real.is_dir() else real.parent)
+        wrote = bool(run.added or run.changed or run.moved or run.removed)
+        most = self._options.max_file_bytes
+        note_revisions(self._store, run.collection, root, checkouts, wrote=wrote, max_file_bytes=most)
 
     def sync_known(
         self,
@@ -191,6 +212,7 @@ class Ingestor:
             )
         run = _Run(collection, tuple(tags), False, None, None)
         self._sync_files(run, files, states, str(real), prune=False)
+        self._note_revisions(run, real, Checkouts())
         return self._finish(run)
 
     def _scan(self, run: _Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
@@ -329,6 +351,12 @@ class Ingestor:
             document = replace(document, title=title)
         chunks = chunk_document(document, self._options.chunking)
         keys = tuple(text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in chunks)
+        summaries: tuple[bytes, ...] = ()
+        if document.outline is not None:
+            summaries = tuple(
+                summary_key(chunk.code.summary) if chunk.code and chunk.code.summary else b""
+                for chunk in chunks
+            )
         return DocumentWrite(
             file=file,
             collection=run.collection,
@@ -338,6 +366,7 @@ class Ingestor:
             path_key=path_key(file.path),
             sha256=digest,
             tags=tuple(dict.fromkeys((*document.tags, *run.tags))),
+            summary_keys=summaries,
         )
 
     def _queue(self, run: _Run, write: DocumentWrite, state: FileState | None) -> None:
@@ -345,7 +374,8 @@ class Ingestor:
         run.pending_chunks += len(write.chunks)
         run.pending_characters += len(write.document.text)
         late = time.monotonic() - run.last_flush > BATCH_SECONDS
-        if run.pending_chunks >= BATCH_CHUNKS or run.pending_characters >= BATCH_CHARACTERS or late:
+        most = BATCH_CHUNKS if self._commentator is None else COMMENTED_CHUNKS
+        if run.pending_chunks >= most or run.pending_characters >= BATCH_CHARACTERS or late:
             self._flush(run)
 
     def _flush(self, run: _Run) -> None:
@@ -356,7 +386,7 @@ class Ingestor:
         run.last_flush = time.monotonic()
         if not run.pending:
             return
-        writes = [write for write, _ in run.pending]
+        writes = self._comment(run, [write for write, _ in run.pending])
         ids = self._write(run, writes, lambda vectors: self._store.write(writes, vectors, self._embedder.model))
         run.document_ids.extend(ids)
         run.added += sum(state is None for _, state in run.pending)
@@ -364,15 +394,26 @@ class Ingestor:
         run.chunks += run.pending_chunks
         run.pending.clear()
         written, run.pending_chunks, run.pending_characters = run.pending_chunks, 0, 0
+        run.last_flush = time.monotonic()  # a slow model must not make every next document a batch of its own
         self._after_write(written)
 
     def _move(self, run: _Run, state: FileState, write: DocumentWrite) -> None:
+        (write,) = self._comment(run, [write])
+
         def store(vectors: Mapping[bytes, Vector]) -> list[int]:
             self._store.move(state.document_id, write, vectors, self._embedder.model)
             return [state.document_id]
 
         run.document_ids.extend(self._write(run, [write], store))
         run.moved += 1
+
+    def _comment(self, run: _Run, writes: list[DocumentWrite]) -> list[DocumentWrite]:
+        """The same with a model's comments on code, where one is configured."""
+        if self._commentator is None:
+            return writes
+        if run.comments is None:
+            run.comments = Comments(self._commentator, self._store, run.check_stopped)
+        return run.comments.put_into(writes)
 
     def _write(
         self,
@@ -381,7 +422,8 @@ class Ingestor:
         store: Callable[[Mapping[bytes, Vector]], list[int]],
     ) -> list[int]:
         """Embed what has no vector yet and store; once more if another process removed a vector meanwhile."""
-        wanted = {key for write in writes for key in (*write.text_keys, write.path_key)}
+        wanted = {key for write in writes for key in (*write.text_keys, *write.summary_keys, write.path_key)}
+        wanted.discard(b"")
         missing = self._store.missing_vectors(self._embedder.model, wanted)
         vectors: dict[bytes, Vector] = {}
         for _ in range(5):
@@ -402,6 +444,9 @@ class Ingestor:
             for key, chunk in zip(write.text_keys, write.chunks, strict=True):
                 if key in missing and key not in texts:
                     texts[key] = context_text(title, chunk.heading_path, chunk.text)
+            for key, chunk in zip(write.summary_keys, write.chunks, strict=bool(write.summary_keys)):
+                if key in missing and chunk.code is not None:
+                    texts.setdefault(key, chunk.code.summary)
             if write.path_key in missing:
                 paths[write.path_key] = write.file.path
         run.embedded += len(texts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +79,68 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
+class Declaration:
+    """A named part of a source file: a function, a class, a type, a constant …
+
+    `text[start:end]` is all of it, with the comments, attributes and decorators before it; `at` is where the
+    declaration itself begins, `body` where what it holds begins (its `end` when it holds nothing). `scope` names what
+    it stands in, outermost first. `doc` is the first sentence of its documentation.
+    """
+
+    name: str
+    kind: str
+    scope: tuple[str, ...]
+    start: int
+    at: int
+    body: int
+    end: int
+    signature: str
+    doc: str = ""
+
+    @property
+    def qualified(self) -> str:
+        """The name with what it stands in: `ConnectionPool.acquire`."""
+        return ".".join((*self.scope, self.name))
+
+
+ReferenceKind = Literal["call", "type", "inherit", "import", "use", "link"]
+"""How a name is used: called, as a type, as a parent, brought in, otherwise, or as a path in a document."""
+
+
+class Reference(NamedTuple):
+    """A use of a name at an offset. `qualifier` is what stands before it (`self`, `os.path`); an import's name is the
+    module's path with `/` between its parts, its qualifier what is taken from it."""
+
+    name: str
+    kind: ReferenceKind
+    start: int
+    qualifier: str = ""
+
+
+Role = Literal["", "test", "example", "compat", "docs", "generated", "vendored", "minified", "lock"]
+"""What a file is for, where that is not simply to do its work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a parser knows of source code. `header_end` is where imports and the leading comment end; `cuts` are offsets
+    of statements, in order, at which a long declaration may be cut."""
+
+    language: str
+    declarations: tuple[Declaration, ...] = ()
+    references: tuple[Reference, ...] = ()
+    header_end: int = 0
+    cuts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """What a parser makes of some bytes: plain text and what is known of its structure.
 
     `kind` is the format's short name (`markdown`, `pdf`, `text` …) and a filter value. `headings` are in order
     of `start`. `pages` holds the offset at which each page starts, for formats that have pages, else nothing.
     `keys` holds the offset at which each top-level entry of a data file starts. `meta` is front matter or
-    file properties, flattened to strings.
+    file properties, flattened to strings. `outline` is there for source code that a grammar could read.
     """
 
     text: str
@@ -96,6 +151,42 @@ class Document:
     keys: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
+    outline: Outline | None = None
+    role: Role = ""
+
+
+# A source file has thousands of the following: as tuples they are made, compared and stored twice as fast.
+
+
+class Definition(NamedTuple):
+    """A name that a chunk declares. `scope` is the name of what it directly stands in, or nothing."""
+
+    name: str
+    kind: str
+    scope: str = ""
+    line: int = 0
+
+
+class Mention(NamedTuple):
+    """A name that a chunk uses, how, and how often."""
+
+    name: str
+    kind: ReferenceKind
+    qualifier: str = ""
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CodeNotes:
+    """What is known of a chunk of code: its main declaration (`symbol` is the qualified name), a summary in words, and
+    the names it declares and uses."""
+
+    symbol: str = ""
+    kind: str = ""
+    signature: str = ""
+    summary: str = ""
+    defines: tuple[Definition, ...] = ()
+    mentions: tuple[Mention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +202,7 @@ class Chunk:
     line_start: int = 1
     line_end: int = 1
     page: int | None = None
+    code: CodeNotes | None = None
 
 
 # ------------------------------------------------------------------ embed
@@ -160,6 +252,8 @@ class DocumentInfo:
     updated_at: float
     chunks: int
     characters: int
+    language: str = ""
+    role: Role = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +270,9 @@ class FileState:
 class DocumentWrite:
     """A document with everything that must change together with it.
 
-    `text_keys[i]` is the content address of the vector of `chunks[i]`; `path_key` that of the vector of the
-    path. Both are keys into the embedding cache. `sha256` is of the source bytes, so that a re-read can tell.
+    `text_keys[i]` is the content address of the vector of `chunks[i]`, `summary_keys[i]` that of its summary (empty
+    where it has none; none at all where no chunk has), `path_key` that of the path. All are keys into the embedding
+    cache. `sha256` is of the source bytes, so that a re-read can tell.
     """
 
     file: SourceFile
@@ -188,6 +283,7 @@ class DocumentWrite:
     path_key: bytes
     sha256: str
     tags: tuple[str, ...] = ()
+    summary_keys: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +303,12 @@ class StoredChunk:
     line_end: int
     page: int | None
     gap: str = ""
+    code: CodeNotes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FeedRow:
-    """What the search arrays need of one chunk. `vector` is None while the active model has none for it."""
+    """What the search arrays need of one chunk. A vector is None while the active model has none for it."""
 
     chunk_id: int
     document_id: int
@@ -222,15 +319,20 @@ class FeedRow:
     text: str
     vector: NDArray[np.float16] | None
     path_vector: NDArray[np.float16] | None
+    summary_vector: NDArray[np.float16] | None = None
+    language: str = ""
+    role: Role = ""
+    code: CodeNotes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which documents a search may touch. Empty fields do not restrict; the others all must hold.
 
-    `paths` are glob patterns over `DocumentInfo.path` (`**` crosses folders), one of which must match; `tags`
-    must all be present. `since` and `until` bound the document's date: a front-matter date, else the file's
-    modification time, else the time it was added; seconds since the epoch, until exclusive.
+    `kinds` are formats or, for source code, languages. `paths` are glob patterns over `DocumentInfo.path` (`**` crosses
+    folders), one of which must match; `tags` must all be present. `since` and `until` bound the document's date: a
+    front-matter date, else the file's modification time, else the time it was added; seconds since the epoch, until
+    exclusive.
     """
 
     collections: tuple[str, ...] = ()
@@ -334,7 +436,9 @@ class Hit:
 
     `score` lies in 0–1 and means the same across queries. `distance` is the cosine distance (0–2), None when no
     vector took part. `stale` is True when the file changed since it was indexed, None when that cannot be told.
-    `gap` is the blank space before it in the document.
+    `gap` is the blank space before it in the document. `code` is there for source code. `revision` is the commit that
+    was checked out when the file was indexed, `dirty` whether the file differed from what git's index records; None
+    outside a repository.
     """
 
     chunk_ids: tuple[int, ...]
@@ -354,6 +458,9 @@ class Hit:
     why: Explanation
     stale: bool | None = None
     gap: str = ""
+    code: CodeNotes | None = None
+    revision: str | None = None
+    dirty: bool | None = None
 
     @property
     def place(self) -> str:
@@ -378,6 +485,71 @@ class Answer:
     reason: Reason | None = None
     detail: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A wish of the caller: what `target` names (a file or folder by its path or the end of it, a declaration by its
+    name, qualified or not) must be in the context, or is preferred."""
+
+    target: str
+    strength: Literal["must", "prefer"] = "prefer"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A turn of a conversation."""
+
+    role: str
+    content: str
+
+
+Relation = Literal["caller", "callee", "test", "doc"]
+"""What another chunk is to the one asked about: it uses it, is used by it, tests it, or writes about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A chunk that is related to another, and how strongly: the weight of the references between them."""
+
+    relation: Relation
+    chunk: StoredChunk
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What a declaration or a place in a file has to do with: `target` are the chunks asked about."""
+
+    target: tuple[StoredChunk, ...]
+    relatives: tuple[Relative, ...]
+
+    def of(self, relation: Relation) -> tuple[Relative, ...]:
+        """Those of one kind, strongest first."""
+        return tuple(item for item in self.relatives if item.relation == relation)
+
+
+@dataclass(frozen=True, slots=True)
+class MapEntry:
+    """A declaration in a map: where it is, its line as it stands there, and how central it is (0 to 1)."""
+
+    path: str
+    line: int
+    text: str
+    symbol: str
+    rank: float
+
+
+@dataclass(frozen=True, slots=True)
+class CodeMap:
+    """The most central declarations of a codebase as an outline within a token budget."""
+
+    text: str
+    tokens: int
+    budget_tokens: int
+    entries: tuple[MapEntry, ...]
+    files: int
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)

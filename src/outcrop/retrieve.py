@@ -19,14 +19,18 @@ from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Reranker, Store
 from outcrop.errors import Cancelled, EmbedError, QueryError
+from outcrop.rank.asked import asks_for
 from outcrop.rank.calibrate import calibrate
 from outcrop.rank.fusion import fuse_ranks, fuse_scores
 from outcrop.rank.merge import Scored, as_hit, merge_hits
 from outcrop.rank.rerank import rerank_scores
-from outcrop.rank.signals import SIGNALS, Candidates
+from outcrop.rank.signals import Candidates, apply_signals
+from outcrop.rank.walk import DAMPING, walk
 from outcrop.records import Answer, Boost, Explanation, Hit, Reason, SearchOptions, Vector
 from outcrop.search.arrays import SearchArrays, View
 from outcrop.search.candidates import POOL, Found, Masks, find_candidates
+from outcrop.search.describe import Described, describe, find_declared
+from outcrop.search.graph import Graph
 from outcrop.search.lexical import LexicalQuery, matched_terms, weigh_terms
 from outcrop.search.query import Query, read_query
 from outcrop.search.terms import Terms
@@ -37,6 +41,8 @@ FETCH_AHEAD = 3
 """Chunks fetched for each hit asked for, before merging and duplicates shrink them; more are fetched if needed."""
 RERANKED = 50
 """Candidates the second opinion is asked about."""
+LINK_SEEDS = 10
+"""Candidates from which the reference graph is walked."""
 CACHED_QUERIES = 1024
 CACHED_ANSWERS = 256
 
@@ -73,6 +79,7 @@ class Retriever:
         self._terms = terms
         self._reranker = reranker
         self._lock = threading.Lock()
+        self._graph: Graph | None = None
         self._vectors: OrderedDict[str, Vector] = OrderedDict()
         self._answers: OrderedDict[tuple[str, SearchOptions], tuple[View, Answer]] = OrderedDict()
 
@@ -117,9 +124,12 @@ class Retriever:
         clock.lap("embed")
         masks = self._masks(query, options, view)
         words = None if options.mode == "semantic" else weigh_terms(query.text, self._terms, view.slabs)
-        found = find_candidates(view, masks, words, vector, max(POOL, 2 * (options.offset + options.limit)))
+        declared = find_declared(view, masks, query.symbols) if words is not None else {}
+        pool = max(POOL, 2 * (options.offset + options.limit))
+        found = find_candidates(view, masks, words, vector, pool, declared)
         clock.lap("search")
-        ranked = self._rank(query, options, found)
+        described = describe(view, found, query.text, declared, self._terms)
+        ranked = self._rank(query, options, view, found, described)
         clock.lap("rank")
         hits = tuple(self._hits(query, options, view, words, ranked))
         clock.lap("fetch")
@@ -160,7 +170,9 @@ class Retriever:
             )
         return masks
 
-    def _rank(self, query: Query, options: SearchOptions, found: Found) -> _Ranked:
+    def _rank(
+        self, query: Query, options: SearchOptions, view: View, found: Found, described: Described
+    ) -> _Ranked:
         if options.fusion == "rrf":
             fused = fuse_ranks(found.lexical_rank, found.dense_rank)
         elif options.mode == "hybrid":
@@ -172,14 +184,46 @@ class Retriever:
             fused=fused,
             before=found.neighbour(fused, -1),
             after=found.neighbour(fused, +1),
+            code=found.code,
+            file=described.file,
+            role=described.role,
+            header=described.header,
+            stem=described.stem,
+            folder=described.folder,
+            defines=described.defines,
+            linked=self._linked(view, found, fused),
+            asked=asks_for(query.text),
         )
-        boosts = {name: signal(seen) for name, signal in SIGNALS.items()}
-        final = fused + sum(boosts.values(), np.zeros(len(found), np.float32))
+        final, boosts = apply_signals(seen)
         allowed = np.flatnonzero(found.candidate & self._passes(options, found))
         order = allowed[np.lexsort((found.chunk_id[allowed], -final[allowed]))]
         if options.cutoff and len(order):
             order = order[final[order] >= options.cutoff * final[order[0]]]
         return _Ranked(found, order, fused, final, boosts)
+
+    def graph(self, view: View) -> Graph:
+        """The reference graph of a view, kept until the index changes."""
+        with self._lock:
+            if self._graph is None or self._graph.view is not view:
+                self._graph = Graph(view)
+            return self._graph
+
+    def _linked(self, view: View, found: Found, fused: NDArray[np.float32]) -> NDArray[np.float32]:
+        """How strongly the best candidates lean on each candidate, 0 to 1."""
+        linked = np.zeros(len(found), np.float32)
+        seeds = np.flatnonzero(found.code & found.candidate & (fused > 0))
+        if not len(seeds):
+            return linked
+        seeds = seeds[np.argsort(-fused[seeds], kind="stable")[:LINK_SEEDS]]
+        graph = self.graph(view)
+        nodes = graph.nodes(found.slab, found.row)
+        shares = fused[seeds] / fused[seeds].sum()
+        visited, visits = walk(nodes[seeds], shares, graph.steps)
+        place = np.minimum(np.searchsorted(visited, nodes), max(len(visited) - 1, 0))
+        linked = np.where(visited[place] == nodes, visits[place], 0).astype(np.float32)
+        linked[seeds] -= (1 - DAMPING) * shares  # what merely starts there
+        share: NDArray[np.float32] = np.clip(linked / max(float(linked.max()), 1e-9), 0, 1)
+        return share
 
     @staticmethod
     def _passes(options: SearchOptions, found: Found) -> NDArray[np.bool_]:

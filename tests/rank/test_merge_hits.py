@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outcrop.rank.merge import MAX_MERGED, Scored, as_hit, match_type, merge_hits
-from outcrop.records import DocumentInfo, Explanation, Hit, StoredChunk
+from outcrop.records import CodeNotes, DocumentInfo, Explanation, Hit, StoredChunk
 
 
 def document(id_: int) -> DocumentInfo:
@@ -167,3 +168,15 @@ def test_hits_of_any_order_are_whole_and_in_order(seed: int, limit: int, overlap
     if len(hits) < limit:
         distinct = {" ".join(chunk.text.split()) for chunk in chunks}
         assert {" ".join(by_id[chunk_id].text.split()) for chunk_id in taken} == distinct
+
+
+def test_a_joined_hit_is_about_the_code_of_its_best_chunk() -> None:
+    _, chunks = plain(1, 3)
+    notes = [CodeNotes(kind="header"), CodeNotes(symbol="Pool", kind="class"), CodeNotes(symbol="Lease")]
+    coded = [replace(chunk, code=note) for chunk, note in zip(chunks, notes, strict=True)]
+    (hit,) = merge_hits(scored(coded, [1, 0, 2]), 5)
+    assert hit.chunk_ids == (100, 101, 102)
+    assert hit.code == notes[1]
+    assert [one.code for one in merge_hits(scored(coded, [1, 0, 2]), 5, merge=False)] == [
+        notes[i] for i in (1, 0, 2)
+    ]

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.store.builders import vector
 
-from outcrop.records import FeedRow, Filter, Matrix
+from outcrop.records import CodeNotes, FeedRow, Filter, Matrix, Role
 from outcrop.search.arrays import SearchArrays, View
 from outcrop.search.candidates import find_candidates
 from outcrop.search.lexical import weigh_terms
+from outcrop.search.names import MODULE, NAME_ARRAYS, PRIVATE
 from outcrop.search.slab import Slab, build_slab
 from outcrop.search.terms import Terms
 from outcrop.store.sqlite import SqliteStore
@@ -33,10 +34,20 @@ def feed_row(
     title: str = "",
     path: str = "",
     heading_path: tuple[str, ...] = (),
+    summary_vector: NDArray[np.float16] | None = None,
+    language: str = "",
+    role: Role = "",
+    code: CodeNotes | None = None,
 ) -> FeedRow:
     """One chunk as the store feeds it; alone in its document unless told otherwise."""
     document = chunk_id if document_id is None else document_id
-    return FeedRow(chunk_id, document, kind, title, heading_path, path, text, vector, path_vector)
+    return FeedRow(
+        *(chunk_id, document, kind, title, heading_path, path, text, vector, path_vector),
+        summary_vector=summary_vector,
+        language=language,
+        role=role,
+        code=code,
+    )
 
 
 def slab_of_texts(texts: Sequence[str], terms: Terms, first_id: int = 1) -> Slab:
@@ -60,8 +71,11 @@ def view_of(*slabs: Slab, dead: Sequence[NDArray[np.bool_]] | None = None) -> Vi
 
 def arrays_of(slab: Slab) -> dict[str, NDArray[np.generic]]:
     """Every array of a slab by name, for comparing."""
-    names = [name for name in slab.__slots__ if name != "folder"]
-    return {name: getattr(slab, name) for name in names}
+    own = [name for name in slab.__slots__ if name not in ("folder", "names")]
+    arrays = {name: getattr(slab, name) for name in own}
+    assert set(NAME_ARRAYS) == set(slab.names.__slots__)
+    assert not arrays.keys() & NAME_ARRAYS.keys()
+    return arrays | {name: getattr(slab.names, name) for name in NAME_ARRAYS}
 
 
 def assert_same(one: Slab, other: Slab) -> None:
@@ -98,3 +112,22 @@ def alive(view: View) -> list[int]:
 
 def in_store(store: SqliteStore) -> list[int]:
     return sorted(chunk.id for document in store.documents() for chunk in store.chunks_of(document.id))
+
+
+def names_of(view: View) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    """(name, chunk) of every declaration and every use in the rows a view holds; modules by their document."""
+    declared: set[tuple[int, int]] = set()
+    used: set[tuple[int, int]] = set()
+    for slab, gone in zip(view.slabs, view.dead, strict=True):
+        names = slab.names
+        for kept, number, rows in (
+            (declared, names.defined, names.defined_rows),
+            (used, names.used, names.used_rows),
+        ):
+            here = ~gone[rows]
+            is_module = (
+                (names.defined_kinds >= MODULE) & (names.defined_kinds < PRIVATE) if kept is declared else False
+            )
+            owners = np.where(is_module, -slab.document_ids[rows], slab.chunk_ids[rows])
+            kept |= set(zip(number[here].tolist(), owners[here].tolist(), strict=True))
+    return declared, used

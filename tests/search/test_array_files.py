@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.search.rows import WORDS, alive, found, in_store, open_arrays
-from tests.store.builders import make_write, put
+from tests.store.builders import make_code, make_write, put
 
 import outcrop.search.arrays as arrays_module
 import outcrop.search.files as files_module
@@ -31,7 +31,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     opened = open_sqlite(tmp_path / "index.db")
-    put(opened, *(make_write(f"{i}.md", f"{WORDS[i]} stone.\n\nMore of {WORDS[i]}.") for i in range(8)))
+    makers = (make_write, make_code)  # every other one is code, with names and summaries
+    put(opened, *(makers[i % 2](f"{i}.md", f"{WORDS[i]} stone.\n\nMore of {WORDS[i]}.") for i in range(8)))
     yield opened
     opened.close()
 
@@ -254,7 +255,7 @@ def test_any_damage_to_any_file_ends_in_a_rebuild_or_in_the_same_shape(
     names = [path.relative_to(whole) for path in whole.rglob("*") if path.is_file() and path.name != "lock"]
     terms = Terms()
     for name in names:
-        for _ in range(25):
+        for _ in range(12):
             content = bytearray((whole / name).read_bytes())
             kind = rng.randrange(5)
             if kind == 0:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.search.rows import WORDS, alive, found, in_store, open_arrays
-from tests.store.builders import MODEL, OTHER, make_write, put, vectors_for
+from tests.search.rows import WORDS, alive, found, in_store, names_of, open_arrays
+from tests.store.builders import MODEL, OTHER, make_code, make_write, put, vectors_for
 
 import outcrop.search.arrays as arrays_module
 from outcrop.records import Filter
@@ -142,7 +142,8 @@ def test_following_step_by_step_ends_where_a_rebuild_ends(
             text = "\n\n".join(
                 " ".join(rng.choices(WORDS, k=rng.randrange(1, 9))) for _ in range(rng.randrange(5))
             )
-            put(store, make_write(f"{which}.md", text, kind=rng.choice(["code", "markdown"])))
+            make = rng.choice((make_code, make_write))
+            put(store, make(f"{which}.md", text))
         elif what == "delete":
             store.delete([document.id for document in store.documents() if document.path == f"{which}.md"])
         elif what == "reopen":
@@ -153,12 +154,14 @@ def test_following_step_by_step_ends_where_a_rebuild_ends(
     expected = anew.refresh()
     view = arrays.refresh()
     assert alive(view) == alive(expected) == in_store(store)
+    assert names_of(view) == names_of(expected)
     queries = [*WORDS[:4], "chert gneiss amber", "part guide title"]
     for query in queries:  # removed rows still count for how rare a word is, until they are purged
         assert found(arrays, view, query).keys() == found(anew, expected, query).keys()
     arrays.purge()
     view = arrays.refresh()
     assert not any(gone.any() for gone in view.dead)
+    assert names_of(view) == names_of(expected)
     for query in queries:
         mine, theirs = found(arrays, view, query), found(anew, expected, query)
         assert mine.keys() == theirs.keys()

@@ -147,3 +147,18 @@ def test_what_nobody_finds_is_an_empty_list_of_the_right_types() -> None:
     for name in Found.__slots__:
         assert getattr(some, name).dtype == getattr(none, name).dtype, name
     assert len(none.neighbour(none.lexical, 1)) == 0
+
+
+def test_rows_asked_for_by_name_are_candidates_though_no_leg_lists_them() -> None:
+    view = view_of(
+        slab((1, "amber", axis(0)), (2, "chert", axis(1)), (2, "flint", None)),
+        slab((3, "gneiss", axis(2)), (3, "slate", None), first_id=10),
+    )
+    words = weigh_terms("amber", TERMS, view.slabs)
+    more = {(0, 1): 0.5, (1, 0): 1.0, (0, 0): 0.1}
+    found = find_candidates(view, (None, None), words, axis(0).astype(np.float32), 200, more)
+    assert found.chunk_id.tolist() == [1, 2, 3, 10, 11]
+    assert found.candidate.all(), "what stands beside them too"
+    assert by_rank(found, found.lexical_rank) == by_rank(found, found.dense_rank) == [1]
+    assert len(find_candidates(view, (None, None), None, None, 200, [(1, 1)])) == 2
+    assert len(find_candidates(view, (None, None), None, None)) == 0

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.search.rows import slab_of_vectors
+from numpy.typing import NDArray
+from tests.search.rows import TERMS, feed_row, slab_of_vectors, view_of
 
 from outcrop.records import Matrix
+from outcrop.search.candidates import find_candidates
 from outcrop.search.dense import RESCORE, hamming, nearest, similarities
 from outcrop.search.signs import pack_signs, sign_bits, turn
+from outcrop.search.slab import Slab, build_slab, merge_slabs
 
 
 def unit(vectors: Matrix) -> Matrix:
@@ -124,3 +127,110 @@ def test_a_similarity_has_the_same_bits_whatever_it_is_computed_with(clustered: 
     together = similarities(slab, np.arange(500), queries[0])
     alone = [similarities(slab, np.array([row]), queries[0])[0] for row in range(500)]
     assert together.tolist() == alone
+
+
+# ------------------------------------------------------------------ summaries
+
+
+def noted_slab(vectors: Matrix, summaries: dict[int, Matrix], first_id: int = 1) -> Slab:
+    """A slab of vectors, some rows of which have a summary too."""
+    rows = [
+        feed_row(
+            first_id + i,
+            vector=vector.astype(np.float16),
+            summary_vector=summaries[i].astype(np.float16) if i in summaries else None,
+        )
+        for i, vector in enumerate(vectors)
+    ]
+    return build_slab(rows, TERMS, vectors.shape[1], 0.0)
+
+
+@pytest.fixture(scope="module")
+def noted(clustered: tuple[Matrix, Matrix]) -> tuple[Matrix, NDArray[np.intp], Matrix]:
+    """10 000 vectors, the rows that have a summary, and the vectors of those."""
+    vectors, _ = clustered
+    rows = np.flatnonzero(np.random.default_rng(3).random(10_000) < 0.3)
+    return vectors[:10_000], rows, vectors[10_000 : 10_000 + len(rows)]
+
+
+def best_cosine(noted: tuple[Matrix, NDArray[np.intp], Matrix], query: Matrix) -> Matrix:
+    """The better of text and summary of every row, computed the plain way."""
+    vectors, rows, summaries = noted
+    best: Matrix = vectors @ query
+    best[rows] = np.maximum(best[rows], summaries @ query)
+    return best
+
+
+def noted_slabs(noted: tuple[Matrix, NDArray[np.intp], Matrix], cut: int = 4_000) -> list[Slab]:
+    vectors, rows, summaries = noted
+    of = dict(zip(rows.tolist(), summaries, strict=True))
+    late = {row - cut: vector for row, vector in of.items() if row >= cut}
+    return [noted_slab(vectors[:cut], of), noted_slab(vectors[cut:], late, cut + 1)]
+
+
+def test_a_chunk_that_only_its_summary_is_near_to_is_found() -> None:
+    axes = np.eye(70, dtype=np.float32)
+    slab = noted_slab(axes[:5], {3: axes[60]})
+    ((rows, cosine),) = nearest([slab], [None], axes[60], 3)
+    assert rows.tolist() == list(range(5)), "each row once"
+    assert cosine.tolist() == pytest.approx([0, 0, 0, 1, 0], abs=0.01)
+    found = find_candidates(view_of(slab), [None], None, axes[60])
+    assert found.chunk_id[found.dense_rank == 1].tolist() == [4]
+
+
+def test_a_chunk_is_as_near_as_the_nearer_of_its_text_and_its_summary(
+    clustered: tuple[Matrix, Matrix], noted: tuple[Matrix, NDArray[np.intp], Matrix]
+) -> None:
+    slabs, query = noted_slabs(noted), clustered[1][0]
+    expected = best_cosine(noted, query)
+    for rows in (np.arange(4_000), np.array([], np.intp), np.array([0, 17, 3_999])):
+        np.testing.assert_allclose(similarities(slabs[0], rows, query), expected[rows], atol=0.02)
+    np.testing.assert_allclose(similarities(slabs[1], np.arange(6_000), query), expected[4_000:], atol=0.02)
+    for part, slab in zip(nearest(slabs, [None, None], query, 100), slabs, strict=True):
+        # to the bit, unless the scan listed a row for the worse of its two only
+        assert (part[1] <= similarities(slab, part[0], query)).all()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_the_ten_nearest_are_found_among_texts_and_summaries(
+    clustered: tuple[Matrix, Matrix], noted: tuple[Matrix, NDArray[np.intp], Matrix], share: float
+) -> None:
+    slabs = noted_slabs(noted)
+    allowed = np.random.default_rng(9).random(10_000) < share
+    masks = [None, None] if share == 1 else [allowed[:4_000], allowed[4_000:]]
+    hits = 0
+    for query in clustered[1]:
+        parts = nearest(slabs, masks, query, 200)
+        rows = np.concatenate([parts[0][0], parts[1][0] + 4_000])
+        cosine = np.concatenate([parts[0][1], parts[1][1]])
+        assert allowed[rows].all()
+        assert (rows[:-1] < rows[1:]).all(), "each row once, in order"
+        expected = np.where(allowed, best_cosine(noted, query), -2)
+        hits += len(set(rows[np.argsort(-cosine)[:10]].tolist()) & set(np.argsort(-expected)[:10].tolist()))
+    assert hits / (10 * len(clustered[1])) >= 0.97
+
+
+def test_the_summary_of_a_row_that_is_masked_or_removed_finds_nothing() -> None:
+    axes = np.eye(70, dtype=np.float32)
+    slab = noted_slab(axes[:6], {1: axes[60], 4: axes[60]})
+    mask = np.array([True, True, True, True, False, True])
+    ((rows, cosine),) = nearest([slab], [mask], axes[60], 3)
+    assert rows.tolist() == [0, 1, 2, 3, 5]
+    assert cosine.argmax() == 1
+    merged = merge_slabs([slab, noted_slab(axes[6:8], {0: axes[60]}, 7)], [~mask, np.array([True, False])])
+    ((rows, cosine),) = nearest([merged], [None], axes[60], 3)
+    assert rows[cosine > 0.1].tolist() == [1]
+    assert merged.noted.tolist() == [1]
+
+
+def test_masks_hold_in_the_scan_of_summaries_too(
+    clustered: tuple[Matrix, Matrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("outcrop.search.dense.RESCORE", 10)
+    query = clustered[1][0]
+    slab = noted_slab(clustered[0][:2_000], dict.fromkeys(range(0, 2_000, 2), query))
+    mask = np.arange(2_000) % 3 > 0
+    ((rows, cosine),) = nearest([slab], [mask], query, 10)
+    assert mask[rows].all()
+    near = rows[cosine > 0.95]
+    assert set(np.flatnonzero(mask & (np.arange(2_000) % 2 == 0))) <= set(near.tolist())

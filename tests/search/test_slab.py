@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.search.rows import arrays_of, assert_same, feed_row, slab_of_texts
 
 import outcrop.search.slab as slab_module
-from outcrop.records import FeedRow
+from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind, Role
+from outcrop.search.names import MODULE, NAME_ARRAYS, PACKAGE
 from outcrop.search.slab import (
     ARRAYS,
     MAX_FREQUENCY,
@@ -27,18 +31,43 @@ from outcrop.search.terms import Terms
 
 TERMS = Terms()
 DIMENSIONS = 70
+FILE_TABLES = ("titles", "homes", "stems", "folders")
+
+
+NAMES = ("pool", "Pool", "_pool", "acquire", "close", "é")
+KINDS = ("class", "function", "field", "prototype", "header")
+QUALIFIERS = ("", "self", "Pool", "a.b", "f()")
+
+
+def code_notes() -> st.SearchStrategy[CodeNotes]:
+    """What a chunk of code may declare and use, over few names, so that they meet."""
+    name = st.sampled_from(NAMES)
+    defines = st.builds(Definition, name, st.sampled_from(KINDS), st.sampled_from(("", "Pool")), st.just(1))
+    kinds = st.sampled_from(get_args(ReferenceKind))
+    paths = st.sampled_from(("a/b/pool", "./pool.ts", "..", "index", "pkg/__init__.py")) | name
+    mentions = st.builds(Mention, paths, kinds, st.sampled_from(QUALIFIERS), st.integers(1, 300))
+    return st.builds(
+        CodeNotes,
+        kind=st.sampled_from(KINDS),
+        defines=st.lists(defines, max_size=3).map(tuple),
+        mentions=st.lists(mentions, max_size=4).map(tuple),
+    )
 
 
 @st.composite
 def feeds(draw: st.DrawFn, most: int = 50) -> list[FeedRow]:
-    """Rows as a store could feed them: empty texts, missing and zero vectors, several rows a document."""
+    """Rows as a store could feed them: empty texts, missing and zero vectors, several rows a document, code or not."""
     count = draw(st.integers(0, most))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     kinds = draw(st.lists(st.sampled_from("vzn"), min_size=count, max_size=count))
+    summaries = draw(st.lists(st.booleans(), min_size=count, max_size=count))
     texts = draw(st.lists(st.text(alphabet="ab c_漢.A9", max_size=30), min_size=count, max_size=count))
+    notes = draw(st.lists(st.none() | code_notes(), min_size=count, max_size=count))
+    roles = draw(st.lists(st.sampled_from(get_args(Role)), min_size=count, max_size=count))
     rows = []
     for i, (kind, text) in enumerate(zip(kinds, texts, strict=True)):
         vector = None if kind == "n" else rng.standard_normal(DIMENSIONS).astype(np.float16) * (kind == "v")
+        code = i // 3 % 2 == 0
         rows.append(
             feed_row(
                 3 * i + 2,
@@ -46,10 +75,16 @@ def feeds(draw: st.DrawFn, most: int = 50) -> list[FeedRow]:
                 document_id=i // 3,
                 vector=vector,
                 path_vector=np.full(DIMENSIONS, i // 3, np.float16),
-                kind="code" if i % 4 == 0 else "markdown",
+                summary_vector=rng.standard_normal(DIMENSIONS).astype(np.float16) if summaries[i] else None,
+                kind="code" if code else "markdown",
+                language=("python", "go", "tsx")[i // 3 % 3] if code else "",
+                role=roles[i // 3],
                 title=f"Title {i // 3}",
                 heading_path=(f"Title {i // 3}", "Part") if i % 2 else (),
-                path=f"docs/file{i // 3}.md",
+                path=f"src/part{i // 9}/{('file', 'Pool', 'index')[i // 3 % 3]}{i // 3}.py"
+                if i > 5
+                else "a.md",
+                code=notes[i],
             )
         )
     return rows
@@ -59,18 +94,57 @@ def build(rows: list[FeedRow]) -> Slab:
     return build_slab(rows, TERMS, DIMENSIONS, 0.5)
 
 
-@settings(max_examples=120, deadline=None)
+def split_and_merge(rows: list[FeedRow], bounds: list[int], gone: NDArray[np.bool_]) -> Slab:
+    """The rows built in parts, ending at `bounds`, and merged without those that are gone."""
+    parts = list(itertools.pairwise([0, *bounds, len(rows)]))
+    return merge_slabs(
+        [build(rows[start:end]) for start, end in parts], [gone[start:end] for start, end in parts]
+    )
+
+
+def living(rows: list[FeedRow], gone: NDArray[np.bool_]) -> list[FeedRow]:
+    return [row for row, dead in zip(rows, gone, strict=True) if not dead]
+
+
+@settings(max_examples=80, deadline=None)
 @given(rows=feeds(), data=st.data())
-def test_merging_any_split_is_building_the_kept_rows_at_once(rows: list[FeedRow], data: st.DataObject) -> None:
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
-    bounds = list(itertools.pairwise([0, *cuts, len(rows)]))
-    gone = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_)
-    slabs = [build(rows[start:end]) for start, end in bounds]
-    merged = merge_slabs(slabs, [gone[start:end] for start, end in bounds])
-    assert_same(merged, build([row for row, dead in zip(rows, gone, strict=True) if not dead]))
+def test_merging_any_split_is_building_the_kept_documents_at_once(
+    rows: list[FeedRow], data: st.DataObject
+) -> None:
+    documents = len(rows) // 3
+    bounds = [3 * cut for cut in sorted(data.draw(st.lists(st.integers(0, documents), max_size=4)))]
+    dead = data.draw(st.lists(st.booleans(), min_size=documents + 1, max_size=documents + 1))
+    gone = np.array([dead[i // 3] for i in range(len(rows))], np.bool_)
+    merged = split_and_merge(rows, bounds, gone)
+    assert_same(merged, build(living(rows, gone)))
     # A merge of merges too: what is written once may be rewritten many times.
     again = merge_slabs([merged], [np.zeros(len(merged), np.bool_)])
     assert_same(again, merged)
+
+
+def file_tables(slab: Slab) -> dict[str, list[object]]:
+    """What is known of each row's file, row by row."""
+    return {name: getattr(slab, name)[slab.files].tolist() for name in FILE_TABLES}
+
+
+def without_files(slab: Slab) -> Slab:
+    """A slab less what is kept once a document: its file's tables, and its declaration as a module."""
+    names = slab.names
+    own = (names.defined_kinds != MODULE) & (names.defined_kinds != PACKAGE)
+    kept = {name: getattr(names, name)[own] for name in NAME_ARRAYS if name.startswith("defined")}
+    bare = {name: getattr(slab, name)[:0] for name in ("files", *FILE_TABLES)}
+    return replace(slab, **bare, names=replace(names, **kept))
+
+
+@settings(max_examples=80, deadline=None)
+@given(rows=feeds(), data=st.data())
+def test_documents_cut_apart_anywhere_merge_to_the_same_rows(rows: list[FeedRow], data: st.DataObject) -> None:
+    """A batch of the feed may end within a document: each part then knows the file, and the rows are the same."""
+    bounds = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
+    gone = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_)
+    merged, at_once = split_and_merge(rows, bounds, gone), build(living(rows, gone))
+    assert_same(without_files(merged), without_files(at_once))
+    assert file_tables(merged) == file_tables(at_once)
 
 
 @settings(max_examples=40, deadline=None)
@@ -143,8 +217,17 @@ def test_the_path_pulls_the_vector_by_its_weight() -> None:
 def saved(tmp_path: Path) -> tuple[Path, dict[str, int], int]:
     """A slab of a few rows on disk: its folder, checksums and rows."""
     rng = np.random.default_rng(3)
+    notes = CodeNotes(defines=(Definition("Pool", "class"),), mentions=(Mention("acquire", "call", "pool"),))
     rows = [
-        feed_row(i, f"text number{i}", vector=rng.standard_normal(70).astype(np.float16)) for i in range(1, 8)
+        feed_row(
+            i,
+            f"text number{i}",
+            vector=rng.standard_normal(70).astype(np.float16),
+            summary_vector=rng.standard_normal(70).astype(np.float16),
+            path=f"src/file{i}.py",
+            code=notes,
+        )
+        for i in range(1, 8)
     ]
     return tmp_path / "slab", save_slab(build(rows), tmp_path / "slab"), len(rows)
 

@@ -159,8 +159,8 @@ def test_the_cache_keeps_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = Terms()
     for i in range(1_000):
         fresh.of(f"word{i} {'long' * 20}{i}/{i}")
-        assert len(fresh._cache) <= 100
-        assert all(len(surface) <= MAX_SURFACE_CHARS for surface in fresh._cache)
+        assert len(fresh._seen) <= 100
+        assert all(len(surface) <= MAX_SURFACE_CHARS for surface in fresh._seen)
 
 
 def test_any_number_of_threads_get_the_same_terms(monkeypatch: pytest.MonkeyPatch) -> None:

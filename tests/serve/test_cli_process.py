@@ -35,8 +35,8 @@ def test_help_starts_fast_and_imports_nothing_heavy() -> None:
     # 0.11 s where this was written; loose, since machines differ.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
     code = (
-        "import sys, outcrop.serve.cli; from outcrop.serve.commands import care, completion, documents, evaluate, "
-        "find, ingest; print([m for m in ('numpy', 'apsw', 'rich', 'outcrop.engine', 'outcrop.records') "
+        "import sys, outcrop.serve.cli; from outcrop.serve.commands import care, code, completion, documents, "
+        "evaluate, find, ingest; print([m for m in ('numpy', 'apsw', 'rich', 'outcrop.engine', 'outcrop.records') "
         "if m in sys.modules])"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -46,16 +46,20 @@ def test_help_starts_fast_and_imports_nothing_heavy() -> None:
 def test_the_public_names_are_these() -> None:
     assert package.__all__ == [
         "Answer",
+        "CodeMap",
         "Config",
         "Context",
+        "Directive",
         "DocumentInfo",
         "Embedder",
         "Engine",
         "Filter",
         "Hit",
         "IngestReport",
+        "Message",
         "OutcropError",
         "Progress",
+        "Related",
         "Reranker",
         "SearchOptions",
         "Store",

@@ -27,8 +27,8 @@ def write(root: Path, *paths: str, text: str = "some text") -> None:
         (root / path).write_text(text)
 
 
-def found(root: Path, **options: bool) -> list[SourceFile | Skipped | Failure]:
-    return list(walk(root, max_file_bytes=LIMIT, **options))
+def found(root: Path, include_secrets: bool = False) -> list[SourceFile | Skipped | Failure]:
+    return list(walk(root, max_file_bytes=LIMIT, include_secrets=include_secrets))
 
 
 def paths(root: Path) -> list[str]:

@@ -76,7 +76,8 @@ def shared_repo() -> Iterator[Path]:
 
 
 PIECES = st.sampled_from(
-    "a b c d e f abc .log .txt * ** ? / / \\ [ ] [ab] [!a] [^b-d] [a- []x] [\\]] [[:alpha:]] [[:nope:]] [: - ! # { + "
+    "a b c d e f A D abc ABC .log .txt * ** ? / / \\ [ ] [ab] [!a] [^b-d] [A-C] [!D] [[:upper:]] [[:lower:]] "
+    "[^[:upper:]] [a- []x] [\\]] [[:alpha:]] [[:nope:]] [: - ! # { + "
     "**/ /** */ d/ [z-a] [a-c 1 SPACE \\SPACE TAB CR".split()
 ).map(lambda piece: piece.replace("SPACE", " ").replace("TAB", "\t").replace("CR", "\r"))
 LINES = st.builds(
@@ -88,10 +89,12 @@ FILES = st.lists(LINES, min_size=1, max_size=6).map("\n".join)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(top_rules=FILES, inner_rules=FILES)
+@given(top_rules=FILES, inner_rules=FILES, ignore_case=st.booleans())
 def test_whatever_the_rules_the_walk_keeps_what_git_keeps(
-    shared_repo: Path, top_rules: str, inner_rules: str
+    shared_repo: Path, top_rules: str, inner_rules: str, ignore_case: bool
 ) -> None:
+    case = str(ignore_case).lower()
+    (shared_repo / ".git/config").write_text(f"[core]\n\trepositoryformatversion = 0\n\tignorecase = {case}\n")
     (shared_repo / ".gitignore").write_bytes(top_rules.encode())
     (shared_repo / "d" / ".gitignore").write_bytes(inner_rules.encode())
     assert kept_by_walk(shared_repo) == kept_by_git(shared_repo)

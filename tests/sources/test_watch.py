@@ -90,6 +90,15 @@ def test_a_burst_is_told_in_few_batches_and_skipped_folders_not_at_all(root: Pat
     assert len(seen.batches) < 50
 
 
+def test_of_git_only_a_move_of_head_is_told(root: Path) -> None:
+    (root / ".git/logs").mkdir(parents=True)
+    with watched(root) as seen:
+        (root / ".git/index").write_text("x")
+        (root / ".git/logs/HEAD").write_text("x")
+        (root / "a.md").write_text("x")
+        seen.wait(lambda: seen.paths == {root / ".git/logs/HEAD", root / "a.md"})
+
+
 def test_a_file_that_is_replaced_is_told_again_and_its_neighbours_are_not(root: Path) -> None:
     note = root / "note.md"
     note.write_text("x")

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.records import Chunk, Document, DocumentWrite, Model, SourceFile, Vector
+from outcrop.records import (
+    Chunk,
+    CodeNotes,
+    Definition,
+    Document,
+    DocumentWrite,
+    Mention,
+    Model,
+    Outline,
+    Role,
+    SourceFile,
+    Vector,
+)
 
 MODEL = Model("small", "1", 8)
 OTHER = Model("other", "2", 4)
@@ -91,10 +104,42 @@ def make_write(
     )
 
 
+def notes_of(name: str, summary: str = "") -> CodeNotes:
+    """What is known of a chunk that declares a class and its method, and calls something."""
+    return CodeNotes(
+        symbol=name,
+        kind="class",
+        signature=f"class {name}(Base):",
+        summary=summary,
+        defines=(Definition(name, "class", "", 3), Definition("close", "method", name, 9)),
+        mentions=(Mention("Base", "inherit"), Mention("acquire", "call", "self.pool", 4)),
+    )
+
+
+def make_code(
+    path: str = "src/pool.py",
+    text: str = "class Pool:\n\nclass Lease:",
+    *,
+    notes: Sequence[CodeNotes | None] | None = None,
+    language: str = "python",
+    role: Role = "",
+) -> DocumentWrite:
+    """A source file as ingest would hand it over: a chunk a paragraph, notes for those that have some."""
+    write = make_write(path, text, kind="code")
+    if notes is None:
+        notes = [notes_of(chunk.text.split()[-1].strip(":"), f"about {chunk.text}") for chunk in write.chunks]
+    return replace(
+        write,
+        document=replace(write.document, outline=Outline(language), role=role),
+        chunks=tuple(replace(chunk, code=code) for chunk, code in zip(write.chunks, notes, strict=True)),
+        summary_keys=tuple(key("summary:" + code.summary) if code and code.summary else b"" for code in notes),
+    )
+
+
 def vectors_for(*writes: DocumentWrite, model: Model = MODEL) -> dict[bytes, Vector]:
     """Every vector these documents need."""
-    keys = {k for write in writes for k in (*write.text_keys, write.path_key)}
-    return {k: vector(k, model) for k in keys}
+    keys = {k for write in writes for k in (*write.text_keys, *write.summary_keys, write.path_key)}
+    return {k: vector(k, model) for k in keys if k}
 
 
 def put(store: Store, *writes: DocumentWrite) -> list[int]:

@@ -10,7 +10,6 @@ from pathlib import Path
 import apsw
 from tests.store.builders import make_write, put
 
-from outcrop.store.connections import Connections
 from outcrop.store.schema import MIGRATIONS, migrate
 from outcrop.store.sqlite import open_sqlite
 
@@ -32,16 +31,17 @@ def read_during_a_write(db: Path) -> None:
     store.close()
 
 
-def die_while_migrating(db: Path) -> None:
-    """Be killed in the middle of a second migration."""
+def die_while_migrating(db: Path, version: int) -> None:
+    """Be killed in the middle of the migration that follows this version."""
 
-    def second(connection: apsw.Connection) -> None:
-        connection.execute("ALTER TABLE documents ADD COLUMN language TEXT")
+    def unfinished(connection: apsw.Connection) -> None:
+        if version < len(MIGRATIONS):
+            MIGRATIONS[version](connection)
+        connection.execute("ALTER TABLE documents ADD COLUMN colour TEXT")
         connection.execute("DELETE FROM chunks")
         os.kill(os.getpid(), signal.SIGKILL)
 
-    with Connections(db, read_only=False, busy_timeout_s=1.0).reading():
-        migrate(apsw.Connection(str(db)), [*MIGRATIONS, second])
+    migrate(apsw.Connection(str(db)), [*MIGRATIONS[:version], unfinished])
 
 
 if __name__ == "__main__":
@@ -51,4 +51,4 @@ if __name__ == "__main__":
     elif what == "read":
         read_during_a_write(Path(path))
     else:
-        die_while_migrating(Path(path))
+        die_while_migrating(Path(path), int(rest[0]))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.builders import MODEL, OTHER, key, make_write, put, vector
+from tests.store.builders import MODEL, OTHER, key, make_code, make_write, notes_of, put, vector
 
 from outcrop.errors import CorruptDatabase, NewerDatabase, StoreError
 from outcrop.store.connections import Connections
@@ -53,6 +53,17 @@ def test_deleted_text_is_gone_from_the_disk(sqlite: SqliteStore, db: Path, other
     assert vector(key("some")).astype("<f2").tobytes() not in on_disk(db)
     assert list(sqlite.check()) == []
     assert sqlite.match_phrase("apples").size == others * 40
+
+
+def test_the_names_and_summaries_of_deleted_code_are_gone_from_the_disk(sqlite: SqliteStore, db: Path) -> None:
+    put(sqlite, make_code("kept.py"))
+    (id_,) = put(sqlite, make_code("gone.py", "secret", notes=(notes_of("XyzzySecret", "a quuxsummary"),)))
+    assert b"xyzzysecret" in on_disk(db)
+    assert b"quuxsummary" in on_disk(db)
+    sqlite.delete([id_])
+    assert b"xyzzysecret" not in on_disk(db)
+    assert b"quuxsummary" not in on_disk(db)
+    assert vector(key("summary:a quuxsummary")).astype("<f2").tobytes() not in on_disk(db)
 
 
 def test_deleting_much_gives_the_space_back(sqlite: SqliteStore, db: Path) -> None:
@@ -248,16 +259,19 @@ def test_what_sqlite_says_of_a_damaged_file_is_cut_to_a_readable_length(db: Path
             "INSERT INTO keywords (rowid, body) VALUES (99, 'x')",
             "1 rows of the keyword index belong to no chunk",
         ),
-        ("DELETE FROM chunks WHERE position = 1", "1 rows of the keyword index belong to no chunk"),
+        ("DELETE FROM chunks WHERE id = 2", "1 rows of the keyword index belong to no chunk"),
         ("DELETE FROM vectors WHERE id = 1", "have no "),
         (
             "INSERT INTO vectors (model_id, key, vector) VALUES (1, x'00', x'00')",
-            "belong to no chunk and no path",
+            "belong to no chunk, no summary and no path",
         ),
         ("UPDATE vectors SET vector = x'00' WHERE id = 1", "size of their model"),
+        ("UPDATE notes SET chunk_id = 77 WHERE chunk_id = 3", "1 notes belong to no chunk"),
+        ("UPDATE notes SET summary_key = x'00' WHERE chunk_id = 3", "1 summaries have no vector"),
+        ("DELETE FROM notes", "2 vectors belong to no chunk, no summary and no path"),
         ("UPDATE documents SET chunk_count = 5", "as many chunks"),
         ("UPDATE documents SET char_count = 5", "as many characters"),
-        ("UPDATE documents SET id = 50", "2 chunks belong to no document"),
+        ("UPDATE documents SET id = 50 WHERE id = 1", "2 chunks belong to no document"),
         ("UPDATE chunks SET start_offset = 99", "out of order"),
         ("INSERT INTO tags VALUES (77, 'x')", "1 tags belong to no document"),
         ("INSERT INTO removals (chunk_id) SELECT id FROM chunks", "listed as removed"),
@@ -265,7 +279,7 @@ def test_what_sqlite_says_of_a_damaged_file_is_cut_to_a_readable_length(db: Path
     ],
 )
 def test_check_says_what_is_wrong(sqlite: SqliteStore, db: Path, sql: str, sentence: str) -> None:
-    put(sqlite, make_write())
+    put(sqlite, make_write(), make_code())
     assert list(sqlite.check()) == []
     raw = apsw.Connection(str(db))
     raw.execute(sql)

@@ -261,7 +261,7 @@ def test_the_first_write_sets_the_model_and_another_model_is_refused(store: Stor
 def test_a_model_switch_goes_in_steps_and_the_old_vectors_serve_until_the_end(store: Store) -> None:
     put(store, make_write("a.md", "one\n\ntwo\n\nthree"), make_write("b.md", "four"))
     version = store.version()
-    with pytest.raises(StoreError, match="4 chunks and 2 paths"):
+    with pytest.raises(StoreError, match="4 chunks, 0 summaries and 2 paths"):
         store.activate(OTHER)
     assert store.version() == version
     steps = 0

@@ -9,14 +9,23 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.builders import make_write, put
+from tests.store.builders import make_code, make_write, notes_of, put
 
 from outcrop.errors import NewerDatabase, StoreError
 from outcrop.store.schema import APPLICATION_ID, MIGRATIONS, migrate, schema_version
-from outcrop.store.sqlite import SqliteStore, open_sqlite
+from outcrop.store.sqlite import open_sqlite
 
 ROOT = Path(__file__).parents[2]
-VERSION_1 = Path(__file__).with_name("schema_1.sql")
+VERSIONS = {version: Path(__file__).with_name(f"schema_{version}.sql") for version in (1, 2)}
+"""A database of each version that was released, as SQL."""
+
+CODE_OF_VERSION_1 = """
+INSERT INTO documents SELECT id + 2, collection, '/home/me/' || name, name, origin, root, kind, title, meta, sha256,
+    mtime_ns, size, dated_at, created_at, updated_at, 0, 9, x'', tail
+FROM (SELECT 1 id, 'file' origin, 'code' kind, 'a.py' name UNION SELECT 2, 'url', 'code', 'b.py'
+    UNION SELECT 3, 'file', 'json', 'c.json') CROSS JOIN (SELECT collection, root, title, meta, sha256, mtime_ns,
+    size, dated_at, created_at, updated_at, 'no chunks' tail FROM documents WHERE id = 1)
+"""
 
 
 def schema_of(db: Path) -> list[tuple[object, ...]]:
@@ -26,15 +35,22 @@ def schema_of(db: Path) -> list[tuple[object, ...]]:
     return rows
 
 
-@pytest.fixture
-def version_1(tmp_path: Path) -> Path:
-    """A database as version 1 made it, with two documents."""
-    db = tmp_path / "version_1.db"
+def make_database(db: Path, version: int) -> Path:
+    """A database as a version made it, with two documents."""
     raw = apsw.Connection(str(db))
     raw.execute("PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal").fetchall()
-    raw.execute(VERSION_1.read_text("utf-8")).fetchall()
+    raw.execute(VERSIONS[version].read_text("utf-8")).fetchall()
     raw.close()
     return db
+
+
+@pytest.fixture
+def version_1(tmp_path: Path) -> Path:
+    return make_database(tmp_path / "version_1.db", 1)
+
+
+def test_every_version_has_its_fixture() -> None:
+    assert list(VERSIONS) == list(range(1, len(MIGRATIONS) + 1))
 
 
 def test_a_database_of_version_1_opens_with_all_that_is_in_it(version_1: Path) -> None:
@@ -43,72 +59,131 @@ def test_a_database_of_version_1_opens_with_all_that_is_in_it(version_1: Path) -
     assert list(store.check()) == []
     first, second = store.documents()
     assert (first.path, first.tags, first.meta) == ("notes/a.md", ("blue", "red"), {"author": "Zoë"})
+    assert (first.language, first.role) == ("", "")
     assert store.text(first.id) == "One apple.\n\nTwo pears.\n"
     assert store.text(second.id) == "no chunks"
     assert [chunk.heading_path for chunk in store.chunks_of(first.id)] == [(), ("Fruit", "Pears")]
+    assert [
+        (chunk.code, row.code) for chunk, row in zip(store.chunks_of(first.id), store.feed(0, 9), strict=True)
+    ] == [(None, None)] * 2
     assert [c.text for c in store.chunks(store.match_phrase("two PEARS").tolist())] == ["Two pears."]
-    put(store, make_write("b.md"))
+    put(store, make_write("b.md"), make_code())
+    assert list(store.check()) == []
     store.close()
 
 
-def test_the_first_migration_still_makes_what_version_1_was(version_1: Path, tmp_path: Path) -> None:
-    db = tmp_path / "new.db"
-    raw = apsw.Connection(str(db))
-    migrate(raw, MIGRATIONS[:1])
+def test_a_database_of_version_2_opens_with_all_that_is_in_it(tmp_path: Path) -> None:
+    store = open_sqlite(make_database(tmp_path / "version_2.db", 2))
+    assert store.stats().schema_version == len(MIGRATIONS)
+    assert list(store.check()) == []
+    prose, code = store.documents()
+    assert (prose.path, prose.language, prose.sha256[:4]) == ("notes/a.md", "", "40f8")
+    assert (code.path, code.language, code.role) == ("src/pool.py", "python", "test")
+    assert [chunk.code for chunk in store.chunks_of(code.id)] == [None, notes_of("Pool", "keeps connections")]
+    vectors = [row.summary_vector for row in store.feed(0, 9)]
+    assert [found is not None for found in vectors] == [False, False, False, True]
+    store.close()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_migrations_still_make_what_each_version_was(tmp_path: Path, version: int) -> None:
+    made = tmp_path / "made.db"
+    raw = apsw.Connection(str(made))
+    migrate(raw, MIGRATIONS[:version])
     raw.close()
-    assert schema_of(db) == schema_of(version_1)
+    kept = make_database(tmp_path / "kept.db", version)
+    assert schema_of(made) == schema_of(kept)
+    raw = apsw.Connection(str(kept))
+    migrate(raw)
+    raw.close()
+    new = tmp_path / "new.db"
+    open_sqlite(new).close()
+    assert schema_of(kept) == schema_of(new), "an old database becomes what a new one is"
 
 
-def second(connection: apsw.Connection) -> None:
-    connection.execute("ALTER TABLE documents ADD COLUMN language TEXT")
+def test_files_of_code_that_version_1_wrote_are_unknown_to_the_next_sync_and_others_are_not(
+    version_1: Path,
+) -> None:
+    raw = apsw.Connection(str(version_1))
+    raw.execute(CODE_OF_VERSION_1)
+    raw.close()
+    store = open_sqlite(version_1)
+    states = {info.path: (info.mtime_ns, info.size, info.sha256) for info in store.documents()}
+    known = (1700000000000000000, 23, "40f8e8935b2f25be224040a66e3bc760e30a28061e8ef67463e1a24574ea5141")
+    assert states["a.py"] == (None, None, "")
+    assert [states[name] for name in ("notes/a.md", "b.py", "c.json")] == [known] * 3
+    assert list(store.check()) == []
+    store.close()
 
 
-def test_a_second_migration_runs_once_and_keeps_the_data(version_1: Path) -> None:
+def next_step(connection: apsw.Connection) -> None:
+    connection.execute("ALTER TABLE documents ADD COLUMN colour TEXT")
+
+
+def test_a_next_migration_runs_once_and_keeps_the_data(version_1: Path) -> None:
     ran: list[int] = []
 
     def count(connection: apsw.Connection) -> None:
         ran.append(1)
-        second(connection)
+        next_step(connection)
 
     raw = apsw.Connection(str(version_1))
     for _ in range(2):
-        migrate(raw, [*MIGRATIONS[:1], count])
+        migrate(raw, [*MIGRATIONS, count])
     assert ran == [1]
-    assert raw.pragma("user_version") == 2
+    assert raw.pragma("user_version") == len(MIGRATIONS) + 1
     assert raw.pragma("application_id") == APPLICATION_ID
-    assert raw.execute("SELECT count(language), count(*) FROM documents").fetchall() == [(0, 2)]
+    assert raw.execute("SELECT count(colour), count(*) FROM documents").fetchall() == [(0, 2)]
     with pytest.raises(NewerDatabase):
-        migrate(raw, MIGRATIONS[:1])
+        migrate(raw)
     raw.close()
 
 
-def test_a_migration_that_fails_leaves_the_old_database(version_1: Path) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_migration_that_fails_leaves_the_old_database(tmp_path: Path, version: int) -> None:
     def fail(connection: apsw.Connection) -> None:
-        second(connection)
+        next_step(connection)
         connection.execute("DELETE FROM documents")
         raise ZeroDivisionError
 
-    raw = apsw.Connection(str(version_1))
-    before = schema_of(version_1)
+    db = make_database(tmp_path / "old.db", version)
+    before = schema_of(db)
+    raw = apsw.Connection(str(db))
     with pytest.raises(ZeroDivisionError):
         migrate(raw, [*MIGRATIONS, fail])
+    assert raw.pragma("user_version") == version
     raw.close()
-    assert schema_of(version_1) == before
-    store = open_sqlite(version_1)
+    assert schema_of(db) == before
+    store = open_sqlite(db)
     assert store.stats().documents == 2
+    assert list(store.check()) == []
     store.close()
 
 
-def test_a_migration_killed_in_the_middle_leaves_the_old_database(sqlite: SqliteStore, db: Path) -> None:
-    put(sqlite, make_write())
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_migration_killed_in_the_middle_leaves_the_old_database(tmp_path: Path, version: int) -> None:
+    db = make_database(tmp_path / "old.db", version)
     before = schema_of(db)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.store.child", "migrate", str(db)], cwd=ROOT, check=False
+        [sys.executable, "-m", "tests.store.child", "migrate", str(db), str(version)], cwd=ROOT, check=False
     )
     assert done.returncode == -signal.SIGKILL
     assert schema_of(db) == before
-    assert sqlite.stats().chunks == 2
-    assert list(sqlite.check()) == []
+    raw = apsw.Connection(str(db))
+    assert raw.pragma("user_version") == version
+    raw.close()
+    store = open_sqlite(db)
+    assert (store.stats().documents, store.stats().schema_version) == (2, len(MIGRATIONS))
+    assert store.documents()[0].chunks == 2
+    assert list(store.check()) == []
+    store.close()
+
+
+def test_a_reader_asks_for_an_upgrade_and_leaves_version_1_as_it_is(version_1: Path) -> None:
+    before = schema_of(version_1)
+    with pytest.raises(StoreError, match="once for writing"):
+        open_sqlite(version_1, read_only=True)
+    assert schema_of(version_1) == before
 
 
 def test_an_older_database_is_not_upgraded_by_a_reader(db: Path) -> None:

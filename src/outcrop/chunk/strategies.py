@@ -26,10 +26,11 @@ from outcrop.chunk.boundaries import (
     find_fences,
 )
 from outcrop.chunk.cut import Cutter, overlap_starts
+from outcrop.chunk.declarations import Notes, regions_of
 from outcrop.chunk.sections import Outline
 from outcrop.chunk.size import QUARTERS, EvenRuler, Ruler, measure, to_tokens
 from outcrop.errors import ConfigError
-from outcrop.records import Chunk, Document
+from outcrop.records import Chunk, CodeNotes, Document
 
 StrategyName = Literal["auto", "prose", "headings", "recursive"]
 
@@ -38,6 +39,9 @@ AUTO_TARGET_TOKENS = 200
 set's nDCG@10 falls slowly (.829 .823 .822 .817 .816 .808 .810), the chunking set's recall in the top five rises (.814
 .883 .899 .912 .926 .923 .935) while the share of returned text that was wanted falls (IoU .159 .118 .088 .075 .063
 .051 .042). 200 is about the smallest that finds nine of ten."""
+
+AUTO_CODE_TOKENS = 300
+"""Ceiling of a chunk of source code under `auto`."""
 
 _LINE_KINDS = frozenset({"code", "csv", "json", "toml", "yaml"})
 """Kinds whose lines and indentation mean something; in all others a sentence end inside a line beats a line end
@@ -132,18 +136,24 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
     ruler = EvenRuler() if strategy.by_characters else tokens
     outline = Outline(text, document.headings)
     fences = find_fences(text)
-    limit = QUARTERS * (options.target_tokens or strategy.target_tokens)
+    code = document.outline if document.outline is not None and document.outline.language else None
+    by_declarations = options.strategy == "auto" and code is not None
+    target = AUTO_CODE_TOKENS if by_declarations else strategy.target_tokens
+    limit = QUARTERS * (options.target_tokens or target)
     ratio = strategy.overlap if options.overlap is None else options.overlap
     room = max(limit - int(limit * ratio), QUARTERS)
     minimum = strategy.min_chars if options.min_chars is None else options.min_chars
     minimum = min(minimum, room // (2 * ruler.widest))
+    boundaries = strategy.boundaries(document, outline, fences)
+    if by_declarations and code is not None:
+        boundaries = (Offsets(code.cuts), BLANK_LINE, LINE, SPACE)
     cutter = Cutter(
         text=text,
         ruler=ruler,
         limit=room,
         minimum=minimum,
-        boundaries=strategy.boundaries(document, outline, fences),
-        kept=fences,
+        boundaries=boundaries,
+        kept=() if by_declarations else fences,
         headings=outline.starts,
         indent=1 if document.kind in _LINE_KINDS else _CODE_INDENT,
     )
@@ -152,7 +162,9 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
     stretches: list[tuple[int, int, int]] = []
     for wall, next_wall in pairwise(walls):
         regions = [(wall, next_wall)]
-        if strategy.by_sections and outline.starts:
+        if by_declarations and code is not None:
+            regions = regions_of(text, code, ruler.size, room)
+        elif strategy.by_sections and outline.starts:
             regions = outline.regions(wall, next_wall, size=ruler.size, limit=room, minimum=minimum)
         for region_start, region_end in regions:
             pieces = cutter.cut(region_start, region_end)
@@ -160,18 +172,28 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
             if limit > room:
                 starts = overlap_starts(cutter, pieces, limit - room)
             stretches += [(start, *piece) for start, piece in zip(starts, pieces, strict=True)]
-    return _to_chunks(text, tokens, outline, pages, stretches)
+    notes = Notes(text, document.outline, document.role) if document.outline is not None else None
+    return _to_chunks(text, tokens, outline, pages, stretches, notes)
 
 
 def _to_chunks(
-    text: str, tokens: Ruler, outline: Outline, pages: list[int], stretches: list[tuple[int, int, int]]
+    text: str,
+    tokens: Ruler,
+    outline: Outline,
+    pages: list[int],
+    stretches: list[tuple[int, int, int]],
+    notes: Notes | None,
 ) -> tuple[Chunk, ...]:
     """Chunks from (start, start without the overlap, end); lines are counted as they go by."""
     chunks: list[Chunk] = []
+    code: CodeNotes | None = None
+    place: tuple[str, ...] | None = None
     line, counted = 1, 0
     for index, (start, own_start, end) in enumerate(stretches):
         line += text.count("\n", counted, start)
         counted = start
+        if notes is not None:
+            code, place = notes.of(start, end, line)
         chunks.append(
             Chunk(
                 index=index,
@@ -179,10 +201,11 @@ def _to_chunks(
                 end=end,
                 text=text[start:end],
                 tokens=to_tokens(tokens.size(start, end)),
-                heading_path=outline.path(own_start, end),
+                heading_path=outline.path(own_start, end) if place is None else place,
                 line_start=line,
                 line_end=line + text.count("\n", start, end),
                 page=max(1, bisect_right(pages, start)) if pages else None,
+                code=code,
             )
         )
     return tuple(chunks)

@@ -56,15 +56,21 @@ class Patience:
 
 
 class Endpoint:
-    """Posts JSON to one address. Safe to use from any thread: each request has a connection to itself."""
+    """Posts JSON to one address. Safe to use from any thread: each request has a connection to itself.
 
-    def __init__(self, base_url: str, operation: str, key: str, patience: Patience) -> None:
-        parts = _check_url(base_url)
+    `purpose` is what messages call it: the `embedding` URL, the `embedding` key.
+    """
+
+    def __init__(
+        self, base_url: str, operation: str, key: str, patience: Patience, purpose: str = "embedding"
+    ) -> None:
+        parts = _check_url(base_url, purpose)
+        self._purpose = purpose
         self._host = parts.hostname or ""
         self._port = parts.port
         self._secure = parts.scheme == "https"
         self._path = f"{parts.path.rstrip('/')}/{operation}"
-        self._key = _check_key(key.strip(), self._host, self._secure)
+        self._key = _check_key(key.strip(), self._host, self._secure, purpose)
         self._patience = patience
         self._idle: list[http.client.HTTPConnection] = []
         self._tls: ssl.SSLContext | None = None
@@ -92,7 +98,8 @@ class Endpoint:
                 if attempt == self._patience.max_retries or waited_s > self._patience.max_wait_s:
                     raise EmbedError(self._given_up(failure, attempt + 1)) from failure
                 _log.info(
-                    "embedding endpoint: trying again",
+                    "%s endpoint: trying again",
+                    self._purpose,
                     extra={"reason": failure.reason, "attempt": attempt + 1, "delay_s": round(delay_s, 2)},
                 )
                 self._patience.sleep(delay_s)
@@ -219,24 +226,24 @@ class Endpoint:
         return " ".join(text.split())[:_QUOTED_CHARACTERS] or "no explanation"
 
 
-def _check_url(base_url: str) -> SplitResult:
+def _check_url(base_url: str, purpose: str) -> SplitResult:
     try:
         parts = urlsplit(base_url.strip())
         _ = parts.port  # raises when it is not a number
     except ValueError as error:
-        raise ConfigError("the embedding URL cannot be understood: write it as https://host/v1") from error
+        raise ConfigError(f"the {purpose} URL cannot be understood: write it as https://host/v1") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError("the embedding URL must start with http:// or https:// and name a host")
+        raise ConfigError(f"the {purpose} URL must start with http:// or https:// and name a host")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError("the embedding URL must not hold a user, a password or a query: set the key apart")
+        raise ConfigError(f"the {purpose} URL must not hold a user, a password or a query: set the key apart")
     if not parts.path.isascii() or not parts.path.isprintable() or " " in parts.path:
-        raise ConfigError("the path of the embedding URL holds characters that a URL cannot have")
+        raise ConfigError(f"the path of the {purpose} URL holds characters that a URL cannot have")
     return parts
 
 
-def _check_key(key: str, host: str, secure: bool) -> str:
+def _check_key(key: str, host: str, secure: bool, purpose: str) -> str:
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ConfigError("the embedding key holds characters a key cannot have: set it again, without quotes")
+        raise ConfigError(f"the {purpose} key holds characters a key cannot have: set it again, without quotes")
     if key and not secure and not _is_loopback(host):
         raise ConfigError(
             f"the key would travel to {host} unencrypted: use an https:// URL, or leave the key empty"

@@ -10,8 +10,8 @@ from hashlib import blake2b
 
 _KEY_BYTES = 16
 """128 bits: among a billion chunks the odds that any two collide are about one in 10^21."""
-# The personalisation of blake2b keeps the two kinds apart: a text and a path of the same letters differ.
-_TEXT, _PATH = b"outcrop.text", b"outcrop.path"
+# The personalisation of blake2b keeps the kinds apart: a text and a path of the same letters differ.
+_TEXT, _PATH, _SUMMARY = b"outcrop.text", b"outcrop.path", b"outcrop.summary"
 _TITLE, _SECTION = "Document: ", "Section: "
 
 
@@ -28,6 +28,12 @@ def path_key(path: str) -> bytes:
     """Content address of the vector of a path, 16 bytes; never equal to that of a text."""
     encoded = path.encode("utf-8", "surrogatepass")
     return blake2b(encoded, digest_size=_KEY_BYTES, person=_PATH).digest()
+
+
+def summary_key(summary: str) -> bytes:
+    """Content address of the vector of a chunk's summary, 16 bytes."""
+    encoded = summary.encode("utf-8", "surrogatepass")
+    return blake2b(encoded, digest_size=_KEY_BYTES, person=_SUMMARY).digest()
 
 
 def context_head(title: str, heading_path: Sequence[str]) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from outcrop.parse.decode import decode
 from outcrop.parse.formats import LibraryFormat, choose_format
 from outcrop.parse.isolate import parse_isolated
 from outcrop.parse.limits import ParseLimits
+from outcrop.parse.links import links_in
+from outcrop.parse.roles import role_of
 from outcrop.parse.writer import too_long
-from outcrop.records import Document
+from outcrop.records import Document, Outline
 
 
 def parse(data: bytes, *, path: str, media_type: str | None = None, limits: ParseLimits) -> Document:
@@ -26,7 +30,11 @@ def parse(data: bytes, *, path: str, media_type: str | None = None, limits: Pars
     text = decode(data, charset)
     if len(text) > limits.max_text_chars:
         raise too_long(limits.max_text_chars)
-    return chosen.read(text, path)
+    document = chosen.read(text, path)
+    outline = document.outline
+    if outline is None and (links := links_in(document, path)):
+        outline = Outline(language="", references=links)
+    return replace(document, role=role_of(path, text), outline=outline)
 
 
 def _split_media_type(media_type: str | None) -> tuple[str | None, str | None]:

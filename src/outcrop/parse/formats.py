@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from outcrop.errors import ParseError
+from outcrop.parse.code import read_code
 from outcrop.parse.json_data import read_json, read_json_lines
 from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
-from outcrop.parse.text import read_code, read_csv, read_text
+from outcrop.parse.text import read_csv, read_text
 from outcrop.parse.title import file_name
 from outcrop.parse.toml_data import read_toml
 from outcrop.parse.yaml_data import read_yaml

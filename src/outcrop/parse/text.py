@@ -1,19 +1,14 @@
-"""Plain text, source code and tables of values: the text is the file, and only a title is to be found."""
+"""Plain text and tables of values: the text is the file, and only a title is to be found."""
 
 from __future__ import annotations
 
-from outcrop.parse.title import file_name, file_stem, first_line
+from outcrop.parse.title import file_stem, first_line
 from outcrop.records import Document
 
 
 def read_text(text: str, path: str) -> Document:
     """Plain text, titled by its first line."""
     return Document(text=text, kind="text", title=first_line(text) or file_stem(path))
-
-
-def read_code(text: str, path: str) -> Document:
-    """Source code, titled by its file name: first lines are licences and interpreter lines."""
-    return Document(text=text, kind="code", title=file_name(path))
 
 
 def read_csv(text: str, path: str) -> Document:

@@ -41,6 +41,7 @@ def as_hit(scored: Scored) -> Hit:
         match_type=match_type(scored.why),
         why=scored.why,
         gap=chunk.gap,
+        code=chunk.code,
     )
 
 
@@ -48,7 +49,7 @@ def merge_hits(ordered: Iterable[Hit], limit: int, *, merge: bool = True) -> lis
     """The best `limit` hits from hits of one chunk each, in order of score.
 
     A chunk whose text was seen already is left out. A chunk next to one already taken, in the same document and on
-    the same page, joins it: the hit keeps the better score, all chunk ids, the smaller page and index.
+    the same page, joins it: the hit keeps the better score and its code, all chunk ids, the smaller page and index.
     """
     groups: list[list[Hit]] = []
     at: dict[tuple[int, int], list[Hit]] = {}
@@ -107,6 +108,7 @@ def _join(group: Sequence[Hit]) -> Hit:
         distance=best.distance,
         match_type=best.match_type,
         why=replace(best.why, matched_terms=terms),
+        code=best.code,
     )
 
 

@@ -1,7 +1,11 @@
 """Signals that move a candidate after fusion. Each is a plain function over the candidates, listed with its reason.
 
-A signal returns what to add to each candidate's score. To add one: write the function, add a line to SIGNALS,
-put its ablation into the commit.
+A signal sees the candidates and their scores so far and returns what to add to each. They run in the order of the
+table: first what adds, then what takes away, last what depends on the order itself. To add one: write the function,
+add a line to SIGNALS, put its ablation into the commit (`benchmarks/code.py --ablate`, `benchmarks/quality.py`).
+
+Additions are shares of the best fused score, so that they mean the same for a query that matches well and one that
+matches badly. All but `neighbours` are about files of code; prose keeps its score.
 """
 
 from __future__ import annotations
@@ -13,21 +17,39 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.records import QueryType
+from outcrop.records import QueryType, Role
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """What signals can see, one entry a candidate. `before` and `after` hold the fused score of the neighbours in
-    the same document, NaN where there is none."""
+    the same document, NaN where there is none. `file` numbers the documents. `stem` and `folder` say how far the words
+    of the file's name and folders are those of the query, `defines` how surely the candidate declares a name of the
+    query, `linked` how strongly the best candidates lean on it; all 0 to 1. `asked` are roles the query asks for."""
 
     kind: QueryType
-    fused: NDArray[np.float32]
-    before: NDArray[np.float32]
-    after: NDArray[np.float32]
+    fused: Floats
+    before: Floats
+    after: Floats
+    code: NDArray[np.bool_]
+    file: NDArray[np.intp]
+    role: NDArray[np.str_]
+    header: NDArray[np.bool_]
+    stem: Floats
+    folder: Floats
+    defines: Floats
+    linked: Floats
+    asked: frozenset[Role] = frozenset()
+
+    @property
+    def best(self) -> float:
+        """The highest fused score."""
+        return float(self.fused.max(initial=0.0))
 
 
-Signal = Callable[[Candidates], NDArray[np.float32]]
+Signal = Callable[[Candidates, Floats], Floats]
 
 NEIGHBOUR_WEIGHT: Final[dict[QueryType, float]] = {"exact": 0.0, "mixed": 0.1, "semantic": 0.2}
 """A name stands where it stands, whatever is around it; a question is answered by a stretch of text. 0.2 was
@@ -40,16 +62,129 @@ LONE_NEIGHBOUR: Final = 0.8
 neighbour of a good hit scores. With 0 short documents lose to long ones (nDCG@10 −.07 to −.10 on the docs set)."""
 
 
-def neighbours(candidates: Candidates) -> NDArray[np.float32]:
+def neighbours(candidates: Candidates, score: Floats) -> Floats:
     """A good stretch of text is good around the hit too; a stray word match is not."""
-    own = candidates.fused
-    before = np.where(np.isnan(candidates.before), LONE_NEIGHBOUR * own, candidates.before)
-    after = np.where(np.isnan(candidates.after), LONE_NEIGHBOUR * own, candidates.after)
+    before = np.where(np.isnan(candidates.before), LONE_NEIGHBOUR * score, candidates.before)
+    after = np.where(np.isnan(candidates.after), LONE_NEIGHBOUR * score, candidates.after)
     # Scaled back so that the score keeps its range: a chunk amid equals keeps its score.
     weight = NEIGHBOUR_WEIGHT[candidates.kind]
-    mixed = (own + weight * (before + after)) / (1 + 2 * weight)
-    return (mixed - own).astype(np.float32)
+    mixed = (score + weight * (before + after)) / (1 + 2 * weight)
+    return np.where(candidates.code, 0, mixed - score).astype(np.float32)
 
 
-SIGNALS: Final[dict[str, Signal]] = {"neighbours": neighbours}
-"""Every signal in the order it is shown; the first column of an explanation."""
+DEFINITION_WEIGHT: Final = 1.0
+"""As much again as the best score for the one declaration that is meant, half of it for one in a file of another name:
+enough to pass the places that merely use a name most often."""
+
+
+def definition(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001 - one signature for all
+    """Who asks for a name asks first where it is declared."""
+    return (DEFINITION_WEIGHT * candidates.best * candidates.defines).astype(np.float32)
+
+
+STEM_WEIGHT: Final = 0.3
+FOLDER_WEIGHT: Final = 0.05
+
+
+def file_name(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
+    """People name a file after what it is about."""
+    return (STEM_WEIGHT * candidates.best * candidates.stem).astype(np.float32)
+
+
+def folder_name(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
+    """And its folder, more loosely."""
+    return (FOLDER_WEIGHT * candidates.best * candidates.folder).astype(np.float32)
+
+
+COHERENCE_WEIGHT: Final = 0.3
+
+
+def coherence(candidates: Candidates, score: Floats) -> Floats:
+    """A file with several good chunks is about the question; one with a single good chunk mentions it.
+
+    The root of the sum of squares, not the sum: many poor chunks do not make a good file.
+    """
+    if not candidates.code.any():
+        return np.zeros_like(score)
+    squares = np.where(candidates.code, np.maximum(candidates.fused, 0) ** 2, 0)
+    total = np.sqrt(np.bincount(candidates.file, squares))
+    share = total[candidates.file] / max(float(total.max()), 1e-9)
+    return np.where(candidates.code, COHERENCE_WEIGHT * candidates.best * share, 0).astype(np.float32)
+
+
+LINK_WEIGHT: Final = 0.1
+
+
+def links(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
+    """What the best hits call, inherit or import belongs to the answer too."""
+    return (LINK_WEIGHT * candidates.best * candidates.linked).astype(np.float32)
+
+
+ROLE_SHARE: Final[dict[str, float]] = {
+    "test": 0.4,
+    "example": 0.5,
+    "docs": 0.8,
+    "compat": 0.6,
+    "generated": 0.3,
+    "vendored": 0.3,
+    "minified": 0.1,
+    "lock": 0.1,
+}
+"""What is left of the score of a file that is not there to do the work, unless the query asks for such files."""
+
+
+def role(candidates: Candidates, score: Floats) -> Floats:
+    """A question about a program is seldom one about its tests, examples or generated files."""
+    left = np.ones(len(score), np.float32)
+    for name, share in ROLE_SHARE.items():
+        if name not in candidates.asked:
+            left[candidates.role == name] = share
+    return (left - 1) * score
+
+
+HEADER_SHARE: Final = 0.7
+
+
+def header(candidates: Candidates, score: Floats) -> Floats:
+    """Imports and licences name everything and explain nothing."""
+    return np.where(candidates.header, (HEADER_SHARE - 1) * score, 0).astype(np.float32)
+
+
+REPEAT_SHARE: Final = 0.5
+
+
+def saturation(candidates: Candidates, score: Floats) -> Floats:
+    """Each further chunk of a file of code counts half of the one before: ten places in one file are one answer."""
+    if not candidates.code.any():
+        return np.zeros_like(score)
+    order = np.lexsort((-score, candidates.file))
+    file = candidates.file[order]
+    first = np.concatenate(([True], file[1:] != file[:-1]))
+    place = np.arange(len(file)) - np.maximum.accumulate(np.where(first, np.arange(len(file)), 0))
+    share = np.ones(len(score), np.float32)
+    share[order] = REPEAT_SHARE**place
+    return np.where(candidates.code, (share - 1) * np.maximum(score, 0), 0).astype(np.float32)
+
+
+SIGNALS: Final[dict[str, Signal]] = {
+    "neighbours": neighbours,
+    "definition": definition,
+    "file name": file_name,
+    "folder name": folder_name,
+    "coherence": coherence,
+    "links": links,
+    "role": role,
+    "header": header,
+    "saturation": saturation,
+}
+"""Every signal in the order in which they run."""
+
+
+def apply_signals(candidates: Candidates) -> tuple[Floats, dict[str, Floats]]:
+    """The final scores, and what each signal added."""
+    score = candidates.fused.astype(np.float32)
+    boosts: dict[str, Floats] = {}
+    for name, signal in SIGNALS.items():
+        boosts[name] = signal(candidates, score)
+        score = score + boosts[name]
+    return score, boosts

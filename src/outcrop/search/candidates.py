@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,17 +65,22 @@ def find_candidates(
     words: LexicalQuery | None,
     vector: Vector | None,
     pool: int = POOL,
+    more: Collection[tuple[int, int]] = (),
 ) -> Found:
-    """Run the legs that are asked for and gather their best rows, with each row's score in both."""
+    """Run the legs that are asked for and gather their best rows, with each row's score in both; `more` names rows
+    (slab, row) to be looked at whatever the legs say."""
     if vector is not None and not np.isfinite(vector).all():
         vector = None
     scores = _lexical_scores(view, masks, words)
     by_words = _best(scores, pool)
     by_meaning = _nearest(view.slabs, masks, vector, pool)
+    wanted = [
+        np.array(sorted({row for slab, row in more if slab == i}), np.intp) for i in range(len(view.slabs))
+    ]
     parts = [
-        _gather(view, i, masks[i], scores[i], by_words[i], by_meaning[i], vector)
+        _gather(view, i, masks[i], scores[i], by_words[i], by_meaning[i], vector, wanted[i])
         for i in range(len(view.slabs))
-        if len(by_words[i][0]) or len(by_meaning[i][0])
+        if len(by_words[i][0]) or len(by_meaning[i][0]) or len(wanted[i])
     ]
     if not parts:
         return _nothing()
@@ -140,10 +145,11 @@ def _gather(
     words: Ranked,
     meaning: Ranked,
     vector: Vector | None,
+    more: NDArray[np.intp],
 ) -> tuple[NDArray[np.generic], ...]:
     """All that ranking wants to know of one slab's rows and of the rows beside them."""
     slab, gone = view.slabs[i], view.dead[i]
-    own = _union(words[0], meaning[0])
+    own = _union(_union(words[0], meaning[0]), more)
     close = _around(own, slab, gone)
     wide = _around(close, slab, gone)
     place_words, place_meaning = np.searchsorted(wide, words[0]), np.searchsorted(wide, meaning[0])

@@ -8,6 +8,7 @@ has to be built or kept in order. Where a filter leaves few rows, the scan is sk
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -25,13 +26,40 @@ BLOCK: Final = 32_768
 """Rows a step: the scratch arrays of one block (0.3 MB) stay in the second-level cache."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Vectors to be compared: the rows of a slab, or the summaries of some of them (`rows` says which)."""
+
+    slab: int
+    bits: NDArray[np.uint64]
+    vectors: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    mask: NDArray[np.bool_] | None
+    rows: NDArray[np.uint32] | None = None
+
+    def similarities(self, places: NDArray[np.intp], query: Vector) -> NDArray[np.float32]:
+        """Exact cosine of the query (unit length) with some of the vectors."""
+        # einsum, not BLAS: a row's last bits must not depend on which rows it is computed with, or copies of one text
+        # would take turns at being the one that is returned.
+        picked: NDArray[np.float32] = np.einsum("ij,j->i", self.vectors[places].astype(np.float32), query)
+        picked *= self.scales[places]
+        return picked
+
+
 def similarities(slab: Slab, rows: NDArray[np.intp], query: Vector) -> NDArray[np.float32]:
-    """Exact cosine of the query (unit length) with some rows."""
-    # einsum, not BLAS: a row's last bits must not depend on which rows it is computed with, or copies of one text
-    # would take turns at being the one that is returned.
-    picked: NDArray[np.float32] = np.einsum("ij,j->i", slab.vectors[rows].astype(np.float32), query)
-    picked *= slab.scales[rows]
-    return picked
+    """Cosine of the query (unit length) with some rows, ascending: the better of text and summary."""
+    best = Sheet(0, slab.bits, slab.vectors, slab.scales, None).similarities(rows, query)
+    if len(slab.noted):
+        place = np.minimum(np.searchsorted(slab.noted, rows), len(slab.noted) - 1)
+        has = slab.noted[place] == rows
+        summary = _summaries(0, slab, None).similarities(place[has], query)
+        best[has] = np.maximum(best[has], summary)
+    return best
+
+
+def _summaries(number: int, slab: Slab, mask: NDArray[np.bool_] | None) -> Sheet:
+    allowed = None if mask is None else mask[slab.noted]
+    return Sheet(number, slab.summary_bits, slab.summary_vectors, slab.summary_scales, allowed, slab.noted)
 
 
 def nearest(
@@ -41,31 +69,50 @@ def nearest(
 
     `masks[i]` tells which rows of slab i may be returned (None: all). Every allowed row is considered.
     """
-    want = max(count, RESCORE, sum(map(len, slabs)) // RESCORE_SHARE)
-    allowed = sum(
-        len(slab) if mask is None else int(mask.sum()) for slab, mask in zip(slabs, masks, strict=True)
-    )
+    sheets = []
+    for number, (slab, mask) in enumerate(zip(slabs, masks, strict=True)):
+        sheets.append(Sheet(number, slab.bits, slab.vectors, slab.scales, mask))
+        if len(slab.noted):
+            sheets.append(_summaries(number, slab, mask))
+    want = max(count, RESCORE, sum(len(sheet.vectors) for sheet in sheets) // RESCORE_SHARE)
+    allowed = sum(len(sheet.vectors) if sheet.mask is None else int(sheet.mask.sum()) for sheet in sheets)
     if allowed <= 2 * want:
         picked = [
-            np.arange(len(slab)) if mask is None else np.flatnonzero(mask)
-            for slab, mask in zip(slabs, masks, strict=True)
+            np.arange(len(sheet.vectors)) if sheet.mask is None else np.flatnonzero(sheet.mask)
+            for sheet in sheets
         ]
     else:
-        picked = _scan(slabs, masks, query, want)
-    return [(rows, similarities(slab, rows, query)) for slab, rows in zip(slabs, picked, strict=True)]
+        picked = _scan(sheets, query, want)
+    found: list[list[tuple[NDArray[np.intp], NDArray[np.float32]]]] = [[] for _ in slabs]
+    for sheet, places in zip(sheets, picked, strict=True):
+        rows = places if sheet.rows is None else sheet.rows[places].astype(np.intp)
+        found[sheet.slab].append((rows, sheet.similarities(places, query)))
+    return [_best_of(parts) for parts in found]
 
 
-def _scan(
-    slabs: Sequence[Slab], masks: Sequence[NDArray[np.bool_] | None], query: Vector, want: int
-) -> list[NDArray[np.intp]]:
+def _best_of(
+    parts: list[tuple[NDArray[np.intp], NDArray[np.float32]]],
+) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """Each row once, ascending, with the best of its cosines."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = np.concatenate([rows for rows, _ in parts])
+    cosine = np.concatenate([cosine for _, cosine in parts])
+    order = np.lexsort((-cosine, rows))
+    rows, cosine = rows[order], cosine[order]
+    first = np.concatenate(([True], rows[1:] != rows[:-1])) if len(rows) else np.zeros(0, np.bool_)
+    return rows[first], cosine[first]
+
+
+def _scan(sheets: Sequence[Sheet], query: Vector, want: int) -> list[NDArray[np.intp]]:
     signs = sign_bits(query[None, :])[:, 0]
     unreachable = 64 * len(signs) + 1
     distances = []
     histogram = np.zeros(unreachable + 1, np.int64)
-    for slab, mask in zip(slabs, masks, strict=True):
-        distance = hamming(slab.bits, signs)
-        if mask is not None:
-            distance[~mask] = unreachable
+    for sheet in sheets:
+        distance = hamming(sheet.bits, signs)
+        if sheet.mask is not None:
+            distance[~sheet.mask] = unreachable
         histogram += np.bincount(distance, minlength=unreachable + 1)
         distances.append(distance)
     # The smallest distance within which there are `want` rows; ties may add a few more.

@@ -32,13 +32,13 @@ except ImportError:  # Windows: two savers at once may cost each other a rebuild
 
 log = logging.getLogger(__name__)
 
-FORMAT: Final = 2
+FORMAT: Final = 4
 """Raise when the arrays change their meaning: older files are then made again."""
 
 LOCK_POLL_S: Final = 0.02
 """A save takes tenths of a second; asking more often only costs."""
 
-CHECKED_AT_LOAD: Final = ("chunk_ids", "document_ids", "code", "lengths", "scales", "terms", "offsets")
+CHECKED_AT_LOAD: Final = ("chunk_ids", "document_ids", "code", "lengths", "scales", "terms", "offsets", "files")
 """Arrays that would lead a search astray unnoticed, and are small: 2 ms at 20 000 chunks. `check` reads them all."""
 
 _DAMAGE: Final = (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError)

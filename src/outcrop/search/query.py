@@ -41,12 +41,22 @@ MAX_QUERY_CHARS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name of code in a query; `scope` is what stands before it: `Pool` of `Pool.acquire`."""
+
+    name: str
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """A query as search understands it. `phrases` must occur word for word; `text` is without the quotes."""
+    """A query as search understands it. `phrases` must occur word for word; `text` is without the quotes; `symbols`
+    are what may be names of code."""
 
     text: str
     kind: QueryType
     phrases: tuple[str, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -62,7 +72,31 @@ def read_query(text: str, kind: QueryType | None = None) -> Query:
         phrase.strip() for groups in _QUOTED.findall(text) for phrase in groups if re.search(r"\w", phrase)
     )
     plain = _QUOTED.sub(lambda match: f" {match.group(1) or match.group(2)} ", text) if phrases else text
-    return Query(text=plain.strip(), kind=kind or _detect(text, bool(phrases)), phrases=phrases)
+    plain = plain.strip()
+    return Query(plain, kind or _detect(text, bool(phrases)), phrases, read_symbols(plain))
+
+
+_NAME: Final = re.compile(r"[^\W\d]\w*[?!]?(?:(?:\.|::|->|\#|/|\\)[^\W\d]\w*[?!]?)*")
+_JOINT: Final = re.compile(r"\.|::|->|\#|/|\\")
+_CODELIKE: Final = re.compile(r"_|::|->|\#|\w\.\w|[a-z][A-Z]|[A-Z]{2}")
+MAX_SYMBOLS: Final = 12
+
+
+def read_symbols(text: str) -> tuple[Symbol, ...]:
+    """The words of a query that look like names of code; a word by itself, or with a call's brackets, always may be."""
+    found = list(_NAME.finditer(text))
+    symbols: dict[Symbol, None] = {}
+    for match in found:
+        name = match.group()
+        called = text.startswith("()", match.end())
+        if len(found) == 1 or called or _CODELIKE.search(name) or _quoted_as_code(text, match):
+            *scope, last = _JOINT.split(name)
+            symbols[Symbol(last, scope[-1] if scope else "")] = None
+    return tuple(symbols)[:MAX_SYMBOLS]
+
+
+def _quoted_as_code(text: str, match: re.Match[str]) -> bool:
+    return match.start() > 0 and text[match.start() - 1] == "`" == text[match.end() : match.end() + 1]
 
 
 def _detect(text: str, quoted: bool) -> QueryType:

@@ -3,7 +3,8 @@
 Rows are chunks in ascending order of id. For the words: an inverted index (terms, offsets, rows, frequencies)
 and the length of each chunk. For the meaning: one sign bit a dimension (see `signs`), stored column by column so
 that a scan is a few vectorised operations over contiguous memory, and the same vectors in eight bits for exact
-rescoring.
+rescoring; the summaries of code have vectors of their own, `noted` says of which rows. For code: the names it
+declares and uses (see `names`), what its file is called and what it is for.
 
 Slabs are derived from the database and never the truth: they can be thrown away and made again.
 """
@@ -11,6 +12,7 @@ Slabs are derived from the database and never the truth: they can be thrown away
 from __future__ import annotations
 
 import zlib
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,20 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from outcrop.records import FeedRow
+from outcrop.records import FeedRow, Matrix
+from outcrop.search.names import (
+    FILE_WORDS,
+    HEADER,
+    NAME_ARRAYS,
+    ROLES,
+    Names,
+    build_names,
+    family_number,
+    file_title,
+    file_words,
+    merge_names,
+    name_number,
+)
 from outcrop.search.signs import sign_bits
 from outcrop.search.terms import TERM_BYTES, Terms
 
@@ -41,7 +56,8 @@ MAX_BUILD_ROWS: Final = 1 << ROW_BITS
 class Slab:
     """See the module. `rows` and `frequencies` hold, for term i, the slice `offsets[i]:offsets[i + 1]`.
 
-    `folder` is where the arrays are mapped from, None while they live in memory only.
+    `files[row]` is the place of a row's file in `titles` (its name), `homes` (its folder), `stems` and `folders` (the
+    words of both). `folder` is where the arrays are mapped from, None while they live in memory only.
     """
 
     chunk_ids: NDArray[np.int64]
@@ -55,6 +71,18 @@ class Slab:
     bits: NDArray[np.uint64]
     vectors: NDArray[np.int8]
     scales: NDArray[np.float32]
+    roles: NDArray[np.uint8]
+    families: NDArray[np.uint8]
+    files: NDArray[np.uint32]
+    titles: NDArray[np.uint64]
+    homes: NDArray[np.uint64]
+    stems: NDArray[np.uint64]
+    folders: NDArray[np.uint64]
+    noted: NDArray[np.uint32]
+    summary_bits: NDArray[np.uint64]
+    summary_vectors: NDArray[np.int8]
+    summary_scales: NDArray[np.float32]
+    names: Names
     folder: Path | None = None
 
     def __len__(self) -> int:
@@ -82,6 +110,18 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
     "bits": (np.uint64, 2),
     "vectors": (np.int8, 2),
     "scales": (np.float32, 1),
+    "roles": (np.uint8, 1),
+    "families": (np.uint8, 1),
+    "files": (np.uint32, 1),
+    "titles": (np.uint64, 1),
+    "homes": (np.uint64, 1),
+    "stems": (np.uint64, 2),
+    "folders": (np.uint64, 2),
+    "noted": (np.uint32, 1),
+    "summary_bits": (np.uint64, 2),
+    "summary_vectors": (np.int8, 2),
+    "summary_scales": (np.float32, 1),
+    **{name: (kind, 1) for name, kind in NAME_ARRAYS.items()},
 }
 """The arrays of a slab, each in a file of its name: type and number of axes."""
 
@@ -93,16 +133,21 @@ def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weig
     found: list[NDArray[np.uint64]] = []
     lengths = np.zeros(len(feed), np.uint32)
     repeats = np.zeros(len(feed), np.int64)
-    headers: dict[tuple[str, tuple[str, ...], str], tuple[NDArray[np.uint64], int]] = {}
+    files: dict[tuple[str, str], _Header] = {}
+    sections: dict[tuple[str, tuple[str, ...]], _Header] = {}
     for row, item in enumerate(feed):
-        key = (item.title, item.heading_path, item.path)
-        if key not in headers:
-            headers[key] = _header_terms(item, terms)
-        header, header_length = headers[key]
+        file = files.get((item.title, item.path))
+        if file is None:
+            file = _header(terms, (item.title, TITLE_WEIGHT), (item.path, PATH_WEIGHT))
+            files[item.title, item.path] = file
+        section = sections.get((item.title, item.heading_path))
+        if section is None:
+            headings = " ".join(title for title in item.heading_path if title != item.title)
+            section = sections[item.title, item.heading_path] = _header(terms, (headings, HEADING_WEIGHT))
         body = np.frombuffer(terms.of(item.text), np.uint64)
-        found += (body, header)
-        lengths[row] = len(body) + header_length
-        repeats[row] = len(body) + len(header)
+        found += (body, file.terms, section.terms)
+        lengths[row] = len(body) + file.length + section.length
+        repeats[row] = len(body) + len(file.terms) + len(section.terms)
     numbers = np.concatenate(found) if found else np.zeros(0, np.uint64)
     inverted = _invert(numbers, np.repeat(np.arange(len(feed), dtype=np.uint64), repeats))
     return Slab(
@@ -112,7 +157,39 @@ def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weig
         lengths=lengths,
         **inverted,
         **_quantise(feed, dimensions, path_weight),
+        **_describe_files(feed, terms),
     )
+
+
+def _describe_files(feed: Sequence[FeedRow], terms: Terms) -> dict[str, Any]:
+    """Columns that say what a row's file is, and the names of code."""
+    first_rows: dict[int, int] = {}
+    for row, item in enumerate(feed):
+        first_rows.setdefault(item.document_id, row)
+    number = {document_id: place for place, document_id in enumerate(first_rows)}
+    titles, homes = np.zeros(len(first_rows), np.uint64), np.zeros(len(first_rows), np.uint64)
+    stems = np.zeros((len(first_rows), FILE_WORDS), np.uint64)
+    folders = np.zeros((len(first_rows), FILE_WORDS), np.uint64)
+    for document_id, row in first_rows.items():
+        titles[number[document_id]] = file_title(feed[row].path)
+        homes[number[document_id]] = name_number(f"{feed[row].path.rpartition('/')[0]}/")
+        stem, folder = file_words(feed[row].path, terms)
+        stems[number[document_id], : len(stem)] = stem
+        folders[number[document_id], : len(folder)] = folder
+    return {
+        "roles": np.fromiter(map(_role, feed), np.uint8, len(feed)),
+        "families": np.fromiter((family_number(item.language) for item in feed), np.uint8, len(feed)),
+        "files": np.fromiter((number[item.document_id] for item in feed), np.uint32, len(feed)),
+        "titles": titles,
+        "homes": homes,
+        "stems": stems,
+        "folders": folders,
+        "names": build_names(feed, first_rows),
+    }
+
+
+def _role(item: FeedRow) -> int:
+    return ROLES.index(item.role) | (HEADER if item.code is not None and item.code.kind == "header" else 0)
 
 
 def merge_slabs(slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Slab:
@@ -125,10 +202,47 @@ def merge_slabs(slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Sla
         ]
         return np.ascontiguousarray(np.concatenate(parts, axis=axis))
 
-    rowwise = ("chunk_ids", "document_ids", "code", "lengths", "vectors", "scales")
+    rowwise = ("chunk_ids", "document_ids", "code", "lengths", "vectors", "scales", "roles", "families")
     return Slab(
-        **{name: stack(name) for name in rowwise}, bits=stack("bits", axis=1), **_merge_postings(slabs, keep)
+        **{name: stack(name) for name in rowwise},
+        bits=stack("bits", axis=1),
+        **_merge_postings(slabs, keep),
+        **_merge_files(slabs, keep),
+        **_merge_summaries(slabs, keep),
+        names=merge_names([slab.names for slab in slabs], keep),
     )
+
+
+def _merge_files(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+    files = []
+    tables: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in ("titles", "homes", "stems", "folders")}
+    base = 0
+    for slab, kept in zip(slabs, keep, strict=True):
+        alive = np.zeros(len(slab.stems), np.bool_)
+        alive[slab.files[kept]] = True
+        files.append((np.cumsum(alive) - 1 + base)[slab.files[kept]].astype(np.uint32))
+        for name, parts in tables.items():
+            parts.append(getattr(slab, name)[alive])
+        base += int(alive.sum())
+    return {"files": np.concatenate(files), **{name: np.concatenate(parts) for name, parts in tables.items()}}
+
+
+def _merge_summaries(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+    noted, bits, vectors, scales = [], [], [], []
+    base = 0
+    for slab, kept in zip(slabs, keep, strict=True):
+        alive = kept[slab.noted]
+        noted.append((np.cumsum(kept) - 1 + base)[slab.noted[alive]].astype(np.uint32))
+        bits.append(slab.summary_bits[:, alive])
+        vectors.append(slab.summary_vectors[alive])
+        scales.append(slab.summary_scales[alive])
+        base += int(kept.sum())
+    return {
+        "noted": np.concatenate(noted),
+        "summary_bits": np.ascontiguousarray(np.concatenate(bits, axis=1)),
+        "summary_vectors": np.concatenate(vectors),
+        "summary_scales": np.concatenate(scales),
+    }
 
 
 def _merge_postings(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
@@ -169,7 +283,7 @@ def save_slab(slab: Slab, folder: Path) -> dict[str, int]:
     checksums = {}
     for name in ARRAYS:
         path = folder / f"{name}.npy"
-        np.save(path, getattr(slab, name), allow_pickle=False)
+        np.save(path, getattr(slab.names if name in NAME_ARRAYS else slab, name), allow_pickle=False)
         checksums[name] = zlib.crc32(path.read_bytes())
     return checksums
 
@@ -177,7 +291,9 @@ def save_slab(slab: Slab, folder: Path) -> dict[str, int]:
 def load_slab(folder: Path, rows: int) -> Slab:
     """Map a slab's files into memory. Raises ValueError or OSError when they cannot be what was saved."""
     # As plain arrays over the mapping: indexing a memmap object costs several microseconds each time.
-    slab = Slab(**{name: _map(folder / f"{name}.npy", *kind) for name, kind in ARRAYS.items()}, folder=folder)
+    arrays = {name: _map(folder / f"{name}.npy", *kind) for name, kind in ARRAYS.items()}
+    names = Names(**{name: arrays.pop(name) for name in NAME_ARRAYS})
+    slab = Slab(**arrays, names=names, folder=folder)
     by_row = (
         slab.chunk_ids,
         slab.document_ids,
@@ -186,6 +302,9 @@ def load_slab(folder: Path, rows: int) -> Slab:
         slab.vectors,
         slab.scales,
         slab.bits.T,
+        slab.roles,
+        slab.families,
+        slab.files,
     )
     if any(len(array) != rows for array in by_row):
         raise ValueError(f"{folder} holds another number of rows than the manifest says")
@@ -197,9 +316,25 @@ def load_slab(folder: Path, rows: int) -> Slab:
         or np.any(np.diff(slab.offsets) < 0)
     ):
         raise ValueError(f"{folder} holds arrays that do not belong together")
-    if len(slab.bits) != -(-slab.vectors.shape[1] // 64):
+    size = slab.vectors.shape[1]
+    if slab.summary_vectors.shape[1] != size or any(
+        len(bits) != -(-size // 64) for bits in (slab.bits, slab.summary_bits)
+    ):
         raise ValueError(f"{folder} holds vectors of two sizes")
+    noted = (slab.summary_vectors, slab.summary_scales, slab.summary_bits.T)
+    if any(len(array) != len(slab.noted) for array in noted) or not (
+        len(slab.stems) == len(slab.folders) == len(slab.titles) == len(slab.homes)
+    ):
+        raise ValueError(f"{folder} holds arrays that do not belong together")
+    _check_names(names, folder)
     return slab
+
+
+def _check_names(names: Names, folder: Path) -> None:
+    for prefix in ("defined", "used"):
+        lengths = {len(getattr(names, name)) for name in NAME_ARRAYS if name.startswith(prefix)}
+        if len(lengths) > 1:
+            raise ValueError(f"{folder} holds names that do not belong together")
 
 
 def _map(path: Path, kind: type[np.generic], axes: int) -> NDArray[Any]:
@@ -222,14 +357,22 @@ def damaged_files(folder: Path, checksums: dict[str, int]) -> Iterator[str]:
             yield path.name
 
 
-def _header_terms(item: FeedRow, terms: Terms) -> tuple[NDArray[np.uint64], int]:
-    """Terms of title, headings and path, each as often as it weighs, and how many there are without that."""
-    headings = " ".join(title for title in item.heading_path if title != item.title)
-    weighted = ((item.title, TITLE_WEIGHT), (headings, HEADING_WEIGHT), (item.path, PATH_WEIGHT))
-    found = [(np.frombuffer(terms.of(text), np.uint64), weight) for text, weight in weighted]
-    return np.concatenate([np.tile(part, weight) for part, weight in found]), sum(
-        len(part) for part, _ in found
-    )
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """Terms of a title, a path or headings, each as often as it weighs, and how many there are without that."""
+
+    terms: NDArray[np.uint64]
+    length: int
+
+
+def _header(terms: Terms, *weighted: tuple[str, int]) -> _Header:
+    repeated: array[int] = array("Q")
+    length = 0
+    for text, weight in weighted:
+        found = terms.of(text) if text else array("Q")
+        length += len(found)
+        repeated.extend(found * weight)
+    return _Header(np.frombuffer(repeated, np.uint64), length)
 
 
 def _invert(numbers: NDArray[np.uint64], owners: NDArray[np.uint64]) -> dict[str, Any]:
@@ -256,18 +399,45 @@ def _starts_of_runs(ordered: NDArray[np.uint64]) -> NDArray[np.intp]:
 
 def _quantise(feed: Sequence[FeedRow], dimensions: int, path_weight: float) -> dict[str, Any]:
     vectors = np.zeros((len(feed), dimensions), np.float32)
+    noted = [row for row, item in enumerate(feed) if item.summary_vector is not None]
+    summaries = np.zeros((len(noted), dimensions), np.float32)
     paths: dict[int, NDArray[np.float32]] = {}
     for row, item in enumerate(feed):
         if item.vector is not None:
             vectors[row] = item.vector
-            if item.path_vector is not None and path_weight:
-                if item.document_id not in paths:
-                    paths[item.document_id] = path_weight * item.path_vector.astype(np.float32)
-                vectors[row] += paths[item.document_id]
+            vectors[row] += _path_share(item, paths, path_weight)
+    for place, row in enumerate(noted):
+        summaries[place] = feed[row].summary_vector
+        summaries[place] += _path_share(feed[row], paths, path_weight)
+    bits, levels, scales = _levels(vectors)
+    summary_bits, summary_levels, summary_scales = _levels(summaries)
+    return {
+        "bits": bits,
+        "vectors": levels,
+        "scales": scales,
+        "noted": np.array(noted, np.uint32),
+        "summary_bits": summary_bits,
+        "summary_vectors": summary_levels,
+        "summary_scales": summary_scales,
+    }
+
+
+def _path_share(
+    item: FeedRow, paths: dict[int, NDArray[np.float32]], path_weight: float
+) -> NDArray[np.float32] | float:
+    if item.path_vector is None or not path_weight:
+        return 0.0
+    if item.document_id not in paths:
+        paths[item.document_id] = path_weight * item.path_vector.astype(np.float32)
+    return paths[item.document_id]
+
+
+def _levels(vectors: Matrix) -> tuple[NDArray[np.uint64], NDArray[np.int8], NDArray[np.float32]]:
+    """Sign bits, eight-bit levels and the scale of each row, of vectors brought to unit length."""
     vectors[~np.isfinite(vectors).all(axis=1)] = 0  # a model's slip (or a 16-bit overflow) must not spread
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors /= np.maximum(norms, 1e-12)
     peaks = np.abs(vectors).max(axis=1, initial=0.0)
     scales = (peaks / 127).astype(np.float32)
     levels = np.rint(vectors / np.maximum(scales, 1e-12)[:, None]).astype(np.int8)
-    return {"bits": sign_bits(vectors), "vectors": levels, "scales": scales}
+    return sign_bits(vectors), levels, scales

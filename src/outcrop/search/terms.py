@@ -15,8 +15,9 @@ import re
 import threading
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import Final
 
 import Stemmer
@@ -75,46 +76,27 @@ class Terms:
     def __init__(self) -> None:
         self._stem = Stemmer.Stemmer("english")
         self._lock = threading.Lock()  # a Stemmer must not be used by two threads at once
-        self._cache: dict[str, tuple[int, ...]] = {}
-        self._older: dict[str, tuple[int, ...]] = {}
+        self._seen = _Seen(self._analyse)
 
     def of(self, text: str) -> array[int]:
         """All terms of a text, in order, repeated as often as they occur."""
-        terms: array[int] = array("Q")
-        cached = self._cache.get
-        extend = terms.extend
-        for surface in _surfaces(text):
-            found = cached(surface)
-            extend(self._numbers(surface) if found is None else found)
-        return terms
+        return array("Q", chain.from_iterable(map(self._seen.__getitem__, _surfaces(text))))
 
     def words(self, text: str) -> list[tuple[str, tuple[int, ...]]]:
         """Surface tokens with their terms, for queries and for showing what matched."""
-        return [(surface, tuple(self._numbers(surface))) for surface in _surfaces(text)]
+        return [(surface, tuple(self._seen[surface])) for surface in _surfaces(text)]
 
-    def _numbers(self, surface: str) -> array[int] | tuple[int, ...]:
-        found = self._cache.get(surface) or self._older.get(surface)
-        if found is None:
-            pieces = [piece for piece in _JOINTS.split(surface) if piece]
-            if pieces == [surface]:
-                with self._lock:
-                    found = tuple(map(term_number, self._analyse_piece(surface)))
-            else:
-                # A compound is rarely seen again, its pieces often are: they are looked up one by one.
-                numbers = array("Q")
-                for piece in pieces:
-                    numbers.extend(self._numbers(piece))
-                if len(surface) <= MAX_WHOLE_CHARS:
-                    numbers.append(term_number(surface.lower()))
-                if len(surface) > MAX_SURFACE_CHARS:
-                    return numbers
-                found = tuple(numbers)
-        if len(surface) <= MAX_SURFACE_CHARS:
-            if len(self._cache) >= CACHE_ENTRIES:
-                # What was used since the last turn is in here; what was not goes with the turn after this one.
-                self._older, self._cache = self._cache, {}
-            self._cache[surface] = found
-        return found
+    def _analyse(self, surface: str) -> Sequence[int]:
+        pieces = [piece for piece in _JOINTS.split(surface) if piece]
+        if pieces == [surface]:
+            with self._lock:
+                return tuple(map(term_number, self._analyse_piece(surface)))
+        # A compound is rarely seen again, its pieces often are: they are looked up one by one. One of megabytes would
+        # be millions of numbers: as a tuple eight times the memory.
+        numbers = array("Q", chain.from_iterable(map(self._seen.__getitem__, pieces)))
+        if len(surface) <= MAX_WHOLE_CHARS:
+            numbers.append(term_number(surface.lower()))
+        return tuple(numbers) if len(surface) <= MAX_SURFACE_CHARS else numbers
 
     def _analyse_piece(self, piece: str) -> Iterable[str]:
         if not piece.isascii() and _UNSPACED.search(piece):
@@ -139,6 +121,27 @@ class Terms:
             end = run.end()
         if end < len(piece):
             yield from self._analyse_piece(piece[end:])
+
+
+class _Seen(dict[str, Sequence[int]]):
+    """Surface token → its terms, worked out at first sight; the look-up itself never leaves C."""
+
+    def __init__(self, analyse: Callable[[str], Sequence[int]]) -> None:
+        super().__init__()
+        self._analyse = analyse
+        self._older: dict[str, Sequence[int]] = {}
+
+    def __missing__(self, surface: str) -> Sequence[int]:
+        found = self._older.get(surface)
+        if found is None:
+            found = self._analyse(surface)
+        if len(surface) <= MAX_SURFACE_CHARS:
+            if len(self) >= CACHE_ENTRIES:
+                # What was used since the last turn is in here; what was not goes with the turn after this one.
+                self._older = dict(self)
+                self.clear()
+            self[surface] = found
+        return found
 
 
 def _surfaces(text: str) -> list[str]:

@@ -45,6 +45,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "watch": ("ingest", "Keep folders fresh while their files change."),
     "search": ("find", "Find the passages that answer a query."),
     "context": ("find", "Pack the best passages into one text for a prompt."),
+    "related": ("code", "Show the callers, callees, tests and docs of a piece of code."),
+    "map": ("code", "Outline the most central code, within a token budget."),
     "ls": ("documents", "List documents, or collections."),
     "show": ("documents", "Print a document, or what is known of it."),
     "rm": ("documents", "Remove documents from the index."),

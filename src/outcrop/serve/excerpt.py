@@ -8,6 +8,8 @@ from typing import Final
 
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""
+LEAD: Final = 1
+"""Lines before the first that matches, where there is a choice: what it belongs to often stands just above it."""
 MAX_LINE_CHARS: Final = 320
 """A longer line (minified code, a paragraph on one line) is cut around its first matching word."""
 
@@ -58,21 +60,32 @@ def _without_overlaps(spans: list[Span]) -> list[Span]:
     return kept
 
 
-def best_lines(text: str, marker: Marker, count: int = LINES) -> tuple[list[str], int, int]:
+def best_lines(
+    text: str, marker: Marker, count: int = LINES, anchor: int | None = None
+) -> tuple[list[str], int, int]:
     """The `count` lines in which the most different words match, the number of the first, and how many follow.
 
-    Blank lines at either end of the text do not count, and none is shown first.
+    Blank lines at either end of the text do not count, and none is shown first or last. Of places that match alike
+    the one with the `anchor` wins, the line on which a declaration begins.
     """
     lines = text.rstrip().split("\n")
     matching = [{line[start:end].lower() for start, end in marker.spans(line)} for line in lines]
-    best, best_score = 0, (-1, -1)
+    best, best_score = 0, (-1, False, -1, False, 0)
     for first in range(max(1, len(lines) - count + 1)):
         window = matching[first : first + count]
-        score = (len(set().union(*window)), sum(map(len, window)))
-        # An earlier window wins a tie, unless it only begins with blank lines.
+        lead = next((at for at, words in enumerate(window) if words), 0)
+        score = (
+            len(set().union(*window)),
+            anchor is not None and first <= anchor < first + count,
+            sum(map(len, window)),
+            first == 0,
+            -abs(lead - LEAD),
+        )
         if score > best_score and (lines[first].strip() or first == len(lines) - count):
             best, best_score = first, score
     shown = lines[best : best + count]
+    while len(shown) > 1 and not shown[-1].strip():
+        shown.pop()
     return [cut_line(line, marker) for line in shown], best, len(lines) - best - len(shown)
 
 
@@ -81,7 +94,8 @@ def cut_line(line: str, marker: Marker, size: int = MAX_LINE_CHARS) -> str:
     if len(line) <= size:
         return line
     spans = marker.spans(line)
-    start = max(0, min(spans[0][0] - size // 4, len(line) - size)) if spans else 0
+    hidden = spans and spans[0][1] > size  # else the beginning shows it
+    start = max(0, min(spans[0][0] - size // 4, len(line) - size)) if hidden else 0
     part = line[start : start + size]
     return ("…" if start else "") + part + ("…" if start + size < len(line) else "")
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from outcrop.serve.session import Session
+
+if TYPE_CHECKING:
+    from outcrop.records import Filter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -96,13 +99,27 @@ document_filters: Final = stack(
             help="Only this collection.",
         ),
         many("--path", "paths", metavar="GLOB", help="Only paths like this; ** crosses folders."),
-        many("--kind", "kinds", metavar="KIND", help="Only this format: markdown, code, pdf …"),
+        many(
+            "--kind",
+            "kinds",
+            metavar="KIND",
+            help="Only this format or language: markdown, pdf, code, python, go …",
+        ),
         many("--tag", "tags", metavar="TAG", help="Only documents with this tag; all that are given."),
         click.option("--since", metavar="DATE", help="Only documents of this date or later: 2026-01-31."),
         click.option("--until", metavar="DATE", help="Only documents before this date."),
     )
 )
-"""Which documents: what `ls`, `search` and `context` have in common."""
+"""Which documents: what `ls`, `search`, `context` and `map` have in common."""
+
+
+def read_filters(*, since: str | None, until: str | None, **filters: Any) -> Filter:
+    """The values of `document_filters` as a filter."""
+    from outcrop.engine import as_timestamp
+    from outcrop.records import Filter
+
+    return Filter(since=as_timestamp(since), until=as_timestamp(until), **filters)
+
 
 search_options: Final = stack(
     (

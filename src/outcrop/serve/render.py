@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from outcrop.serve.excerpt import Marker, best_lines, shared_indent
+from outcrop.serve.excerpt import Marker, best_lines, cut_line, shared_indent
+from outcrop.serve.render_code import about_code, crop, declared_at, print_warnings
 from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
@@ -30,16 +31,22 @@ if TYPE_CHECKING:
         Status,
     )
 
+REVISION_CHARS: Final = 7
+"""As git abbreviates a commit."""
+HEADING_CHARS: Final = 60
+"""Of a longer heading (a table's header, a paragraph set as one) the beginning tells enough."""
 _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning"}
 
 
 # ------------------------------------------------------------------ search
 
 
-def print_answer(console: Console, answer: Answer, *, full: bool, explain: bool) -> None:
-    """Hits one below the other, and how long it took."""
+def print_answer(
+    console: Console, answer: Answer, *, full: bool = False, explain: bool = False, verbose: bool = False
+) -> None:
+    """Hits one below the other, and how long it took. `verbose` adds the commit of each, `explain` why it is there."""
     for number, hit in enumerate(answer.hits, 1):
-        print_hit(console, number, hit, full=full, explain=explain)
+        print_hit(console, number, hit, full=full, explain=explain, verbose=verbose)
     if answer.detail:
         console.print(Text(clean_line(answer.detail), "yellow"))
     count = len(answer.hits)
@@ -50,16 +57,17 @@ def print_answer(console: Console, answer: Answer, *, full: bool, explain: bool)
         console.print(Text(f"query read as {answer.query_type}; ms: {steps}", "dim"), soft_wrap=True)
 
 
-def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool) -> None:
-    """`1. path:12-30  Title › Heading  0.83`, then the passage."""
+def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool, verbose: bool) -> None:
+    """`1. path:12-30  Title › Heading  0.83`, of source code `1. path:12-30  Pool.acquire · method  0.83`; then the
+    passage."""
     line = Text.assemble((f"{number}. ", "bold"), (clean_line(hit.place), _link(hit.document)))
-    about = " › ".join(
-        clean_line(part) for part in dict.fromkeys((_title(hit.document), *hit.heading_path)) if part
-    )
+    about = _about(hit)
     if about:
         line.append(f"  {about}", "green")
     line.append(f"  {hit.score:.2f}", "bold yellow")
     line.append(f"  {_FOUND_BY[hit.match_type]}, {clean_line(hit.document.collection)}", "dim")
+    if hit.revision and (explain or verbose):
+        line.append(f"  {hit.revision[:REVISION_CHARS]}{'+' if hit.dirty else ''}", "dim")
     if hit.stale:
         line.append("  changed since it was indexed", "red")
     console.print(line, soft_wrap=True)
@@ -67,6 +75,14 @@ def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: b
     if explain:
         console.print(Text(f"   {explanation(hit.why)}", "dim"), soft_wrap=True)
     console.print()
+
+
+def _about(hit: Hit) -> str:
+    """What a hit is, beside where: the declaration, or the title and the headings."""
+    if hit.code is not None and (about := about_code(hit.code)):
+        return about
+    parts = dict.fromkeys((_title(hit.document), *hit.heading_path))
+    return " › ".join(crop(clean_line(part), HEADING_CHARS) for part in parts if part)
 
 
 def _link(info: DocumentInfo) -> Style:
@@ -82,15 +98,24 @@ def _title(info: DocumentInfo) -> str:
 def _print_passage(console: Console, hit: Hit, *, full: bool) -> None:
     marker = Marker(hit.why.matched_terms)
     text = clean(hit.text).expandtabs(4).strip("\n")
-    lines, before, after = (text.split("\n"), 0, 0) if full else best_lines(text, marker)
+    declared = declared_at(hit.code, hit.line_start)
+    lines, before, after = (text.split("\n"), 0, 0) if full else best_lines(text, marker, anchor=declared)
     indent = shared_indent(lines)
+    cut = console.is_terminal and bool(hit.document.language) and not full
+    signature = clean_line(hit.code.signature) if hit.code else ""
+    if signature and (declared is None or not before <= declared < before + len(lines)):
+        room = max(console.width - 3, 20) if console.is_terminal else len(signature)
+        console.print(Text(f"   {crop(signature, room)}", "dim"), soft_wrap=True)
+        before = max(before, 1)  # the passage is the middle of a declaration
     if before:
         console.print(Text("   ⋮", "dim"))
     for line in lines:
         shown = Text(line[indent:].rstrip())
+        if cut:  # code that wraps no longer looks like code
+            shown = Text(cut_line(shown.plain, marker, max(console.width - 5, 20)))
         for start, end in marker.spans(shown.plain):
             shown.stylize("bold red", start, end)
-        if console.is_terminal:
+        if console.is_terminal and shown:
             console.print(Padding(shown, (0, 0, 0, 3), expand=False))  # what wraps stays indented
         else:
             console.print(Text("   ") + shown if shown else "", soft_wrap=True)
@@ -121,14 +146,16 @@ def print_sources(console: Console, context: Context) -> None:
     """What a packed context is made of."""
     for source in context.sources:
         note = "  cut to fit" if source.truncated else ""
-        console.print(
-            Text(f"[{source.number}] {clean_line(source.hit.place)}  {source.hit.score:.2f}{note}", "dim"),
-            soft_wrap=True,
-        )
+        about = about_code(source.hit.code) if source.hit.code else ""
+        parts = (clean_line(source.hit.place), about, f"{source.hit.score:.2f}{note}")
+        line = f"[{source.number}] " + "  ".join(part for part in parts if part)
+        console.print(Text(line, "dim"), soft_wrap=True)
     left = f", {len(context.left_out)} hits did not fit" if context.left_out else ""
     console.print(Text(f"{context.tokens:,} of {context.budget_tokens:,} tokens{left}", "dim"))
-    if context.detail:
-        console.print(Text(clean_line(context.detail), "yellow"))
+    if context.detail and context.sources:
+        print_warnings(console, context.detail)
+    elif context.detail:
+        console.print(Text(clean_line(context.detail), "yellow"), soft_wrap=True)
 
 
 # ------------------------------------------------------------------ documents
@@ -141,12 +168,15 @@ def print_documents(console: Console, documents: Sequence[DocumentInfo]) -> None
         return
     ids = max(len(str(info.id)) for info in documents)
     names = max(len(info.collection) for info in documents)
-    kinds = max(len(info.kind) for info in documents)
+    kinds = max(len(info.language or info.kind) for info in documents)
     for info in documents:
         line = Text.assemble(
             (f"{info.id:>{ids}}", "bold"),
             f"  {clean_line(info.collection):<{names}}  ",
-            (f"{info.kind:<{kinds}}  {info.chunks:>4} {'chunk ' if info.chunks == 1 else 'chunks'}", "dim"),
+            (
+                f"{info.language or info.kind:<{kinds}}  {info.chunks:>4} {'chunk ' if info.chunks == 1 else 'chunks'}",
+                "dim",
+            ),
             ("  " + clean_line(info.path), "cyan"),
         )
         if _title(info):
@@ -185,7 +215,8 @@ def document_facts(info: DocumentInfo) -> dict[str, str]:
         "id": str(info.id),
         "collection": info.collection,
         "uri": info.uri,
-        "kind": info.kind,
+        "kind": f"{info.kind}, {info.language}" if info.language else info.kind,
+        "role": info.role,
         "title": info.title,
         "tags": ", ".join(info.tags),
         "size": f"{info.characters:,} characters, {info.chunks:,} chunks",

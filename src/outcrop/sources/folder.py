@@ -10,13 +10,14 @@ from pathlib import Path
 
 from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
-from outcrop.sources.gitrepo import Repository, core_setting, excludes_file, repository_of
+from outcrop.sources.checkout import Checkout, Checkouts
+from outcrop.sources.gitrepo import excludes_file
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
 from outcrop.sources.left_out import BOOKKEEPING, INSTALLED, MARKERS, binary_kind, looks_secret
 from outcrop.sources.read import explain, read_plain
 
-# Lowest precedence first, within one folder.
-_IGNORE_FILES = (".gitignore", ".outcropignore")
+# Highest precedence first, within one folder; and whether the file is git's.
+_IGNORE_FILES = {".outcropignore": False, ".gitignore": True}
 # The largest ignore files in the wild have some tens of kilobytes; half a megabyte compiles in a second or two.
 _MAX_IGNORE_BYTES = 512 * 1024
 
@@ -26,29 +27,51 @@ class _Walk:
     root: str
     max_file_bytes: int
     include_secrets: bool
-    ignore_case: bool
+    checkouts: Checkouts
 
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder still to be read. `path` is "" for the root, else ends with a slash; `levels`: deepest first."""
+    """A folder still to be read. `path` is "" for the root, else ends with a slash; `levels`: deepest first.
+
+    `inner` is its path below the top of its checkout, in the same form. `ignored` is set inside a folder that git
+    ignores: only what is tracked counts there. `notice` is what to report of the folder itself.
+    """
 
     path: str
     levels: tuple[Level, ...]
+    checkout: Checkout | None
+    inner: str
+    ignored: bool = False
+    notice: str | None = None
+
+    @property
+    def ignore_case(self) -> bool:
+        return self.checkout is not None and self.checkout.ignore_case
+
+    def tracks(self, name: str, is_dir: bool) -> bool:
+        """Whether git tracks the entry, or anything below it."""
+        tracked = None if self.checkout is None else self.checkout.tracked
+        if tracked is None:
+            return False
+        path = self.inner + name
+        return path in tracked or (is_dir and tracked.holds_below(f"{path}/"))
 
 
 def walk(
-    root: Path, *, max_file_bytes: int, include_secrets: bool = False
+    root: Path, *, max_file_bytes: int, include_secrets: bool = False, checkouts: Checkouts | None = None
 ) -> Iterator[SourceFile | Skipped | Failure]:
     """Everything below a folder in a fixed order, or the one file that `root` names.
 
     What was named is walked even where an ignore rule would leave it out; the rules apply to what lies below.
     They are those of every .gitignore and .outcropignore (which wins) from the top of the git repository
-    down, of its info/exclude and of the user's core.excludesFile. Git's index is not asked: a tracked file that
-    matches a rule is left out. Links are never followed.
+    down, of its info/exclude and of the user's core.excludesFile. A repository inside (a submodule, a worktree, a
+    clone) has its own; of those around it, only .outcropignore goes on to count. As for git, a file that is tracked
+    is not ignored; .outcropignore leaves it out nevertheless. Links are never followed.
 
     A path that ends with a slash is a folder's. A Failure of a folder means that nothing is known of what lies
-    below it: see `shields`. A root that is missing or cannot be read is a SourceError.
+    below it: see `shields`. A root that is missing or cannot be read is a SourceError. `checkouts` are to be shared
+    with whatever else asks about the same files in this run.
     """
     try:
         real = root.resolve(strict=True)
@@ -60,20 +83,15 @@ def walk(
         raise SourceError(f"{_printable(str(real))} cannot be added: its name is not UTF-8; rename it")
     if not is_dir:
         return iter((_single(real, max_file_bytes, include_secrets),))
-    repository = repository_of(real)
-    ignore_case = repository is not None and core_setting(repository, "ignorecase") in (
-        "true",
-        "yes",
-        "on",
-        "1",
-    )
-    run = _Walk(str(real), max_file_bytes, include_secrets, ignore_case)
-    levels = () if repository is None else _levels_above(real, repository, ignore_case)
+    run = _Walk(str(real), max_file_bytes, include_secrets, checkouts or Checkouts())
+    checkout = run.checkouts.holding(str(real))
+    levels = () if checkout is None else _levels_above(real, checkout)
+    inner = "" if checkout is None else _below(real, checkout.repository.top)
     try:
         os.scandir(real).close()
     except OSError as error:
         raise SourceError(f"{real} cannot be added: {explain(error)}") from error
-    return _walk(run, _Folder("", levels))
+    return _walk(run, _Folder("", levels, checkout, inner))
 
 
 def shields(failure: Failure, path: str) -> bool:
@@ -91,7 +109,9 @@ def _walk(run: _Walk, top: _Folder) -> Iterator[SourceFile | Skipped | Failure]:
             with os.scandir(here) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
             names = {entry.name for entry in entries}
-            levels = _own_levels(run, here, folder, names) + folder.levels
+            if ".git" in names and folder.path:
+                folder = _entered(run, here, folder)
+            levels = _own_levels(here, folder, names) + folder.levels
         except (OSError, SourceError) as error:
             if isinstance(error, FileNotFoundError):
                 continue  # removed since its parent was listed
@@ -102,6 +122,8 @@ def _walk(run: _Walk, top: _Folder) -> Iterator[SourceFile | Skipped | Failure]:
         if marker is not None and folder.path:
             yield Skipped(folder.path, MARKERS[marker])
             continue
+        if folder.notice is not None:
+            yield Skipped(folder.path, folder.notice)
         inner: list[_Folder] = []
         for entry in entries:
             try:
@@ -130,13 +152,20 @@ def _visit(
         return Skipped(_printable(path), "its name is not UTF-8; rename it")
     if is_dir and name in INSTALLED:
         return Skipped(path, INSTALLED[name])
-    if levels:
-        decision = ruling(levels, name, is_dir)
-        if decision is not None and not decision[1].negated:
-            level, rule = decision
-            return Skipped(path, f"ignored by {level.label}, line {rule.line}: {rule.text}")
+    if folder.ignored and not folder.tracks(name, is_dir):
+        return None  # the folder's own line stands for it
+    reason = _rule_against(levels, name, is_dir)
+    notice = None
+    if reason is not None:
+        ours = tuple(level for level in levels if not level.of_git)
+        firm = _rule_against(ours, name, is_dir) if folder.tracks(name, is_dir) else reason
+        if firm is not None:
+            return Skipped(path, firm)
+        levels, notice = ours, f"{reason} (what git tracks in it is kept)"
     if is_dir:
-        return _Folder(path, descend(levels, name))
+        inner = f"{folder.inner}{name}/"
+        below = descend(levels, name)
+        return _Folder(path, below, folder.checkout, inner, folder.ignored or notice is not None, notice)
     if entry.is_symlink():
         return Skipped(path, _link_reason(run.root, entry.path))
     if not entry.is_file(follow_symlinks=False):
@@ -186,36 +215,62 @@ def _link_reason(root: str, path: str) -> str:
     return "a link that leads out of the folder; add its target on its own"
 
 
-def _own_levels(run: _Walk, here: str, folder: _Folder, names: set[str]) -> tuple[Level, ...]:
+def _rule_against(levels: tuple[Level, ...], name: str, is_dir: bool) -> str | None:
+    """The rule that leaves an entry out, in words."""
+    decision = ruling(levels, name, is_dir)
+    if decision is None or decision[1].negated:
+        return None
+    level, rule = decision
+    return f"ignored by {level.label}, line {rule.line}: {rule.text}"
+
+
+def _entered(run: _Walk, here: str, folder: _Folder) -> _Folder:
+    """A folder with a .git in it: the top of another repository, where other rules hold, if it is one."""
+    checkout = run.checkouts.at(here.rstrip("/"))
+    if checkout is None:
+        return folder
+    ours = tuple(level for level in folder.levels if not level.of_git)
+    return _Folder(folder.path, ours + _levels_above(Path(here), checkout), checkout, "")
+
+
+def _own_levels(here: str, folder: _Folder, names: set[str]) -> tuple[Level, ...]:
     """The ignore files in a folder, the one that wins first."""
     return tuple(
         level
-        for name in reversed(_IGNORE_FILES)
+        for name, of_git in _IGNORE_FILES.items()
         if name in names
-        and (level := _level(Path(here, name), folder.path + name, "", run.ignore_case)) is not None
+        and not (of_git and folder.ignored)
+        and (level := _level(Path(here, name), folder.path + name, "", folder.ignore_case, of_git)) is not None
     )
 
 
-def _levels_above(root: Path, repository: Repository, ignore_case: bool) -> tuple[Level, ...]:
+def _levels_above(root: Path, checkout: Checkout) -> tuple[Level, ...]:
     """The ignore files that apply to a root from outside of it, deepest first, then git's own two."""
-    files: list[tuple[Path, Path]] = []
+    repository = checkout.repository
+    files: list[tuple[Path, Path, bool]] = []
     if root != repository.top:
         for folder in root.parents:
-            files += [(folder / name, folder) for name in reversed(_IGNORE_FILES)]
+            files += [(folder / name, folder, of_git) for name, of_git in _IGNORE_FILES.items()]
             if folder == repository.top:
                 break
-    files.append((repository.common_dir / "info" / "exclude", repository.top))
-    files.append((excludes_file(repository), repository.top))
+    # These two may be links, which a .gitignore may not: git follows them, and people keep their settings so.
+    for file in (repository.common_dir / "info" / "exclude", excludes_file(repository)):
+        files.append((Path(os.path.realpath(file)), repository.top, True))
     levels = []
-    for file, base in files:
-        inner = root.relative_to(base).as_posix()
-        level = _level(file, str(file), "" if inner == "." else f"{inner}/", ignore_case)
+    for file, base, of_git in files:
+        level = _level(file, str(file), _below(root, base), checkout.ignore_case, of_git)
         if level is not None:
             levels.append(level)
     return tuple(levels)
 
 
-def _level(file: Path, label: str, prefix: str, ignore_case: bool) -> Level | None:
+def _below(folder: Path, base: Path) -> str:
+    """The way from one folder to another below it: "" or with a slash at its end."""
+    inner = folder.relative_to(base).as_posix()
+    return "" if inner == "." else f"{inner}/"
+
+
+def _level(file: Path, label: str, prefix: str, ignore_case: bool, of_git: bool) -> Level | None:
     """The rules of one ignore file; None when it has none, is not there, or is a link (git reads none either).
 
     One that is there and cannot be read is a SourceError: what it would have left out must not be taken in.
@@ -228,7 +283,7 @@ def _level(file: Path, label: str, prefix: str, ignore_case: bool) -> Level | No
             return None
         raise SourceError(f"{file} cannot be read: {explain(error)}") from error
     rules = compile_rules(read_plain(file, _MAX_IGNORE_BYTES), ignore_case)
-    return None if rules is None else Level(label, rules, prefix)
+    return None if rules is None else Level(label, rules, prefix, of_git)
 
 
 def _is_utf8(name: str) -> bool:

@@ -41,14 +41,18 @@ class Repository:
 def repository_of(path: Path) -> Repository | None:
     """The innermost repository whose working tree holds `path`."""
     real = path.resolve()
-    for folder in (real, *real.parents):
-        git_dir = _git_dir(folder / ".git")
-        if git_dir is not None:
-            common = _first_line(git_dir / "commondir")
-            common_dir = (git_dir / common).resolve() if common else git_dir
-            branch, revision = _head(git_dir, common_dir)
-            return Repository(folder, git_dir, common_dir, branch, revision)
-    return None
+    return next(filter(None, map(repository_at, (real, *real.parents))), None)
+
+
+def repository_at(folder: Path) -> Repository | None:
+    """The repository, linked worktree or submodule whose top is this very folder (a real path)."""
+    git_dir = _git_dir(folder / ".git")
+    if git_dir is None:
+        return None
+    common = _first_line(git_dir / "commondir")
+    common_dir = (git_dir / common).resolve() if common else git_dir
+    branch, revision = _head(git_dir, common_dir)
+    return Repository(folder, git_dir, common_dir, branch, revision)
 
 
 def core_setting(repository: Repository, name: str) -> str | None:
@@ -64,10 +68,21 @@ def core_setting(repository: Repository, name: str) -> str | None:
         Path("/etc/gitconfig"),
     )
     for file in files:
-        value = _core_value(_text(file, _MAX_SMALL_BYTES), name)
+        value = _value(_text(file, _MAX_SMALL_BYTES), "core", name)
         if value is not None:
             return value
     return None
+
+
+def ignores_case(repository: Repository) -> bool:
+    """Whether names that differ only in case are the same to git here."""
+    return (core_setting(repository, "ignorecase") or "").lower() in ("true", "yes", "on", "1")
+
+
+def object_format(repository: Repository) -> str:
+    """How the repository names its objects: `sha1`, or what its own configuration says (`sha256`)."""
+    own = _text(repository.common_dir / "config", _MAX_SMALL_BYTES)
+    return (_value(own, "extensions", "objectformat") or "sha1").lower()
 
 
 def excludes_file(repository: Repository) -> Path:
@@ -123,10 +138,13 @@ def _head(git_dir: Path, common_dir: Path) -> tuple[str | None, str | None]:
 
 
 def _text(path: Path, max_bytes: int) -> str:
-    """The text of a file of git's; nothing when there is none or it cannot be read."""
+    """The text of a file of git's; nothing when there is none or it cannot be read.
+
+    Links are followed, as git does: many people keep ~/.gitconfig in a repository of its own and link to it.
+    """
     try:
-        return read_plain(path, max_bytes).decode("utf-8", "surrogateescape")
-    except SourceError:
+        return read_plain(path.resolve(), max_bytes).decode("utf-8", "surrogateescape")
+    except (OSError, RuntimeError, SourceError):
         return ""
 
 
@@ -135,17 +153,18 @@ def _first_line(path: Path) -> str | None:
     return text.splitlines()[0].strip() if text.strip() else None
 
 
-def _core_value(config: str, name: str) -> str | None:
+def _value(config: str, wanted: str, name: str) -> str | None:
+    """The last value of a setting in a section without a sub-section."""
     value: str | None = None
-    in_core = False
+    inside = False
     for line in config.replace("\\\n", "").splitlines():
         rest = line
         section = _SECTION.fullmatch(line)
         if section is not None:
-            in_core = section[1].lower() == "core" and section[2] is None
+            inside = section[1].lower() == wanted and section[2] is None
             rest = section[3]
         setting = _SETTING.fullmatch(rest)
-        if in_core and setting is not None and setting[1].lower() == name:
+        if inside and setting is not None and setting[1].lower() == name:
             # A name alone means true, as git has it.
             value = "true" if setting[2] is None else _plain_value(setting[2])
     return value

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from string import ascii_uppercase
 
 _SPECIAL = frozenset("*?[\\")
 _POSIX_CLASSES = {
@@ -81,11 +82,15 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """An ignore file as seen from one folder: `prefix` leads from the ignore file's folder to that one."""
+    """An ignore file as seen from one folder: `prefix` leads from the ignore file's folder to that one.
+
+    `of_git` is False for our own ignore files, which also hold for what git tracks and inside other repositories.
+    """
 
     label: str
     rules: Rules
     prefix: str = ""
+    of_git: bool = True
 
 
 def ruling(levels: Sequence[Level], name: str, is_dir: bool) -> tuple[Level, Rule] | None:
@@ -99,7 +104,7 @@ def ruling(levels: Sequence[Level], name: str, is_dir: bool) -> tuple[Level, Rul
 
 def descend(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
     """The same levels as seen from the sub-folder `name`."""
-    return tuple(Level(level.label, level.rules, f"{level.prefix}{name}/") for level in levels)
+    return tuple(Level(level.label, level.rules, f"{level.prefix}{name}/", level.of_git) for level in levels)
 
 
 # Monorepos repeat the same few ignore files in hundreds of folders; compiling one takes milliseconds.
@@ -118,7 +123,7 @@ def compile_rules(content: bytes, ignore_case: bool = False) -> Rules | None:
         pattern = line.removeprefix("!")
         only_dirs = pattern.endswith("/")
         pattern = pattern.removesuffix("/")
-        regex = _translate(pattern)
+        regex = _translate(pattern, ignore_case)
         if regex is None:
             continue
         order = len(rules)
@@ -142,7 +147,7 @@ def _combine(
     def of(chosen: list[tuple[int, str]]) -> Alternatives | None:
         if not chosen:
             return None
-        flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
+        flags = re.DOTALL | (re.IGNORECASE | re.ASCII if ignore_case else 0)  # git knows the case of ASCII only
         joined = "|".join(f"({regex})" for _, regex in reversed(chosen))
         return Alternatives(re.compile(joined, flags), tuple(order for order, _ in reversed(chosen)))
 
@@ -169,15 +174,15 @@ def _literal_length(pattern: str) -> int:
     return next((at for at, char in enumerate(pattern) if char in _SPECIAL), len(pattern))
 
 
-def _translate(pattern: str) -> str | None:
+def _translate(pattern: str, ignore_case: bool) -> str | None:
     """A regular expression for a whole path (patterns with a slash) or a whole name; None: it never matches."""
     is_path = "/" in pattern
     pattern = pattern.removeprefix("/")
-    tokens = _tokens(pattern, is_path) if pattern else None
+    tokens = _tokens(pattern, is_path, ignore_case) if pattern else None
     return None if tokens is None else _assemble(tokens)
 
 
-def _tokens(pattern: str, is_path: bool) -> list[str] | None:
+def _tokens(pattern: str, is_path: bool, ignore_case: bool) -> list[str] | None:
     tokens: list[str] = []
     literal = _literal_length(pattern)
     at = 0
@@ -194,14 +199,14 @@ def _tokens(pattern: str, is_path: bool) -> list[str] | None:
         if char == "?":
             tokens.append("[^/]")
         elif char == "[":
-            bracket = _bracket(pattern, at)
+            bracket = _bracket(pattern, at, ignore_case)
             if bracket is None:
                 return None
             token, at = bracket
             tokens.append(token)
         elif char == "\\":
-            if at == len(pattern):
-                return None
+            if at == len(pattern) or (ignore_case and pattern[at] in ascii_uppercase):
+                return None  # without case, git makes the name small and leaves an escaped letter as it is
             tokens.append(re.escape(pattern[at]))
             at += 1
         else:
@@ -224,7 +229,7 @@ def _stars(pattern: str, start: int, may_cross: bool) -> tuple[str, int]:
     return _STAR, at
 
 
-def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
+def _bracket(pattern: str, at: int, ignore_case: bool) -> tuple[str, int] | None:
     """The character class that starts at `at` (past the bracket) and where it ends; None when it never does."""
     negated = pattern[at : at + 1] in ("!", "^")
     at += negated
@@ -251,7 +256,9 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
             if at >= len(pattern):
                 return None
             previous = pattern[at]
-            items.append(re.escape(previous))
+            # Without case, git makes the name small, leaves a letter here as it is, and so never finds it.
+            if not ignore_case or previous not in ascii_uppercase:
+                items.append(re.escape(previous))
         at += 1
     if at >= len(pattern):
         return None

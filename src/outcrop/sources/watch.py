@@ -21,6 +21,8 @@ _DEBOUNCE_MS = 100
 _STEP_MS = 50
 # Without a change the watcher comes back this often; the first time that tells that the watch is on.
 _TIMEOUT_MS = 100
+# Git appends a line to this file whenever HEAD moves; its index changes with every `git status`.
+_HEAD_MOVED = "/.git/logs/HEAD"
 # How often a loop looks up to see whether it should stop.
 _POLL_S = 0.1
 
@@ -31,7 +33,8 @@ def watch(
     """Sets of absolute paths that were added, changed or removed below the roots, until `stop` is set.
 
     A root can be a file: its folder is watched, since editors save by putting a new file in its place. Ignore
-    rules are not applied, only the folders that no walk enters are left out; a path can be a folder's.
+    rules are not applied, only the folders that no walk enters are left out; a path can be a folder's. Of git's own
+    files one is told, which changes when another commit is checked out or made: it can alter what counts as dirty.
 
     The first set is empty and comes as soon as the watch is on: what is read from then on is not out of date
     unannounced.
@@ -62,7 +65,8 @@ def _below(folders: Sequence[Path]) -> Callable[[Change, str], bool]:
 
     def wanted(_: Change, path: str) -> bool:
         root = next((root for root in roots if path.startswith(root)), "")
-        return SKIPPED_NAMES.isdisjoint(Path(path[len(root) :]).parts)
+        inner = path[len(root) :].removesuffix(_HEAD_MOVED)
+        return SKIPPED_NAMES.isdisjoint(Path(inner).parts)
 
     return wanted
 

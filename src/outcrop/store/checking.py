@@ -35,13 +35,23 @@ _PROBLEMS = (
     ),
     (
         "SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE text_key = v.key)"
-        " AND NOT EXISTS (SELECT 1 FROM documents WHERE path_key = v.key)",
-        "{} vectors belong to no chunk and no path",
+        " AND NOT EXISTS (SELECT 1 FROM documents WHERE path_key = v.key)"
+        " AND NOT EXISTS (SELECT 1 FROM notes WHERE summary_key = v.key)",
+        "{} vectors belong to no chunk, no summary and no path",
     ),
     (
         "SELECT count(*) FROM vectors v LEFT JOIN models m ON m.id = v.model_id"
         " WHERE m.id IS NULL OR length(v.vector) != 2 * m.dimensions",
         "{} vectors do not have the size of their model",
+    ),
+    (
+        f"SELECT count(*) FROM notes n WHERE length(n.summary_key) > 0 AND NOT EXISTS"
+        f" (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = {ACTIVE})",
+        "{} summaries have no vector of the active model",
+    ),
+    (
+        "SELECT count(*) FROM notes WHERE chunk_id NOT IN (SELECT id FROM chunks)",
+        "{} notes belong to no chunk",
     ),
     (
         "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",

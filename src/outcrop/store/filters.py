@@ -33,7 +33,8 @@ def filter_sql(where: Filter) -> tuple[str, Values]:
     if where.documents:
         need("d.id IN (SELECT value FROM json_each(?))", json.dumps([int(id_) for id_ in where.documents]))
     if where.kinds:
-        need("d.kind IN (SELECT value FROM json_each(?))", json.dumps(where.kinds))
+        kinds = "EXISTS (SELECT 1 FROM json_each(?) WHERE value IN (d.kind, nullif(d.language, '')))"
+        need(kinds, json.dumps(where.kinds))
     for tag in dict.fromkeys(where.tags):
         need("d.id IN (SELECT document_id FROM tags WHERE tag = ?)", tag)
     if where.since is not None:

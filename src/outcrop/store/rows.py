@@ -11,20 +11,25 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.records import Chunk, DocumentInfo, FeedRow, StoredChunk
+from outcrop.records import Chunk, CodeNotes, Definition, DocumentInfo, FeedRow, Mention, StoredChunk
 
 _HEADINGS = "\x1f"  # the unit separator: no heading holds it once `join_headings` is done
 
 DOCUMENT_COLUMNS = (
     "d.id, d.collection, d.uri, d.path, d.origin, d.root, d.kind, d.title,"
     " (SELECT json_group_array(tag) FROM tags WHERE document_id = d.id),"
-    " d.meta, d.sha256, d.mtime_ns, d.size, d.created_at, d.updated_at, d.chunk_count, d.char_count"
+    " d.meta, d.sha256, d.mtime_ns, d.size, d.created_at, d.updated_at, d.chunk_count, d.char_count,"
+    " d.language, d.role"
 )
 CHUNK_COLUMNS = (
     "c.id, c.document_id, c.position, c.start_offset, c.end_offset, c.text, c.tokens, c.heading_path,"
     " c.line_start, c.line_end, c.page, c.gap"
 )
-FEED_COLUMNS = "c.id, c.document_id, d.kind, d.title, c.heading_path, d.path, c.text, v.vector, p.vector"
+NOTE_COLUMNS = "n.symbol, n.kind, n.signature, n.summary, n.names"
+FEED_COLUMNS = (
+    "c.id, c.document_id, d.kind, d.title, c.heading_path, d.path, c.text, v.vector, p.vector, s.vector,"
+    f" d.language, d.role, {NOTE_COLUMNS}"
+)
 
 
 def fetch(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -38,22 +43,38 @@ def document_info(row: tuple[Any, ...]) -> DocumentInfo:
 
 
 def stored_chunk(row: tuple[Any, ...], documents: Mapping[int, DocumentInfo]) -> StoredChunk:
-    """A StoredChunk from CHUNK_COLUMNS and its document."""
-    return StoredChunk(*(row[0], documents[row[1]], *row[2:7], split_headings(row[7]), *row[8:]))
+    """A StoredChunk from CHUNK_COLUMNS with NOTE_COLUMNS after them, and its document."""
+    notes = code_notes(row[12:])
+    return StoredChunk(*(row[0], documents[row[1]], *row[2:7], split_headings(row[7]), *row[8:12], notes))
+
+
+def join_names(notes: CodeNotes) -> str:
+    """The names a chunk declares and uses, as JSON."""
+    return json.dumps((notes.defines, notes.mentions), separators=(",", ":"))
+
+
+def code_notes(row: Sequence[Any]) -> CodeNotes | None:
+    """CodeNotes from NOTE_COLUMNS; None where a chunk has none."""
+    if row[0] is None:
+        return None
+    defines, mentions = json.loads(row[4])
+    declared = tuple(map(Definition._make, defines))
+    return CodeNotes(*(*row[:4], declared, tuple(map(Mention._make, mentions))))
 
 
 def feed_rows(rows: Iterable[tuple[Any, ...]]) -> list[FeedRow]:
     """FeedRows from FEED_COLUMNS; chunks of one document share their path vector."""
     fed: list[FeedRow] = []
     shared: dict[int, NDArray[np.float16] | None] = {}
-    for chunk_id, document_id, kind, title, headings, path, text, vector, path_vector in rows:
+    for row in rows:
+        chunk_id, document_id, kind, title, headings, path, text, vector, path_vector, summary_vector = row[:10]
         if document_id not in shared:
             shared[document_id] = _vector(path_vector)
         fed.append(
             FeedRow(
                 *(chunk_id, document_id, kind, title, split_headings(headings), path, text),
-                _vector(vector),
-                shared[document_id],
+                *(_vector(vector), shared[document_id], _vector(summary_vector)),
+                *(row[10], row[11], code_notes(row[12:])),
             )
         )
     return fed

@@ -138,7 +138,35 @@ def _create_tables(connection: apsw.Connection) -> None:
     connection.execute(_TABLES).fetchall()
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables,)
+# Version 2, source code. A row of notes goes with its chunk. Names are JSON, not rows: fifteen a chunk would cost more
+# than all the rest of the write, and only the search arrays ever look a name up. Documents of code written before are
+# marked as unknown, so that the next sync reads them again and finds their declarations.
+_CODE = """
+ALTER TABLE documents ADD COLUMN language TEXT NOT NULL DEFAULT '';
+ALTER TABLE documents ADD COLUMN role TEXT NOT NULL DEFAULT '';
+UPDATE documents SET mtime_ns = NULL, size = NULL, sha256 = '' WHERE kind = 'code' AND origin = 'file';
+DROP INDEX documents_by_path;
+CREATE INDEX documents_by_path
+    ON documents (collection, path, kind, language, dated_at, mtime_ns, created_at);
+
+CREATE TABLE notes (
+    chunk_id INTEGER PRIMARY KEY,
+    symbol TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    summary_key BLOB NOT NULL,
+    names TEXT NOT NULL
+) STRICT;
+CREATE INDEX notes_by_summary_key ON notes (summary_key);
+"""
+
+
+def _add_code(connection: apsw.Connection) -> None:
+    connection.execute(_CODE).fetchall()
+
+
+MIGRATIONS: Sequence[Migration] = (_create_tables, _add_code)
 """Step i brings a database of version i to version i + 1. Append; never edit one that was released."""
 
 

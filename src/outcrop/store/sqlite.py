@@ -36,6 +36,7 @@ from outcrop.store.rows import (
     CHUNK_COLUMNS,
     DOCUMENT_COLUMNS,
     FEED_COLUMNS,
+    NOTE_COLUMNS,
     document_info,
     feed_rows,
     fetch,
@@ -47,6 +48,7 @@ from outcrop.store.vectors import ACTIVE
 from outcrop.store.writing import put_documents, remove_documents
 
 _EVERYTHING = Filter()
+_NOTES = "LEFT JOIN notes n ON n.chunk_id = c.id"
 
 
 def open_sqlite(path: Path, *, read_only: bool = False, busy_timeout_s: float = 30.0) -> SqliteStore:
@@ -136,7 +138,17 @@ class SqliteStore:
             self._connections.purge()
         return count
 
-    # ------------------------------------------------------------------ vectors and models
+    # ------------------------------------------------------------------ summaries, vectors and models
+
+    def summaries(self, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:
+        """(text key, summary key, summary) of the stored chunks of code with these text keys, each once."""
+        with self._connections.reading() as connection:
+            return fetch(
+                connection,
+                "SELECT DISTINCT c.text_key, n.summary_key, n.summary FROM chunks c JOIN notes n ON n.chunk_id = c.id"
+                " WHERE c.text_key IN (SELECT unhex(value) FROM json_each(?)) AND length(n.summary_key) > 0",
+                (json.dumps([key.hex() for key in keys]),),
+            )
 
     def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
         """Those of `keys` for which there is no vector of `model`."""
@@ -174,6 +186,16 @@ class SqliteStore:
                 (stored_vectors.find_model(connection, model) or 0, limit),
             )
 
+    def unembedded_summaries(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+        """The same for the summaries of chunks of code: (summary key, chunk id)."""
+        with self._connections.reading_at_once() as connection:
+            return fetch(
+                connection,
+                "SELECT summary_key, chunk_id FROM notes n WHERE length(summary_key) > 0 AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = ?) ORDER BY chunk_id LIMIT ?",
+                (stored_vectors.find_model(connection, model) or 0, limit),
+            )
+
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors of a model that is not active yet. Keys that nothing uses any more are passed over."""
         if not vectors:
@@ -189,17 +211,20 @@ class SqliteStore:
         """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
         with self._connections.writing() as connection:
             model_id = stored_vectors.ensure_model(connection, model)
-            (chunks, paths) = fetch(
+            (chunks, summaries, paths) = fetch(
                 connection,
                 "SELECT (SELECT count(*) FROM chunks c WHERE NOT EXISTS"
                 " (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = ?1)),"
+                " (SELECT count(*) FROM notes n WHERE length(summary_key) > 0 AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = ?1)),"
                 " (SELECT count(*) FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
                 " (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = ?1))",
                 (model_id,),
             )[0]
-            if chunks or paths:
+            if chunks or summaries or paths:
                 raise StoreError(
-                    f"{chunks} chunks and {paths} paths have no vector of {model} yet; embed them first"
+                    f"{chunks} chunks, {summaries} summaries and {paths} paths have no vector of {model} yet;"
+                    " embed them first"
                 )
             stored_vectors.set_active(connection, model_id)
             stored_vectors.drop_other_models(connection, model_id)
@@ -247,17 +272,18 @@ class SqliteStore:
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
         """These chunks, in the order asked for; those that are gone are left out."""
         return self._chunks(
-            "json_each(?) j CROSS JOIN chunks c ON c.id = j.value ORDER BY j.key",
+            f"json_each(?) j CROSS JOIN chunks c ON c.id = j.value {_NOTES} ORDER BY j.key",
             json.dumps([int(id_) for id_ in chunk_ids]),
         )
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
         """The chunks of a document in order; none if there is no such document."""
-        return self._chunks("chunks c WHERE c.document_id = ? ORDER BY c.position", int(document_id))
+        return self._chunks(f"chunks c {_NOTES} WHERE c.document_id = ? ORDER BY c.position", int(document_id))
 
     def _chunks(self, source: str, value: str | int) -> list[StoredChunk]:
         with self._connections.reading_at_once() as connection:
-            rows = fetch(connection, f"SELECT {CHUNK_COLUMNS} FROM {source}", (value,))
+            columns = f"{CHUNK_COLUMNS}, {NOTE_COLUMNS}"
+            rows = fetch(connection, f"SELECT {columns} FROM {source}", (value,))
             owners = json.dumps(sorted({row[1] for row in rows}))
             documents = self._documents("d.id IN (SELECT value FROM json_each(?))", (owners,))
         by_id = {document.id: document for document in documents}
@@ -346,7 +372,8 @@ class SqliteStore:
                     connection,
                     f"SELECT {FEED_COLUMNS} FROM chunks c CROSS JOIN documents d ON d.id = c.document_id"
                     f" LEFT JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}"
-                    f" LEFT JOIN vectors p ON p.key = d.path_key AND p.model_id = {ACTIVE}"
+                    f" LEFT JOIN vectors p ON p.key = d.path_key AND p.model_id = {ACTIVE} {_NOTES}"
+                    f" LEFT JOIN vectors s ON s.key = n.summary_key AND s.model_id = {ACTIVE}"
                     " WHERE c.id > ? ORDER BY c.id LIMIT ?",
                     (int(after_chunk), limit),
                 )

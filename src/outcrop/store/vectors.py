@@ -91,12 +91,12 @@ def missing(connection: apsw.Connection, model_id: int | None, keys: Collection[
 
 
 def referenced(connection: apsw.Connection, keys: Collection[bytes]) -> set[bytes]:
-    """Those of `keys` that a chunk or a path uses."""
-    listed = _json_keys(keys)
+    """Those of `keys` that a chunk, a summary or a path uses."""
     rows = connection.execute(
-        "SELECT text_key FROM chunks WHERE text_key IN (SELECT unhex(value) FROM json_each(?))"
-        " UNION SELECT path_key FROM documents WHERE path_key IN (SELECT unhex(value) FROM json_each(?))",
-        (listed, listed),
+        "SELECT text_key FROM chunks WHERE text_key IN (SELECT unhex(value) FROM json_each(?1))"
+        " UNION SELECT summary_key FROM notes WHERE summary_key IN (SELECT unhex(value) FROM json_each(?1))"
+        " UNION SELECT path_key FROM documents WHERE path_key IN (SELECT unhex(value) FROM json_each(?1))",
+        (_json_keys(keys),),
     )
     return {key for (key,) in rows}
 

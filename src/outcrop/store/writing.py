@@ -13,7 +13,7 @@ import apsw
 from outcrop.errors import MissingVectors, StoreError
 from outcrop.records import DocumentWrite, Model, Vector
 from outcrop.store import keywords, vectors
-from outcrop.store.rows import fetch, join_headings, split_text, stated_date
+from outcrop.store.rows import fetch, join_headings, join_names, split_text, stated_date
 
 _INSERT_CHUNK = """
 INSERT INTO chunks (id, document_id, position, start_offset, end_offset, tokens, page, line_start, line_end,
@@ -21,12 +21,16 @@ INSERT INTO chunks (id, document_id, position, start_offset, end_offset, tokens,
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
+_INSERT_NOTES = """
+INSERT INTO notes (chunk_id, symbol, kind, signature, summary, summary_key, names) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+
 _COLUMNS = (
     "collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size, dated_at, created_at,"
-    " updated_at, chunk_count, char_count, path_key, tail"
+    " updated_at, chunk_count, char_count, path_key, tail, language, role"
 )
-_INSERT_DOCUMENT = f"INSERT INTO documents ({_COLUMNS}) VALUES ({', '.join('?' * 18)}) RETURNING id"
-_UPDATE_DOCUMENT = f"UPDATE documents SET ({_COLUMNS}) = ({', '.join('?' * 18)}) WHERE id = ?"
+_INSERT_DOCUMENT = f"INSERT INTO documents ({_COLUMNS}) VALUES ({', '.join('?' * 20)}) RETURNING id"
+_UPDATE_DOCUMENT = f"UPDATE documents SET ({_COLUMNS}) = ({', '.join('?' * 20)}) WHERE id = ?"
 
 
 def put_documents(
@@ -44,6 +48,7 @@ def put_documents(
     ids: list[int] = []
     tags: list[tuple[int, str]] = []
     rows: list[tuple[Any, ...]] = []
+    notes: list[tuple[Any, ...]] = []
     last_chunk = _last_chunk_id(connection)
     for write, old_id in writes:
         gaps, tail = split_text(write.document.text, write.chunks)
@@ -52,8 +57,10 @@ def put_documents(
         tags += ((document_id, tag) for tag in {*write.document.tags, *write.tags})
         first = last_chunk + 1 + len(rows)
         rows += _chunk_rows(write, document_id, first, gaps)
+        notes += _note_rows(write, first)
     connection.executemany("INSERT INTO tags (document_id, tag) VALUES (?, ?)", tags)
     connection.executemany(_INSERT_CHUNK, rows)
+    connection.executemany(_INSERT_NOTES, notes)
     keywords.add_rows(connection, ((row[0], row[-1]) for row in rows))
     vectors.drop_unreferenced(connection, abandoned)
     return ids
@@ -85,13 +92,15 @@ def _clear(connection: apsw.Connection, document_ids: Sequence[int], *, for_good
     abandoned = fetch(
         connection,
         f"SELECT text_key FROM chunks WHERE {mine}"
+        f" UNION SELECT summary_key FROM notes WHERE chunk_id IN (SELECT id FROM chunks WHERE {mine})"
         " UNION SELECT path_key FROM documents WHERE id IN (SELECT value FROM json_each(?))",
-        (ids, ids),
+        (ids, ids, ids),
     )
     keywords.remove_rows(connection, ids, for_good=for_good)
     connection.execute(
         f"INSERT INTO removals (chunk_id) SELECT id FROM chunks WHERE {mine} ORDER BY id", (ids,)
     )
+    connection.execute(f"DELETE FROM notes WHERE chunk_id IN (SELECT id FROM chunks WHERE {mine})", (ids,))
     connection.execute(f"DELETE FROM chunks WHERE {mine}", (ids,))
     connection.execute(f"DELETE FROM tags WHERE {mine}", (ids,))
     return {key for (key,) in abandoned}
@@ -101,6 +110,10 @@ def _check_shape(write: DocumentWrite) -> None:
     """Chunks must be cut from the text they claim to be cut from: the text is rebuilt from them."""
     if len(write.text_keys) != len(write.chunks):
         raise StoreError(f"{write.file.uri}: {len(write.chunks)} chunks came with {len(write.text_keys)} keys")
+    if write.summary_keys and len(write.summary_keys) != len(write.chunks):
+        raise StoreError(
+            f"{write.file.uri}: {len(write.chunks)} chunks came with {len(write.summary_keys)} summaries"
+        )
     text = write.document.text
     for chunk in write.chunks:
         if not 0 <= chunk.start <= chunk.end or text[chunk.start : chunk.end] != chunk.text:
@@ -123,6 +136,7 @@ def _put_vectors(
     if active is None:
         vectors.set_active(connection, model_id)
     needed = {key for write in writes for key in write.text_keys}
+    needed.update(key for write in writes for key in write.summary_keys if key)
     needed.update(write.path_key for write in writes if write.path_key)  # an empty key: the model uses no paths
     vectors.add(connection, model_id, model, {key: new_vectors[key] for key in needed & new_vectors.keys()})
     if missing := vectors.missing(connection, model_id, needed - new_vectors.keys()):
@@ -143,7 +157,7 @@ def _put_row(
         *(write.collection, file.uri, file.path, file.origin, file.root, document.kind, document.title),
         *(json.dumps(dict(document.meta), ensure_ascii=False), write.sha256, file.mtime_ns, file.size),
         *(stated_date(document.meta), created_at, updated_at, len(write.chunks), len(document.text)),
-        *(write.path_key, tail),
+        *(write.path_key, tail, document.outline.language if document.outline else "", document.role),
     )
     if old_id is None:
         return int(fetch(connection, _INSERT_DOCUMENT, values)[0][0])
@@ -160,6 +174,15 @@ def _chunk_rows(
             *(chunk.line_start, chunk.line_end, join_headings(chunk.heading_path), key, gap, chunk.text),
         )
         for i, (chunk, key, gap) in enumerate(zip(write.chunks, write.text_keys, gaps, strict=True))
+    ]
+
+
+def _note_rows(write: DocumentWrite, first_id: int) -> list[tuple[Any, ...]]:
+    keys = write.summary_keys or (b"",) * len(write.chunks)
+    return [
+        (first_id + i, code.symbol, code.kind, code.signature, code.summary, key, join_names(code))
+        for i, (chunk, key) in enumerate(zip(write.chunks, keys, strict=True))
+        if (code := chunk.code) is not None
     ]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.serve.options import collection_option, common_options, document_filters, many
+from outcrop.serve.options import collection_option, common_options, document_filters, many, read_filters
 from outcrop.serve.session import Session, pass_session
 from outcrop.serve.terminal import clean
 
@@ -23,24 +23,13 @@ if TYPE_CHECKING:
 @click.option("--collections", "only_collections", is_flag=True, help="List collections instead.")
 @common_options
 @pass_session
-def ls_command(
-    session: Session,
-    collections: tuple[str, ...],
-    paths: tuple[str, ...],
-    kinds: tuple[str, ...],
-    tags: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    limit: int | None,
-    only_collections: bool,
-) -> None:
+def ls_command(session: Session, /, limit: int | None, only_collections: bool, **filters: Any) -> None:
     """List documents, or collections."""
-    from outcrop.engine import as_timestamp
-    from outcrop.records import Filter
-
+    where = read_filters(**filters)
     with session.open_existing() as kb:
         if only_collections:
-            found = [info for info in kb.collections() if not collections or info.name in collections]
+            names = where.collections
+            found = [info for info in kb.collections() if not names or info.name in names]
             if session.as_json:
                 session.print_json(found)
             else:
@@ -48,14 +37,6 @@ def ls_command(
 
                 print_collections(session.out, found)
             return
-        where = Filter(
-            collections=collections,
-            kinds=kinds,
-            paths=paths,
-            tags=tags,
-            since=as_timestamp(since),
-            until=as_timestamp(until),
-        )
         documents = kb.list(where, limit=limit)
     if session.as_json:
         session.print_json(documents)

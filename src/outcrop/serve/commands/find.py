@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.serve.options import common_options, search_options
+from outcrop.serve.options import common_options, many, search_options
 from outcrop.serve.session import Session, pass_session
 from outcrop.serve.terminal import clean
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
+    from outcrop.records import Message
 
 
 @click.command("search")
@@ -50,13 +51,13 @@ def search_command(
         else:
             from outcrop.serve.render import print_answer
 
-            print_answer(session.out, answer, full=full, explain=explain)
+            print_answer(session.out, answer, full=full, explain=explain, verbose=session.verbose > 0)
     if not answer.hits:
         click.get_current_context().exit(4 if answer.reason == "error" else 1)
 
 
 @click.command("context")
-@click.argument("query", nargs=-1, required=True, metavar="QUERY...")
+@click.argument("query", nargs=-1, metavar="[QUERY]...")
 @click.option(
     "-b",
     "--budget",
@@ -65,30 +66,68 @@ def search_command(
     help="Tokens at most; 1200 unless configured.",
 )
 @click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=40, show_default=True, help="Chunks to choose from."
+    "-n", "--limit", type=click.IntRange(min=1), help="Chunks to choose from; 40, of code at least 60."
+)
+@click.option(
+    "--code", is_flag=True, help="Source code, as XML. Implied by --must, --prefer, --follow and --messages."
+)
+@many("--must", metavar="NAME", help="This file, folder/ or declaration must be in it.")
+@many("--prefer", metavar="NAME", help="This file, folder/ or declaration should come early.")
+@click.option(
+    "--follow",
+    type=click.FloatRange(min=0),
+    metavar="WEIGHT",
+    help="How strongly code that the hits use is drawn in: 0 not at all, 1 unless said.",
+)
+@click.option(
+    "--messages",
+    metavar="FILE",
+    help="A conversation to take the question from, - for standard input; JSON: [{role, content}, …].",
 )
 @search_options
 @click.option(
     "--cutoff",
     type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="Leave out hits below this share of the best score.",
+    help="Leave out hits below this share of the best score; 0.5, of code 0.",
 )
 @common_options
 @pass_session
 def context_command(
-    session: Session, /, query: tuple[str, ...], budget: int | None, limit: int, cutoff: float, **filters: Any
+    session: Session,
+    /,
+    query: tuple[str, ...],
+    budget: int | None,
+    code: bool,
+    must: tuple[str, ...],
+    prefer: tuple[str, ...],
+    follow: float | None,
+    messages: str | None,
+    **filters: Any,
 ) -> None:
     """Pack the best passages into one text for a prompt.
 
-    Never over the budget; each passage has a numbered source line. The text goes to standard output, a summary of
-    the sources to standard error. Exits with 1 when there is nothing to pack.
+    Never over the budget; each passage has its source. The text goes to standard output, a summary of the sources to
+    standard error. With --code the text is XML made for source code. A QUERY beside --messages is the latest message.
+    Exits with 1 when there is nothing to pack.
     """
+    asked = " ".join(query)
+    if not query and messages is None:
+        raise click.UsageError("Nothing to look for: give a QUERY, or a conversation with --messages FILE.")
+    request = asked if messages is None else _conversation(messages, asked)
     with session.open_existing() as kb:
-        context = kb.context(
-            " ".join(query), budget_tokens=budget, limit=limit, cutoff=cutoff, **_options(kb, filters)
-        )
+        # Without a limit and a cutoff the engine's own hold, which differ for code.
+        options = {name: value for name, value in _options(kb, filters).items() if value is not None}
+        if code or must or prefer or follow is not None or not isinstance(request, str):
+            context = kb.code_context(
+                request,
+                approx_length=budget,
+                reference_follow=1.0 if follow is None else follow,
+                must=must,
+                prefer=prefer,
+                **options,
+            )
+        else:
+            context = kb.context(request, budget_tokens=budget, **options)
         if session.as_json:
             session.print_json(context)
         else:
@@ -99,6 +138,13 @@ def context_command(
             print_sources(session.err, context)
     if not context.sources:
         click.get_current_context().exit(4 if context.reason == "error" else 1)
+
+
+def _conversation(source: str, asked: str) -> list[Message]:
+    from outcrop.records import Message
+    from outcrop.serve.messages import read_messages
+
+    return [*read_messages(source), *([Message("user", asked)] if asked else [])]
 
 
 def _options(kb: Engine, filters: dict[str, Any]) -> dict[str, Any]:

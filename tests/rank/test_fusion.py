@@ -1,4 +1,4 @@
-"""Scores on their way: fused, moved by signals, blended with a reranker's, shown."""
+"""Scores on their way: fused, blended with a reranker's, shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from outcrop.rank.calibrate import MIDPOINT, calibrate
 from outcrop.rank.fusion import RRF_K, SEMANTIC_SHARE, dense_weight, fuse_ranks, fuse_scores
 from outcrop.rank.rerank import BLEND, rerank_scores
-from outcrop.rank.signals import LONE_NEIGHBOUR, NEIGHBOUR_WEIGHT, SIGNALS, Candidates
 from outcrop.records import QueryType, Trust
 
 unit_floats = st.floats(0, 1, width=32)
@@ -61,31 +60,6 @@ def test_ranks_fuse_by_their_reciprocals() -> None:
     assert len(fuse_ranks(np.zeros(0, np.int32), np.zeros(0, np.int32))) == 0
 
 
-def candidates(
-    fused: list[float], before: list[float], after: list[float], kind: QueryType = "semantic"
-) -> Candidates:
-    return Candidates(kind, floats(fused), floats(before), floats(after))
-
-
-def test_good_neighbours_lift_and_poor_ones_lower() -> None:
-    nan = float("nan")
-    seen = candidates([0.5] * 5, [0.9, 0.5, 0.0, nan, nan], [0.9, 0.5, 0.0, nan, 0.5])
-    moved = SIGNALS["neighbours"](seen)
-    assert moved[0] > moved[1] == pytest.approx(0, abs=1e-7)
-    assert moved[1] > moved[4] > moved[3] > moved[2]
-    weight = NEIGHBOUR_WEIGHT["semantic"]
-    alone = (0.5 + 2 * weight * LONE_NEIGHBOUR * 0.5) / (1 + 2 * weight) - 0.5
-    assert moved[3] == pytest.approx(alone, abs=1e-6)
-
-
-@given(some)
-def test_signals_keep_scores_in_their_range(fused: list[float]) -> None:
-    seen = candidates(fused, [1.0] * len(fused), [0.0] * len(fused))
-    total = seen.fused + sum(signal(seen) for signal in SIGNALS.values())
-    assert np.isfinite(total).all()
-    assert ((total >= -1e-6) & (total <= 1 + 1e-6)).all()
-
-
 def test_a_reranker_moves_scores_within_their_range() -> None:
     first = floats([0.9, 0.5, 0.3])
     blended = rerank_scores(first, floats([-50, 10, 200]))
@@ -115,8 +89,3 @@ def test_the_score_people_see_lies_in_0_to_1_and_keeps_the_order(one: float, oth
 
 def test_the_middle_of_the_scale_is_even_odds_for_each_type_of_query() -> None:
     assert all(calibrate(middle, kind) == 0.5 for kind, middle in MIDPOINT.items())
-
-
-def test_a_name_is_worth_the_same_whatever_stands_around_it() -> None:
-    moved = SIGNALS["neighbours"](candidates([0.5, 0.5], [0.0, 0.9], [0.0, 0.9], "exact"))
-    assert moved.tolist() == [0.0, 0.0]

@@ -1,0 +1,226 @@
+"""Source code by its declarations: the head of the file, then each declaration, small ones together, large ones cut.
+
+A region is a stretch that should stay whole. Regions cover the text without a gap; the cutter then cuts those that
+are too large at statements, and trims the space around the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+
+from outcrop.chunk.boilerplate import is_boilerplate
+from outcrop.chunk.commentary import summarise
+from outcrop.chunk.size import QUARTERS
+from outcrop.records import CodeNotes, Declaration, Definition, Mention, Outline, Role
+
+SMALL_TOKENS = 80
+"""A declaration under this size says little by itself: it shares a chunk with its neighbours."""
+MAX_MENTIONS = 96
+"""Names kept of one chunk: a table of a thousand constants is no hub of the program."""
+MAX_DEFINITIONS = 64
+
+Size = Callable[[int, int], int]
+
+
+@dataclass(slots=True)
+class _Branch:
+    """A declaration with those that stand in it."""
+
+    declaration: Declaration
+    inner: list[_Branch] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    start: int
+    end: int
+    parent: int  # of what it is a part: the start of the declaration around it, -1 at the top
+
+
+def regions_of(text: str, outline: Outline, size: Size, limit: int) -> list[tuple[int, int]]:
+    """Stretches that cover the whole text, each one declaration, a part of a large one, or several small ones."""
+    tree = _nest(outline.declarations)
+    header = outline.header_end
+    regions = []
+    if text[:header].strip():
+        header = _line_end(text, header)
+        regions.append(_Region(0, header, -2))
+    else:
+        header = 0
+    regions += _split(text, tree, header, len(text), -1, size, limit)
+    return _group(text, regions, size, limit)
+
+
+def _nest(declarations: Sequence[Declaration]) -> list[_Branch]:
+    top: list[_Branch] = []
+    open_: list[_Branch] = []
+    for declaration in sorted(declarations, key=lambda item: (item.start, -item.end)):
+        while open_ and open_[-1].declaration.end <= declaration.start:
+            open_.pop()
+        around = open_[-1].inner if open_ else top
+        if around and declaration.start < around[-1].declaration.end:
+            continue  # several names of one statement, or a tree with errors: the first stands for all
+        if open_ and declaration.end > open_[-1].declaration.end:
+            continue
+        branch = _Branch(declaration)
+        around.append(branch)
+        open_.append(branch)
+    return top
+
+
+def _split(
+    text: str, branches: Sequence[_Branch], start: int, end: int, parent: int, size: Size, limit: int
+) -> Iterator[_Region]:
+    at = start
+    for branch in branches:
+        declaration = branch.declaration
+        first = _line_start(text, declaration.start, at)
+        last = min(_line_end(text, declaration.end), end)
+        if first < at or last <= first:
+            continue
+        if text[at:first].strip():
+            yield _Region(at, first, parent)
+            at = first
+        if branch.inner and size(at, last) > limit:
+            yield from _split(text, branch.inner, at, last, declaration.start, size, limit)
+        else:
+            yield _Region(at, last, parent)
+        at = last
+    if at < end:
+        yield _Region(at, end, parent)
+
+
+def _group(text: str, regions: Sequence[_Region], size: Size, limit: int) -> list[tuple[int, int]]:
+    small = min(SMALL_TOKENS * QUARTERS, limit // 2)
+    groups: list[_Region] = []
+    sizes: list[int] = []  # of the largest region in each group
+    for region in regions:
+        weight = size(region.start, region.end)
+        if groups:
+            last = groups[-1]
+            fits = size(last.start, region.end) <= limit
+            kin = last.parent == region.parent
+            bare = not any(map(str.isalnum, text[region.start : region.end]))  # closing braces
+            joins = bare or (kin and (sizes[-1] < small or weight < small))
+            if joins and (fits or (bare and sizes[-1] > limit)):  # what is cut anyway has room for a brace
+                groups[-1] = _Region(last.start, region.end, last.parent)
+                sizes[-1] = size(last.start, region.end)
+                continue
+        groups.append(region)
+        sizes.append(weight)
+    return [(group.start, group.end) for group in groups]
+
+
+def _line_start(text: str, offset: int, least: int) -> int:
+    line = text.rfind("\n", least, offset) + 1 or least
+    return line if not text[line:offset].strip() else offset
+
+
+_REST = re.compile(r"[ \t;,)}\]]*(?://[^\n]*|#[^\n]*|--[^\n]*)?\n?")
+
+
+def _line_end(text: str, offset: int) -> int:
+    """Past the end of the line if only closing marks or a comment stand there."""
+    found = _REST.match(text, offset)
+    return found.end() if found and (found.end() == len(text) or text[found.end() - 1] == "\n") else offset
+
+
+# ------------------------------------------------------------------ what a chunk is about
+
+
+class Notes:
+    """The declarations and names of one text, looked up by stretch."""
+
+    def __init__(self, text: str, outline: Outline, role: Role = "") -> None:
+        self._text = text
+        self._role = role
+        self._language = outline.language
+        self._declarations = sorted(outline.declarations, key=lambda item: (item.start, -item.end))
+        self._at = [declaration.start for declaration in self._declarations]
+        # by where they begin themselves: a long comment before one may be cut off into a chunk of its own
+        self._by_own = sorted(outline.declarations, key=lambda item: (item.at, -item.end))
+        self._own = [declaration.at for declaration in self._by_own]
+        self._references = outline.references
+        self._reference_at = [reference.start for reference in outline.references]
+
+    def of(self, start: int, end: int, line: int) -> tuple[CodeNotes | None, tuple[str, ...] | None]:
+        """What is known of `text[start:end]`, which begins at line `line`, and its place: scope and name.
+
+        Of a text that is no code only the names it mentions are known, if any.
+        """
+        if not self._language:
+            mentions = self._mentions(start, end)
+            return (CodeNotes(mentions=mentions) if mentions else None), None
+        inside = self._by_own[bisect_left(self._own, start) : bisect_left(self._own, end)]
+        # less the closing marks: the last part of a method may hold the brace of its class
+        around = self._around(start, start + len(self._text[start:end].rstrip(" \t\r\n;,)}]")))
+        main = self._main(inside, around, start, end)
+        defines = tuple(
+            Definition(
+                item.name,
+                item.kind,
+                item.scope[-1] if item.scope else "",
+                line + self._text.count("\n", start, item.at),
+            )
+            for item in inside[:MAX_DEFINITIONS]
+        )
+        if main is not None:
+            place: tuple[str, ...] = (*main.scope, main.name)
+        else:
+            place = inside[0].scope if inside else ((*around.scope, around.name) if around else ())
+        notes = CodeNotes(
+            symbol=".".join(place),
+            kind=main.kind if main else "header" if self._is_header(start, end) else "",
+            signature=main.signature if main else "",
+            defines=defines,
+            mentions=self._mentions(start, end),
+        )
+        return replace(notes, summary=summarise(notes, inside, main, self._role)), place
+
+    def _is_header(self, start: int, end: int) -> bool:
+        """Whether a stretch says nothing by itself: imports, licences, stubs. A file's own words are worth as much as
+        its code."""
+        return is_boilerplate(self._text[start:end], self._language)
+
+    def _around(self, start: int, end: int) -> Declaration | None:
+        """The innermost declaration that holds the stretch."""
+        for number in range(bisect_right(self._at, start) - 1, -1, -1):
+            item = self._declarations[number]
+            if item.end >= end and item.start < start:
+                return item
+            if not item.scope and item.start < start and item.end < start and number < len(self._at) - 200:
+                break
+        return None
+
+    @staticmethod
+    def _main(
+        inside: Sequence[Declaration], around: Declaration | None, start: int, end: int
+    ) -> Declaration | None:
+        """The declaration that makes up most of a chunk: the one it holds, or is a part of."""
+        outermost = [
+            item
+            for item in inside
+            if not any(o is not item and o.start <= item.start and item.end <= o.end for o in inside)
+        ]
+        if len(outermost) == 1:
+            return outermost[0]
+        if not outermost:
+            return around
+        largest = max(outermost, key=lambda item: min(item.end, end) - max(item.start, start))
+        return largest if min(largest.end, end) - max(largest.start, start) > 0.6 * (end - start) else None
+
+    def _mentions(self, start: int, end: int) -> tuple[Mention, ...]:
+        low, high = bisect_left(self._reference_at, start), bisect_left(self._reference_at, end)
+        if low == high:
+            return ()
+        counts = Counter(map(_NAME_KIND_QUALIFIER, self._references[low:high]))
+        most = counts.most_common(MAX_MENTIONS)
+        return tuple(Mention(name, kind, qualifier, count) for (name, kind, qualifier), count in most)
+
+
+_NAME_KIND_QUALIFIER = itemgetter(0, 1, 3)

@@ -1,0 +1,348 @@
+"""READ PATH for source code: what a declaration has to do with, the map of a codebase, the context for a request.
+
+All three read the reference graph that the search arrays imply; nothing here scans files or tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.contracts import Store
+from outcrop.conversation import Request
+from outcrop.errors import NotFound
+from outcrop.lookup import find_document
+from outcrop.rank.merge import Scored, as_hit
+from outcrop.rank.walk import walk
+from outcrop.records import (
+    Answer,
+    Boost,
+    Directive,
+    Explanation,
+    Filter,
+    Hit,
+    Related,
+    Relation,
+    Relative,
+    SearchOptions,
+    StoredChunk,
+)
+from outcrop.retrieve import Retriever
+from outcrop.search.arrays import SearchArrays
+from outcrop.search.evidence import Nodes
+from outcrop.search.graph import Graph
+
+Search = Callable[[str, SearchOptions], Answer]
+
+HITS: Final = 60
+"""Hits a context is packed from: at 8 000 tokens about forty files fit."""
+FOLLOWED: Final = 40
+"""Chunks that following references may add."""
+FOLLOW_SEEDS: Final = 10
+FOLLOW_SHARE: Final = 0.5
+"""What the most visited chunk scores at `reference_follow` 1, as a share of the best hit. Judgement."""
+PREFERRED_SHARE: Final = 0.9
+"""Where a preferred place stands that the search did not find: just below the best hit."""
+MENTIONED_SHARE: Final = 0.3
+MAX_TARGET_CHUNKS: Final = 40
+"""Chunks one directive may bring in: a folder is a wish, not the whole context."""
+
+MAX_PATH_PARTS: Final = 16
+"""Parts of a path that are looked at, from its end: each is a look-up."""
+
+_PLACE: Final = re.compile(r"(.+?):(\d+)(?:-(\d+))?(?::\d+)?")
+_NOT_FOUND_YET: Final = Explanation(None, None, None, None, 0.0)
+
+
+class Codebase:
+    """Answers about source code in one index."""
+
+    def __init__(self, store: Store, arrays: SearchArrays, retriever: Retriever) -> None:
+        self._store = store
+        self._arrays = arrays
+        self._retriever = retriever
+
+    def graph(self) -> Graph:
+        """The reference graph of the index as it is now."""
+        return self._retriever.graph(self._arrays.refresh())
+
+    # ------------------------------------------------------------------ what a name or a place means
+
+    def find(self, target: str, collections: Sequence[str], within: str | None = None) -> list[StoredChunk]:
+        """The chunks that `FILE:LINE`, a file, or a declaration's name (qualified or not) means; NotFound if none."""
+        place = _PLACE.fullmatch(target)
+        if place is not None:
+            document = find_document(self._store, place[1], collections, within=within)
+            return _at_lines(self._store.chunks_of(document.id), int(place[2]), int(place[3] or place[2]))
+        named = self.declarations(target, within)
+        if named:
+            return named
+        try:
+            return self._store.chunks_of(find_document(self._store, target, collections, within=within).id)
+        except NotFound as error:
+            if "not unique" in str(error):
+                raise
+            raise NotFound(
+                f"there is no declaration and no file {target!r}; write FILE:LINE, or find the name with a search"
+            ) from error
+
+    def declarations(self, name: str, within: str | None = None) -> list[StoredChunk]:
+        """All chunks of the declarations that bear this name, the likeliest declaration first."""
+        *scope, last = _name_parts(name)
+        graph = self.graph()
+        nodes = list(dict.fromkeys(node for node, *_ in graph.declaring(last)))
+        chunks = self._store.chunks(graph.chunk_ids(np.array(nodes, np.int64)))
+        found = [
+            chunk
+            for chunk in chunks
+            if (within is None or chunk.document.collection == within) and _declares(chunk, scope, last)
+        ]
+        found.sort(key=lambda chunk: _doubt(chunk, last))
+        whole: dict[int, StoredChunk] = {}
+        for chunk in found[:8]:
+            for part in self._parts_of(chunk, last):
+                whole.setdefault(part.id, part)
+        return list(whole.values())
+
+    def _parts_of(self, chunk: StoredChunk, name: str) -> list[StoredChunk]:
+        """A declaration that was cut is several chunks; they follow each other under one name."""
+        if chunk.code is None or chunk.code.symbol.split(".")[-1].lower() != name.lower():
+            return [chunk]
+        symbol = chunk.code.symbol
+        return [
+            part
+            for part in self._store.chunks_of(chunk.document.id)
+            if part.code is not None
+            and (part.code.symbol == symbol or part.code.symbol.startswith(f"{symbol}."))
+        ]
+
+    # ------------------------------------------------------------------ related
+
+    def related(self, target: Sequence[StoredChunk], limit: int, name: str = "") -> Related:
+        """Callers, callees, tests and documents of some chunks, each at most `limit`, strongest first.
+
+        With the `name` of a declaration only those count that use it, or what stands in it: small declarations share
+        a chunk with their neighbours.
+        """
+        graph = self.graph()
+        nodes = np.array(
+            [node for chunk in target if (node := graph.find_chunk(chunk.id)) is not None], np.int64
+        )
+        inward, outward = graph.edges_to(nodes), graph.edges_from(nodes)
+        last = _name_parts(name)[-1]
+        if any(_declares(chunk, (), last) for chunk in target):
+            inward = inward.take(graph.leads_to(inward, last))
+        own = {chunk.id for chunk in target}
+        found: list[Relative] = []
+        for relation, ends, weights in (
+            ("caller", inward.source, inward.weight),
+            ("callee", outward.target, outward.weight),
+        ):
+            for chunk, weight in self._weighed(graph, ends, weights):
+                if chunk.id not in own:
+                    found.append(Relative(_relation(relation, chunk), chunk, round(weight, 4)))
+        kinds = ("caller", "callee", "test", "doc")
+        limited = [item for kind in kinds for item in [r for r in found if r.relation == kind][:limit]]
+        return Related(tuple(target), tuple(limited))
+
+    def _weighed(
+        self, graph: Graph, ends: Nodes, weights: NDArray[np.float32]
+    ) -> list[tuple[StoredChunk, float]]:
+        nodes, place = np.unique(ends, return_inverse=True)
+        total = np.bincount(place, weights, len(nodes))
+        order = np.argsort(-total, kind="stable")[:200]
+        by_id = dict(zip(graph.chunk_ids(nodes[order]), total[order].tolist(), strict=True))
+        return [(chunk, by_id[chunk.id]) for chunk in self._store.chunks(list(by_id))]
+
+    # ------------------------------------------------------------------ context
+
+    def gather(
+        self,
+        request: Request,
+        options: SearchOptions,
+        search: Search,
+        follow: float,
+    ) -> tuple[Answer, list[Hit], list[Hit], list[str]]:
+        """The answer of the search, the hits for a context in order, those that must be in it, and what was asked for
+        but is not in the index."""
+        answer = search(request.query, replace(options, limit=max(options.limit, HITS), merge=False))
+        hits = list(answer.hits)
+        best = max((hit.score for hit in hits), default=1.0)
+        must: list[Hit] = []
+        unknown: list[str] = []
+        allowed = None if options.where.is_empty() else set(self._store.select(options.where).tolist())
+        for directive in request.directives:
+            chunks = self._targets(directive, request.query, options, search)
+            if not chunks and directive.strength == "must":
+                unknown.append(directive.target)
+            if directive.strength == "must":
+                must += [_as_hit(chunk, best, "must") for chunk in chunks]
+            else:
+                hits = _prefer(hits, _within(chunks, allowed), best, PREFERRED_SHARE, "preferred")
+        for name in request.mentioned:
+            chunks = _within(self.declarations(name), allowed)[:2]
+            hits = _prefer(hits, chunks, best, MENTIONED_SHARE, "mentioned")
+        if follow > 0:
+            hits = self._follow(hits, best, follow, allowed)
+        taken = {hit.chunk_ids for hit in must}
+        return answer, [hit for hit in hits if hit.chunk_ids not in taken], must, unknown
+
+    def _targets(
+        self,
+        directive: Directive,
+        query: str,
+        options: SearchOptions,
+        search: Search,
+    ) -> list[StoredChunk]:
+        """The chunks a directive means: of a file or folder, those that answer the query come first."""
+        target = directive.target.strip()
+        within = options.where.collections[0] if len(options.where.collections) == 1 else None
+        is_word = re.fullmatch(r"\w+", target) is not None  # a name rather than a file, unless there is none
+        named = self.declarations(target, within) if is_word else []
+        documents = (
+            [] if named else self._documents(target, options.where, guess=directive.strength == "prefer")
+        )
+        if not documents:
+            return (named or self.declarations(target, within))[:MAX_TARGET_CHUNKS]
+        place = _PLACE.fullmatch(target)
+        if place is not None:
+            first, last = int(place[2]), int(place[3] or place[2])
+            parts = (_at_lines(self._store.chunks_of(document), first, last) for document in documents[:4])
+            return [chunk for part in parts for chunk in part]
+        where = replace(options.where, paths=(), documents=tuple(documents))
+        answer = search(query, replace(options, where=where, limit=MAX_TARGET_CHUNKS, merge=False, floor=0.0))
+        ids = [hit.chunk_ids[0] for hit in answer.hits]
+        if len(documents) == 1:
+            ids += [chunk.id for chunk in self._store.chunks_of(documents[0])]
+        return self._store.chunks(list(dict.fromkeys(ids))[:MAX_TARGET_CHUNKS])
+
+    def _documents(self, target: str, where: Filter, *, guess: bool) -> list[int]:
+        """Documents that a path means. It may be longer than the one stored, as frames carry absolute paths; with
+        `guess`, where only the ends of both agree, and with one document only."""
+        place = _PLACE.fullmatch(target)
+        parts = [
+            part
+            for part in (place[1] if place else target).replace("\\", "/").split("/")
+            if part not in ("", ".")
+        ]
+        parts = parts[-MAX_PATH_PARTS:]
+        if not parts:
+            return []
+        ends = ["/".join(map(_escape, parts[first:])) for first in range(len(parts))]
+        slash = "/" if target.endswith("/") else ""
+        for pattern in (f"**/{ends[0]}", *(f"./{end}" for end in ends[1:])):
+            if len(found := self._store.select(replace(where, paths=(pattern + slash,)))):
+                return [int(id_) for id_ in found[:200]]
+        for end in ends[1:] if guess and not slash else ():
+            if len(found := self._store.select(replace(where, paths=(f"**/{end}",)))):
+                return [int(found[0])] if len(found) == 1 else []
+        return []
+
+    def _follow(self, hits: list[Hit], best: float, follow: float, allowed: set[int] | None) -> list[Hit]:
+        """Add what the best hits lean on, by personalised PageRank over the reference graph (C6)."""
+        graph = self.graph()
+        seeds: list[tuple[int, float]] = []
+        for hit in hits[:FOLLOW_SEEDS]:
+            node = graph.find_chunk(hit.chunk_ids[0])
+            if node is not None:
+                seeds.append((node, hit.score))
+        if not seeds:
+            return hits
+        starts = np.array([node for node, _ in seeds], np.int64)
+        nodes, visits = walk(starts, np.array([score for _, score in seeds], np.float32), graph.steps)
+        fresh = ~np.isin(nodes, starts)
+        if allowed is not None:
+            fresh &= np.isin(graph.documents(nodes), list(allowed))
+        nodes, visits = nodes[fresh], visits[fresh]
+        order = np.argsort(-visits, kind="stable")[:FOLLOWED]
+        if not len(order):
+            return hits
+        share = np.minimum(follow * FOLLOW_SHARE * visits[order] / visits[order[0]], 0.99)
+        scores = dict(zip(graph.chunk_ids(nodes[order]), (best * share).tolist(), strict=True))
+        chunks = self._store.chunks(list(scores))
+        for chunk in chunks:
+            hits = _prefer(hits, [chunk], scores[chunk.id], 1.0, "followed")
+        return hits
+
+
+def _at_lines(chunks: Sequence[StoredChunk], first: int, last: int) -> list[StoredChunk]:
+    """The chunks that hold some of these lines; where a blank line stands between two, the nearest."""
+    found = [chunk for chunk in chunks if chunk.line_start <= last and first <= chunk.line_end]
+    if found or not chunks:
+        return found
+    return [min(chunks, key=lambda chunk: max(chunk.line_start - last, first - chunk.line_end))]
+
+
+def _within(chunks: Iterable[StoredChunk], allowed: set[int] | None) -> list[StoredChunk]:
+    return [chunk for chunk in chunks if allowed is None or chunk.document.id in allowed]
+
+
+def _name_parts(name: str) -> list[str]:
+    """`Pool::acquire()` as what it stands in and what it is called."""
+    return [part for part in re.split(r"\.|::|->|#|\\", name.removesuffix("()")) if part] or [name]
+
+
+def _prefer(
+    hits: Iterable[Hit], chunks: Sequence[StoredChunk], best: float, share: float, name: str
+) -> list[Hit]:
+    """The hits with these chunks among them, each at least at this share of the best; ordered again."""
+    wanted = {chunk.id: chunk for chunk in chunks}
+    result: list[Hit] = []
+    for hit in hits:
+        chunk = wanted.pop(hit.chunk_ids[0], None)
+        score = hit.score if chunk is None else max(hit.score, best * share)
+        if score > hit.score:
+            why = replace(hit.why, boosts=(*hit.why.boosts, Boost(name, round(score - hit.score, 4))))
+            hit = replace(hit, score=score, why=why)  # noqa: PLW2901 - the hit as it goes on
+        result.append(hit)
+    # Of several chunks that one wish brings in, each further one matters less.
+    result += [_as_hit(chunk, best * share * 0.9**i, name) for i, chunk in enumerate(wanted.values())]
+    return sorted(result, key=lambda hit: -hit.score)
+
+
+def _as_hit(chunk: StoredChunk, score: float, reason: str) -> Hit:
+    why = replace(_NOT_FOUND_YET, boosts=(Boost(reason, round(score, 4)),))
+    return as_hit(Scored(chunk, score, why))
+
+
+def _declares(chunk: StoredChunk, scope: Sequence[str], name: str) -> bool:
+    if chunk.code is None:
+        return False
+    for item in chunk.code.defines:
+        if item.name.lower() != name.lower():
+            continue
+        place = chunk.code.symbol.lower().split(".")
+        stem = chunk.document.path.rpartition("/")[2].partition(".")[0].lower()
+        if not scope or scope[-1].lower() in (item.scope.lower(), stem, *place):
+            return True
+    return False
+
+
+_DOUBTFUL_KINDS: Final = frozenset(
+    {"field", "variable", "constant", "property", "prototype", "member", "local"}
+)
+
+
+def _doubt(chunk: StoredChunk, name: str) -> tuple[bool, bool, bool, bool]:
+    """How doubtful it is that this chunk's declaration is the one that is meant; the least doubtful sorts first."""
+    items = [item for item in (chunk.code.defines if chunk.code else ()) if item.name.lower() == name.lower()]
+    exact = [item for item in items if item.name == name]
+    item = (exact or items)[0]
+    return not exact, bool(chunk.document.role), item.kind in _DOUBTFUL_KINDS, bool(item.scope)
+
+
+def _relation(relation: str, chunk: StoredChunk) -> Relation:
+    if relation == "callee":
+        return "callee"
+    if chunk.document.role == "test":
+        return "test"
+    return "caller" if chunk.document.language else "doc"
+
+
+def _escape(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)

@@ -1,0 +1,8 @@
+"""Source code to a Document with an Outline: its declarations, and the names they use."""
+
+from __future__ import annotations
+
+from outcrop.parse.code.languages import LANGUAGES, Language, find_language
+from outcrop.parse.code.read import read_code
+
+__all__ = ["LANGUAGES", "Language", "find_language", "read_code"]

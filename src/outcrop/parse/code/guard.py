@@ -1,0 +1,129 @@
+"""What keeps a hostile or senseless file from crashing or stalling a grammar.
+
+A grammar's parser is C that trusts its input: its stack is as deep as the text nests, and where the text makes no sense
+it tries many readings at once. So text that no one wrote as source is not parsed, and parsing has a deadline.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import tree_sitter
+
+from outcrop.errors import ParseError
+
+MAX_NESTING = 1_500
+"""Brackets that are open at once. People stay under 50 and generators under 500; the parser's own stack overflows at
+about 50 000, sooner in a thread."""
+MAX_LINE_BYTES = 4_000
+MAX_LONG_SHARE = 0.5
+"""When more than this share of a file stands in lines longer than that, it is minified or data."""
+MAX_STRANGE_SHARE = 0.05
+"""Control characters and bytes that were no text: the share a source file never has."""
+SMALL_BYTES = 10_000
+"""Of a file this small the worst is over in no time, whatever it holds."""
+MAX_SIGNS_SHARE = 0.65
+"""Punctuation among what is not blank: a dense table of numbers has 0.5. Noise beyond it can keep a parser of
+JavaScript busy for minutes."""
+MAX_DEPTH = 3_000
+"""Of a tree along its heaviest branch: queries take time with the square of it."""
+TIME_LIMIT_S = 1.2
+"""CPU time for one file. Source takes 10 µs a line, so that this is 100 000 lines."""
+MAX_STRAY_SIGNS = 10_000
+"""Punctuation and keywords in one error: 60 000 take a query 4 s, a tenth of that is not felt."""
+READ_BYTES = 2_048
+"""How much the parser is handed at once: the deadline is looked at between two such pieces."""
+
+_STEP = np.zeros(256, np.int8)
+_STEP[list(b"([{")] = 1
+_STEP[list(b")]}")] = -1
+_STRANGE = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1b")
+_SIGNS = b"!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~"
+_BLANKS = b" \t\r\n\f"
+_REPLACEMENT = "\ufffd".encode()
+
+
+class TooHard(ParseError):
+    """A text that a grammar shall not, or could not in time, read."""
+
+
+class Deadline:
+    """A limit on the CPU time this thread spends on one file: what other threads do does not count."""
+
+    def __init__(self, seconds: float = TIME_LIMIT_S) -> None:
+        self._end = time.thread_time() + seconds
+
+    def is_over(self) -> bool:
+        """Whether the time is spent."""
+        return time.thread_time() > self._end
+
+    def check(self) -> None:
+        """Raise TooHard when the time is spent."""
+        if self.is_over():
+            raise TooHard("reading this as source code takes too long")
+
+
+def check_source(data: bytes) -> None:
+    """Raise TooHard for text that nobody wrote as source: nested beyond reason, minified, or not text at all."""
+    strange = len(data) - len(data.translate(None, _STRANGE)) + data.count(_REPLACEMENT)
+    if strange > MAX_STRANGE_SHARE * len(data):
+        raise TooHard("this is not text")
+    if len(data) > SMALL_BYTES:
+        signs, dense = len(data) - len(data.translate(None, _SIGNS)), len(data.translate(None, _BLANKS))
+        if signs > MAX_SIGNS_SHARE * dense:
+            raise TooHard("this is nearly all punctuation")
+    lengths = list(map(len, data.split(b"\n")))
+    long = sum(length for length in lengths if length > MAX_LINE_BYTES) if max(lengths) > SMALL_BYTES else 0
+    if long > MAX_LONG_SHARE * len(data):
+        raise TooHard("this stands in a few very long lines")
+    if sum(map(data.count, (b"(", b"[", b"{"))) > MAX_NESTING:  # else it cannot nest so deep
+        codes = np.frombuffer(data, np.uint8)
+        if int(np.cumsum(_STEP[codes], dtype=np.int32).max()) > MAX_NESTING:
+            raise TooHard("this nests too deep")
+
+
+def parse_within(parser: tree_sitter.Parser, data: bytes, deadline: Deadline) -> tree_sitter.Tree:
+    """The tree of a text, or TooHard. The parser is fed in pieces, and told that the text ends when time is up."""
+    is_late = False
+
+    def read(start: int, _point: object) -> bytes:
+        nonlocal is_late
+        is_late = is_late or deadline.is_over()
+        return b"" if is_late else data[start : start + READ_BYTES]
+
+    tree = parser.parse(read)
+    if is_late:
+        parser.reset()
+        raise TooHard("reading this as source code takes too long")
+    _check_depth(tree.root_node)
+    if tree.root_node.has_error:
+        _check_errors(tree.root_node)
+    # Once more from the bytes, whose text the predicates of queries need: a sound tree is reused and costs nothing.
+    return parser.parse(data) if tree.root_node.has_error else parser.parse(data, tree)
+
+
+def _check_errors(root: tree_sitter.Node) -> None:
+    """Raise TooHard where one error holds more signs in a row than a query can pass: it takes the square of them."""
+    for node in (root, *(child for child in root.named_children if child.is_error)):
+        if node.child_count - node.named_child_count > MAX_STRAY_SIGNS:
+            raise TooHard("this is not the language it claims to be")
+
+
+def _check_depth(root: tree_sitter.Node) -> None:
+    """Raise TooHard for a chain of thousands: `a + b + …`, `!!!…`, elements never closed."""
+    node: tree_sitter.Node | None = root
+    depth = 0
+    while node is not None and node.child_count:
+        if depth < 4:  # wide levels: whole children are compared
+            node = max(node.children, key=_size)
+        else:
+            first, last = node.child(0), node.child(node.child_count - 1)
+            node = first if last is None or (first is not None and _size(first) > _size(last)) else last
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise TooHard("this nests too deep")
+
+
+def _size(node: tree_sitter.Node) -> int:
+    return node.end_byte - node.start_byte

@@ -1,0 +1,31 @@
+"""A source file becomes a Document; one that no grammar knows, or that none can read, is text by lines."""
+
+from __future__ import annotations
+
+import logging
+
+from outcrop.parse.code.component import component_outline
+from outcrop.parse.code.extract import extract_outline
+from outcrop.parse.code.guard import TooHard
+from outcrop.parse.code.languages import find_language
+from outcrop.parse.title import file_name
+from outcrop.records import Document
+
+log = logging.getLogger(__name__)
+
+MAX_PARSED_CHARS = 2_000_000
+"""A longer file is generated or data; parsing it would take seconds and say little."""
+
+
+def read_code(text: str, path: str) -> Document:
+    """Source code, titled by its file name: first lines are licences and interpreter lines."""
+    language = find_language(path, text)
+    outline = None
+    if language is not None and len(text) <= MAX_PARSED_CHARS:
+        try:
+            outline = (
+                component_outline(text, path, language) if language.embeds else extract_outline(text, language)
+            )
+        except TooHard as error:
+            log.info("read as plain text", extra={"path": path, "reason": str(error)})
+    return Document(text=text, kind="code", title=file_name(path), outline=outline)

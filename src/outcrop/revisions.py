@@ -1,0 +1,56 @@
+"""Which commit each document came from: noted after every sync, told with every hit (C10)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from outcrop.contracts import Store
+from outcrop.records import Hit
+from outcrop.sources.checkout import Checkouts
+from outcrop.sources.survey import Survey, survey_documents
+
+_SETTING = "revisions"
+
+
+def note_revisions(
+    store: Store, collection: str, root: str, checkouts: Checkouts, *, wrote: bool, max_file_bytes: int
+) -> None:
+    """Remember the commits that the documents of a folder come from, and which of their files were dirty."""
+    taken_at = time.time()
+    name = _name(collection, root)
+    states = store.states(collection, root)
+    before = Survey.from_json(store.setting(name))
+    after = survey_documents(states, checkouts, before, taken_at=taken_at, max_file_bytes=max_file_bytes)
+    if (wrote and after.tops) or not after.agrees(before):
+        store.put_setting(name, after.to_json())
+
+
+class Revisions:
+    """Stamps hits with their commit. What was read of the store is kept until the store changes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._version = -1
+        self._surveys: dict[tuple[str, str], Survey] = {}
+
+    def stamp(self, hit: Hit) -> Hit:
+        """The hit with its revision and whether its file was dirty; as it is where that is not known."""
+        document = hit.document
+        if document.root is None:
+            return hit
+        version = self._store.version()
+        if version != self._version:
+            self._version, self._surveys = version, {}
+        # A file that was added by itself is its own root; the survey is of the folder it lies in.
+        root = document.root if document.root != document.uri else document.uri.rpartition("/")[0] or "/"
+        key = (document.collection, root)
+        survey = self._surveys.get(key)
+        if survey is None:
+            survey = self._surveys[key] = Survey.from_json(self._store.setting(_name(*key)))
+        found = survey.stamp(document.uri, document.updated_at)
+        return hit if found.revision is None else replace(hit, revision=found.revision, dirty=found.dirty)
+
+
+def _name(collection: str, root: str) -> str:
+    return f"{_SETTING}:{collection}:{root}"

@@ -1,0 +1,119 @@
+"""Repositories as they are checked out: what git tracks in each, and whether a file is what git recorded.
+
+A file is *dirty* when its content is not what the repository's index records for it: edited and not staged, never
+added, or in conflict. What is staged but not committed yet counts as clean: telling it apart would take the trees of
+the last commit out of git's packs. Line endings that git itself would convert do not make a file dirty.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from outcrop.sources.gitindex import Algorithm, Tracked, TrackedFile, read_index
+from outcrop.sources.gitrepo import Repository, ignores_case, object_format, repository_at
+
+_ALGORITHMS: Final[dict[str, Algorithm]] = {"sha1": "sha1", "sha256": "sha256"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A repository's working tree as it is now; `tracked` is None where git's index cannot be read for certain."""
+
+    repository: Repository
+    tracked: Tracked | None
+    ignore_case: bool
+
+    @property
+    def top(self) -> str:
+        """The folder that holds the working tree."""
+        return str(self.repository.top)
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that is checked out; None when it is a bare commit."""
+        return self.repository.branch
+
+    @property
+    def revision(self) -> str | None:
+        """The commit that is checked out; None before the first one."""
+        return self.repository.revision
+
+
+def read_checkout(repository: Repository) -> Checkout:
+    """A repository with what it tracks."""
+    algorithm = _ALGORITHMS.get(object_format(repository))
+    tracked = None if algorithm is None else read_index(repository.git_dir / "index", algorithm)
+    return Checkout(repository, tracked, ignores_case(repository))
+
+
+class Checkouts:
+    """The repositories that files lie in, each read once. It shows one moment: make a new one for every run."""
+
+    def __init__(self) -> None:
+        self._at: dict[str, Checkout | None] = {}
+        self._holding: dict[str, Checkout | None] = {}
+
+    def at(self, folder: str) -> Checkout | None:
+        """The checkout whose top is this folder (a real path)."""
+        if folder not in self._at:
+            # Most folders are no top: one look spares the rest.
+            there = os.path.lexists(f"{folder.rstrip('/')}/.git")
+            repository = repository_at(Path(folder)) if there else None
+            self._at[folder] = None if repository is None else read_checkout(repository)
+        return self._at[folder]
+
+    def holding(self, folder: str) -> Checkout | None:
+        """The innermost checkout that this folder (a real path) is part of."""
+        passed: list[str] = []
+        found: Checkout | None = None
+        while folder not in self._holding:
+            passed.append(folder)
+            found = self.at(folder)
+            parent = os.path.dirname(folder)  # noqa: PTH120 - one a folder of the walk; Path is 20 times slower
+            if found is not None or parent == folder:
+                break
+            folder = parent
+        else:
+            found = self._holding[folder]
+        self._holding.update(dict.fromkeys(passed, found))
+        return found
+
+
+def blob_id(data: bytes, algorithm: Algorithm = "sha1") -> str:
+    """The name git gives to a file's content."""
+    digest = hashlib.new(algorithm, b"blob %d\0" % len(data), usedforsecurity=False)
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def is_dirty(checkout: Checkout, path: str, data: bytes) -> bool | None:
+    """Whether the content `data` of a file, its path below the top, is not what the index records; None if unknown.
+
+    Two conversions that git makes on the way in are tried: line endings, and the pointer that git-lfs keeps in
+    place of a large file. Under another filter (encryption, `ident`, another encoding) a clean file is called dirty,
+    unless its stat already proved it clean.
+    """
+    if checkout.tracked is None:
+        return None
+    entry = checkout.tracked.get(path)
+    return entry is None or not records(entry, data, checkout.tracked.algorithm)
+
+
+def records(entry: TrackedFile, data: bytes, algorithm: Algorithm) -> bool:
+    """Whether an entry of the index stands for this content."""
+    if entry.intent_to_add or entry.conflicted or not entry.is_plain:
+        return False
+    if blob_id(data, algorithm) == entry.blob:
+        return True
+    if b"\r\n" in data and blob_id(data.replace(b"\r\n", b"\n"), algorithm) == entry.blob:
+        return True
+    return blob_id(_lfs_pointer(data), algorithm) == entry.blob
+
+
+def _lfs_pointer(data: bytes) -> bytes:
+    oid = hashlib.sha256(data).hexdigest()
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n".encode()

@@ -1,0 +1,260 @@
+"""What moves a candidate after fusion: each signal by its reason, and all of them together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from outcrop.rank import signals
+from outcrop.rank.signals import (
+    LONE_NEIGHBOUR,
+    NEIGHBOUR_WEIGHT,
+    REPEAT_SHARE,
+    ROLE_SHARE,
+    SIGNALS,
+    Candidates,
+    Floats,
+    apply_signals,
+)
+from outcrop.records import QueryType
+
+NAN = float("nan")
+unit_floats = st.floats(0, 1, width=32)
+
+
+def floats(values: list[float]) -> Floats:
+    return np.array(values, np.float32)
+
+
+def candidates(fused: list[float], **known: Any) -> Candidates:
+    """Candidates of code in files of their own, of which nothing is known but what is given."""
+    count = len(fused)
+    fields: dict[str, Any] = {
+        "kind": "mixed",
+        "before": [NAN] * count,
+        "after": [NAN] * count,
+        "code": [True] * count,
+        "file": list(range(count)),
+        "role": [""] * count,
+        "header": [False] * count,
+        "stem": [0.0] * count,
+        "folder": [0.0] * count,
+        "defines": [0.0] * count,
+        "linked": [0.0] * count,
+        "asked": frozenset(),
+        **known,
+    }
+    types: dict[str, type] = {"code": np.bool_, "file": np.intp, "role": np.str_, "header": np.bool_}
+    plain = ("kind", "asked")
+    arrays = {
+        name: value if name in plain else np.array(value, types.get(name, np.float32))
+        for name, value in fields.items()
+    }
+    return Candidates(fused=floats(fused), **arrays)
+
+
+def moved(signal: str, seen: Candidates, score: Floats | None = None) -> list[float]:
+    """What one signal adds to each candidate."""
+    before = seen.fused if score is None else score
+    added = SIGNALS[signal](seen, before.copy())
+    assert added.dtype == np.float32
+    assert added.shape == before.shape
+    values: list[float] = added.tolist()
+    return values
+
+
+def prose(fused: list[float], **known: Any) -> Candidates:
+    return candidates(fused, code=[False] * len(fused), **known)
+
+
+def test_every_signal_is_tested_here_by_its_reason() -> None:
+    tested = {
+        "neighbours": test_a_good_stretch_of_text_is_good_around_the_hit_too_and_a_stray_word_match_is_not,
+        "definition": test_who_asks_for_a_name_asks_first_where_it_is_declared,
+        "file name": test_people_name_a_file_after_what_it_is_about,
+        "folder name": test_and_its_folder_more_loosely,
+        "coherence": test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_single_one_mentions_it,
+        "links": test_what_the_best_hits_call_inherit_or_import_belongs_to_the_answer_too,
+        "role": test_a_question_about_a_program_is_seldom_one_about_its_tests_examples_or_generated_files,
+        "header": test_imports_and_licences_name_everything_and_explain_nothing,
+        "saturation": test_ten_places_in_one_file_are_one_answer,
+    }
+    assert list(tested) == list(SIGNALS), "in the order in which they run"
+    assert all(signal.__doc__ for signal in SIGNALS.values())
+
+
+def test_a_good_stretch_of_text_is_good_around_the_hit_too_and_a_stray_word_match_is_not() -> None:
+    seen = prose([0.5] * 5, kind="semantic", before=[0.9, 0.5, 0.0, NAN, NAN], after=[0.9, 0.5, 0.0, NAN, 0.5])
+    added = moved("neighbours", seen)
+    assert added[0] > added[1] == pytest.approx(0, abs=1e-7)
+    assert added[1] > added[4] > added[3] > added[2]
+    weight = NEIGHBOUR_WEIGHT["semantic"]
+    alone = (0.5 + 2 * weight * LONE_NEIGHBOUR * 0.5) / (1 + 2 * weight) - 0.5
+    assert added[3] == pytest.approx(alone, abs=1e-6)
+
+
+def test_a_name_is_worth_the_same_whatever_stands_around_it() -> None:
+    assert moved("neighbours", prose([0.5, 0.5], kind="exact", before=[0.0, 0.9], after=[0.0, 0.9])) == [0, 0]
+
+
+def test_code_is_worth_the_same_whatever_stands_around_it() -> None:
+    seen = candidates([0.5, 0.5], kind="semantic", before=[0.0, 0.9], after=[0.9, NAN], code=[True, False])
+    added = moved("neighbours", seen)
+    assert added[0] == 0 < added[1]
+
+
+def test_who_asks_for_a_name_asks_first_where_it_is_declared() -> None:
+    seen = candidates([0.8, 0.3, 0.1], defines=[0.0, 1.0, 0.5])
+    added = moved("definition", seen)
+    assert added == pytest.approx([0, 0.8, 0.4])
+    final = seen.fused + added
+    assert final.argmax() == 1, "the declaration passes the place that uses the name most"
+
+
+def test_people_name_a_file_after_what_it_is_about() -> None:
+    added = moved("file name", candidates([0.8, 0.7, 0.7], stem=[0.0, 1.0, 0.5]))
+    assert added[0] == 0
+    assert added[1] == pytest.approx(2 * added[2]) == pytest.approx(signals.STEM_WEIGHT * 0.8)
+
+
+def test_and_its_folder_more_loosely() -> None:
+    seen = candidates([0.8, 0.7], stem=[0.0, 1.0], folder=[0.0, 1.0])
+    added = moved("folder name", seen)
+    assert 0 == added[0] < added[1] < moved("file name", seen)[1]
+
+
+def test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_single_one_mentions_it() -> None:
+    several = moved("coherence", candidates([0.6, 0.6, 0.6, 0.6], file=[0, 0, 0, 1]))
+    assert several[0] == several[1] == several[2] > several[3] > 0
+    poor = moved("coherence", candidates([0.6] + [0.1] * 9, file=[0] + [1] * 9))
+    assert poor[0] > poor[1], "many poor chunks do not make a good file"
+    mixed = moved("coherence", candidates([0.6, 0.6, 0.6], file=[0, 1, 1], code=[True, False, False]))
+    assert mixed[1] == mixed[2] == 0 < mixed[0]
+    assert moved("coherence", candidates([0.0, -0.5], file=[0, 0])) == [0, 0]
+
+
+def test_what_the_best_hits_call_inherit_or_import_belongs_to_the_answer_too() -> None:
+    added = moved("links", candidates([0.8, 0.7, 0.7], linked=[0.0, 1.0, 0.5]))
+    assert 0 == added[0] < added[2] < added[1] <= 0.2
+
+
+def test_a_question_about_a_program_is_seldom_one_about_its_tests_examples_or_generated_files() -> None:
+    roles = ["", *ROLE_SHARE]
+    seen = candidates([0.5] * len(roles), role=roles)
+    score = floats([0.9 - i / 50 for i in range(len(roles))])
+    left = score + moved("role", seen, score)
+    assert left.tolist() == pytest.approx(
+        [0.9, *(s * r for s, r in zip(score[1:], ROLE_SHARE.values(), strict=True))]
+    )
+    assert (left[1:] < left[0]).all()
+
+
+def test_who_asks_for_tests_gets_them_whole() -> None:
+    seen = candidates([0.5] * 3, role=["test", "example", "test"], asked=frozenset({"test"}))
+    added = moved("role", seen)
+    assert added[0] == added[2] == 0 > added[1]
+
+
+def test_imports_and_licences_name_everything_and_explain_nothing() -> None:
+    seen = candidates([0.5, 0.5], header=[True, False])
+    added = moved("header", seen, floats([0.8, 0.8]))
+    assert added == pytest.approx([(signals.HEADER_SHARE - 1) * 0.8, 0])
+
+
+def test_ten_places_in_one_file_are_one_answer() -> None:
+    score = floats([0.9, 0.8, 0.7, 0.6, 0.5])
+    seen = candidates([0.1] * 5, file=[7, 7, 2, 7, 2])
+    left = score + moved("saturation", seen, score)
+    half = REPEAT_SHARE
+    assert left.tolist() == pytest.approx([0.9, half * 0.8, 0.7, half**2 * 0.6, half * 0.5])
+
+
+scores = st.lists(st.floats(-1, 3, width=32), max_size=40)
+
+
+@given(scores, st.data())
+def test_saturation_is_what_taking_the_best_one_by_one_gives(values: list[float], data: st.DataObject) -> None:
+    count = len(values)
+    file = data.draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
+    code_files = data.draw(st.sets(st.integers(0, 5)))
+    seen = candidates([0.0] * count, file=file, code=[number in code_files for number in file])
+    added = moved("saturation", seen, floats(values))
+    taken: dict[int, int] = {}
+    for i in sorted(range(count), key=lambda i: -values[i]):
+        before = taken.get(file[i], 0)
+        taken[file[i]] = before + 1
+        whole = file[i] not in code_files or values[i] <= 0
+        expected = 0 if whole else (REPEAT_SHARE**before - 1) * values[i]
+        assert added[i] == pytest.approx(expected, abs=1e-6)
+
+
+@st.composite
+def anything(draw: st.DrawFn) -> Candidates:
+    count = draw(st.integers(0, 20))
+
+    def some(elements: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(elements, min_size=count, max_size=count))
+
+    beside = unit_floats | st.just(NAN)
+    return candidates(
+        some(unit_floats),
+        kind=draw(st.sampled_from(sorted(NEIGHBOUR_WEIGHT))),
+        before=some(beside),
+        after=some(beside),
+        code=some(st.booleans()),
+        file=some(st.integers(0, 4)),
+        role=some(st.sampled_from(["", *ROLE_SHARE])),
+        header=some(st.booleans()),
+        stem=some(unit_floats),
+        folder=some(unit_floats),
+        defines=some(unit_floats),
+        linked=some(unit_floats),
+        asked=draw(st.frozensets(st.sampled_from(list(ROLE_SHARE)))),
+    )
+
+
+@given(anything())
+def test_signals_keep_scores_in_their_range(seen: Candidates) -> None:
+    final, boosts = apply_signals(seen)
+    assert final.dtype == np.float32
+    assert np.isfinite(final).all()
+    weights = ("DEFINITION_WEIGHT", "STEM_WEIGHT", "FOLDER_WEIGHT", "COHERENCE_WEIGHT", "LINK_WEIGHT")
+    most = 1 + sum(getattr(signals, name) for name in weights)
+    assert ((final >= -1e-6) & (final <= most + 1e-5)).all()
+    assert list(boosts) == list(SIGNALS)
+    total = seen.fused + sum((added for added in boosts.values()), np.zeros_like(seen.fused))
+    np.testing.assert_allclose(total, final, atol=1e-5)
+
+
+@given(st.lists(unit_floats, min_size=1, max_size=20), st.sampled_from(sorted(NEIGHBOUR_WEIGHT)), st.data())
+def test_prose_is_moved_by_its_neighbours_and_its_role_only(
+    fused: list[float], kind: QueryType, data: st.DataObject
+) -> None:
+    count = len(fused)
+    roles = data.draw(st.lists(st.sampled_from(["", "docs"]), min_size=count, max_size=count))
+    seen = prose(fused, kind=kind, role=roles, file=[0] * count, before=[0.5] * count)
+    final, boosts = apply_signals(seen)
+    silent = set(SIGNALS) - {"neighbours", "role"}
+    assert not any(boosts[name].any() for name in silent)
+    around = seen.fused + SIGNALS["neighbours"](seen, seen.fused)
+    share: NDArray[np.float32] = floats([ROLE_SHARE.get(role, 1.0) for role in roles])
+    np.testing.assert_allclose(final, around * share, atol=1e-6)
+
+
+def test_no_candidates_have_no_scores() -> None:
+    final, boosts = apply_signals(candidates([]))
+    assert len(final) == 0
+    assert all(len(added) == 0 for added in boosts.values())
+
+
+def test_signals_see_the_score_that_those_before_them_made() -> None:
+    seen = candidates([0.5, 0.4], defines=[0.0, 1.0], role=["", "test"])
+    final, boosts = apply_signals(seen)
+    so_far = 0.4 + sum(float(boosts[name][1]) for name in list(SIGNALS)[: list(SIGNALS).index("role")])
+    assert boosts["role"][1] == pytest.approx((ROLE_SHARE["test"] - 1) * so_far)
+    assert final[1] == pytest.approx(ROLE_SHARE["test"] * so_far)

@@ -1,0 +1,236 @@
+"""A repository through the front door: its names are found where they are declared, and go with their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.test_engine import CountingEmbedder, open_with
+
+import outcrop
+from outcrop.records import Filter
+from outcrop.search.names import name_number
+
+FILES = {
+    "app/pool.py": '''"""Pools."""
+
+from app.lease import Lease
+
+
+class ConnectionPool:
+    """Keeps connections open."""
+
+    def acquire(self) -> Lease:
+        return Lease(self)
+
+    def drop(self, lease):
+        self.free.append(lease)
+''',
+    "app/lease.py": """class Lease:
+    def __init__(self, pool):
+        self.pool = pool
+
+    def close(self):
+        self.pool.drop(self)
+""",
+    "app/server.py": """from app.pool import ConnectionPool
+
+
+def serve():
+    pool = ConnectionPool()
+    pool = pool or ConnectionPool()
+    ConnectionPool.shared = ConnectionPool()
+    return pool.acquire()
+""",
+    "web/pool.ts": """import { Lease } from './lease';
+
+export class BrowserPool {
+  acquire(): Lease { return new Lease(this); }
+}
+""",
+    "tests/test_pool.py": """from app.pool import ConnectionPool
+
+
+def test_pool():
+    assert ConnectionPool().acquire()
+""",
+    "README.md": """# App
+
+The ConnectionPool of `app/pool.py` keeps connections; ask the ConnectionPool for a lease.
+""",
+}
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    root = tmp_path / "repo"
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    return root
+
+
+@pytest.fixture
+def kb(tmp_path: Path, repo: Path) -> Iterator[outcrop.Engine]:
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(repo)
+        yield engine
+
+
+def declaring(kb: outcrop.Engine, name: str) -> set[str]:
+    """Paths of the files that declare a name, as the search arrays know it."""
+    paths = set()
+    view = kb.parts.arrays.refresh()
+    for slab, dead in zip(view.slabs, view.dead, strict=True):
+        rows = slab.names.defined_rows[slab.names.definitions(name_number(name))]
+        paths |= {kb.get(int(slab.document_ids[row])).path for row in rows if not dead[row]}
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("query", "path", "symbol"),
+    [
+        ("ConnectionPool", "app/pool.py", "ConnectionPool"),
+        ("connectionpool", "app/pool.py", "ConnectionPool"),
+        ("`ConnectionPool`", "app/pool.py", "ConnectionPool"),
+        ("Lease.close", "app/lease.py", "Lease"),
+        ("BrowserPool.acquire()", "web/pool.ts", "BrowserPool"),
+        ("serve()", "app/server.py", "serve"),
+    ],
+)
+def test_a_name_is_found_first_where_it_is_declared(
+    kb: outcrop.Engine, query: str, path: str, symbol: str
+) -> None:
+    hit = kb.search(query).hits[0]
+    assert (hit.document.path, hit.document.kind) == (path, "code")
+    assert hit.code is not None
+    assert hit.code.symbol == symbol
+    alone = kb.search(query, merge=False).hits[0]
+    assert (alone.document.path, alone.heading_path) == (path, tuple(symbol.split(".")))
+    assert any(boost.amount > 0 for boost in hit.why.boosts if boost.name == "definition")
+
+
+def test_a_filter_by_language_rules_the_rest_out(kb: outcrop.Engine) -> None:
+    assert {hit.document.path for hit in kb.search("pool acquire lease", kinds=["typescript"]).hits} == {
+        "web/pool.ts"
+    }
+    assert {document.language for document in kb.list(Filter(kinds=("python",)))} == {"python"}
+    answer = kb.search("ConnectionPool", kinds=["typescript"])
+    assert "app/pool.py" not in {hit.document.path for hit in answer.hits}
+    assert declaring(kb, "acquire") == {"app/pool.py", "web/pool.ts"}
+
+
+def test_a_deleted_file_takes_its_names_along(kb: outcrop.Engine, repo: Path) -> None:
+    assert declaring(kb, "ConnectionPool") == {"app/pool.py"}
+    (repo / "app/pool.py").unlink()
+    assert kb.sync().removed == 1
+    assert declaring(kb, "ConnectionPool") == set()
+    hits = kb.search("ConnectionPool").hits
+    assert hits
+    assert not any(boost.amount for hit in hits for boost in hit.why.boosts if boost.name == "definition")
+    assert all(check.ok for check in kb.doctor())
+
+
+def test_a_changed_file_declares_what_it_declares_now(kb: outcrop.Engine, repo: Path) -> None:
+    text = FILES["app/pool.py"].replace("ConnectionPool", "SocketPool")
+    (repo / "app/pool.py").write_text(text, "utf-8")
+    assert kb.sync().changed == 1
+    assert (declaring(kb, "ConnectionPool"), declaring(kb, "SocketPool")) == (set(), {"app/pool.py"})
+    assert kb.search("SocketPool").hits[0].document.path == "app/pool.py"
+
+
+def test_names_are_the_same_for_the_next_process(kb: outcrop.Engine, tmp_path: Path) -> None:
+    kb.parts.arrays.save(force=True)
+    with outcrop.open(tmp_path / "index.db") as again:
+        assert declaring(again, "acquire") == {"app/pool.py", "web/pool.ts"}
+        first, second = kb.search("ConnectionPool").hits, again.search("ConnectionPool").hits
+        assert [(hit.place, hit.score) for hit in first] == [(hit.place, hit.score) for hit in second]
+
+
+def test_prose_has_no_language_and_its_hits_no_declaration(kb: outcrop.Engine) -> None:
+    hit = next(
+        hit for hit in kb.search("keeps connections ask for a lease").hits if hit.document.kind == "markdown"
+    )
+    assert (hit.document.language, hit.document.path) == ("", "README.md")
+    assert hit.code is None or not hit.code.defines
+
+
+def test_summaries_are_embedded_once_and_again_for_another_model(tmp_path: Path, repo: Path) -> None:
+    first = CountingEmbedder("first")
+    with open_with(tmp_path / "i.db", first) as kb:
+        kb.add(repo)
+        notes = [chunk.code for info in kb.list() for chunk in kb.chunks(info.id) if chunk.code is not None]
+        summaries = {note.summary for note in notes if note.summary}
+        assert len(summaries) > 3
+        assert summaries <= set(first.embedded)
+        first.embedded.clear()
+        (repo / "app/server.py").rename(repo / "app/service.py")
+        assert kb.sync().moved == 1
+        assert not summaries & set(first.embedded), "a renamed file says the same"
+    second = CountingEmbedder("second", dimensions=13)
+    with open_with(tmp_path / "i.db", second) as kb:
+        kb.reembed()
+        assert summaries <= set(second.embedded)
+        rows = kb._store.feed(0, 1000)
+        assert sum(row.summary_vector is not None for row in rows) >= len(summaries)
+        assert all(row.summary_vector is None or row.summary_vector.size == 13 for row in rows)
+        assert all(check.ok for check in kb.doctor())
+        view = kb.parts.arrays.refresh()
+        assert sum(len(slab.noted) for slab in view.slabs) >= len(summaries)
+
+
+def test_a_chunk_of_code_is_found_by_what_its_summary_says(tmp_path: Path, repo: Path) -> None:
+    with open_with(tmp_path / "i.db", embedder := CountingEmbedder()) as kb:
+        embedder.path_weight = 0.0
+        kb.add(repo)
+        chunk = next(chunk for chunk in kb.chunks("app/pool.py") if chunk.code and chunk.code.defines)
+        assert chunk.code is not None
+        hit = kb.search(chunk.code.summary, mode="semantic", merge=False).hits[0]
+        assert hit.chunk_ids == (chunk.id,)
+        assert hit.why.similarity == pytest.approx(1, abs=0.01), "the code itself is not that near"
+
+
+TO_VERSION_1 = """
+DROP INDEX notes_by_summary_key;
+DELETE FROM vectors WHERE key IN (SELECT summary_key FROM notes);
+DROP TABLE notes;
+DROP INDEX documents_by_path;
+ALTER TABLE documents DROP COLUMN language;
+ALTER TABLE documents DROP COLUMN role;
+CREATE INDEX documents_by_path ON documents (collection, path, kind, dated_at, mtime_ns, created_at);
+PRAGMA user_version = 1;
+"""
+
+
+def test_an_index_of_version_1_reads_its_code_again_and_its_prose_not(
+    tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = tmp_path / "old.db"
+    with open_with(db, CountingEmbedder()) as kb:
+        kb.add(repo)
+        before = {info.path: info for info in kb.list()}
+    raw = apsw.Connection(str(db))
+    raw.execute(TO_VERSION_1).fetchall()
+    raw.close()
+    read: list[str] = []
+    real = outcrop.ingest.read_file  # type: ignore[attr-defined]
+
+    def noting(file, *rest):  # type: ignore[no-untyped-def]
+        read.append(file.path)
+        return real(file, *rest)
+
+    monkeypatch.setattr("outcrop.ingest.read_file", noting)
+    with open_with(db, CountingEmbedder()) as kb:
+        assert kb.search("ConnectionPool").hits, "it serves at once"
+        assert declaring(kb, "ConnectionPool") == set()
+        report = kb.sync()
+        code = sorted(path for path in FILES if not path.endswith(".md"))
+        assert sorted(read) == code
+        assert (report.changed, report.unchanged, report.added) == (len(code), 1, 0)
+        assert declaring(kb, "ConnectionPool") == {"app/pool.py"}
+        assert {info.path: info.id for info in kb.list()} == {path: info.id for path, info in before.items()}
+        assert kb.get("README.md") == before["README.md"]
+        assert kb.sync().unchanged == len(FILES)
+        assert all(check.ok for check in kb.doctor())
