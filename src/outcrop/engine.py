@@ -387,7 +387,13 @@ class Engine:
 
     def _dated(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
         """Hits with whether their files changed since, and the commit they came from."""
-        return tuple(self._revisions.stamp(replace(hit, stale=looks_stale(hit.document))) for hit in hits)
+        dated = []
+        self._revisions.refresh()
+        for hit in hits:
+            stamp = self._revisions.stamp(hit.document)
+            stale = looks_stale(hit.document)
+            dated.append(replace(hit, stale=stale, revision=stamp.revision, dirty=stamp.dirty))
+        return tuple(dated)
 
     def context(
         self,

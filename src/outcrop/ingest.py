@@ -8,9 +8,11 @@ file is a line in the report.
 
 from __future__ import annotations
 
+import gc
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -245,13 +247,14 @@ class Ingestor:
         changed = [file for file in files if run.force or not _same_stat(file, states.get(file.uri))]
         run.unchanged += len(files) - len(changed)
         run.total = len(changed)
-        for file in changed:
-            try:
-                self._read_one(run, file, states, gone, movable)
-            except (SourceError, ParseError) as error:
-                self._note_failure(run, file, states.get(file.uri), error)
-            run.step(file.path)
-        self._flush(run)
+        with _rare_collections():
+            for file in changed:
+                try:
+                    self._read_one(run, file, states, gone, movable)
+                except (SourceError, ParseError) as error:
+                    self._note_failure(run, file, states.get(file.uri), error)
+                run.step(file.path)
+            self._flush(run)
         if prune and gone:
             run.removed += self._store.delete([state.document_id for state in gone.values()])
 
@@ -472,6 +475,18 @@ _OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays")
 
 # Formats that are binary by nature and have a parser.
 _PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for cycles a tenth as often: a syntax tree is thousands of short-lived objects without one (9 % of the CPU
+    time of parsing). Reference counts free them as ever."""
+    before = gc.get_threshold()
+    gc.set_threshold(before[0] * 10, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def state_of(document: DocumentInfo) -> FileState:

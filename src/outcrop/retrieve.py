@@ -42,7 +42,9 @@ FETCH_AHEAD = 3
 RERANKED = 50
 """Candidates the second opinion is asked about."""
 LINK_SEEDS = 10
-"""Candidates from which the reference graph is walked."""
+LINK_STEPS = 1
+"""Candidates from which the reference graph is walked, and how far. With 1, 2 and 4 steps NDCG@10 on the code set was
+.899, .900 and .900, with five seeds .897; a step costs about a millisecond."""
 CACHED_QUERIES = 1024
 CACHED_ANSWERS = 256
 
@@ -218,7 +220,7 @@ class Retriever:
         graph = self.graph(view)
         nodes = graph.nodes(found.slab, found.row)
         shares = fused[seeds] / fused[seeds].sum()
-        visited, visits = walk(nodes[seeds], shares, graph.steps)
+        visited, visits = walk(nodes[seeds], shares, graph.steps, LINK_STEPS)
         place = np.minimum(np.searchsorted(visited, nodes), max(len(visited) - 1, 0))
         linked = np.where(visited[place] == nodes, visits[place], 0).astype(np.float32)
         linked[seeds] -= (1 - DAMPING) * shares  # what merely starts there
@@ -256,7 +258,8 @@ class Retriever:
         self, query: Query, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
     ) -> Iterator[Hit]:
         """Chunks from the store, in order, a batch at a time: most searches need one."""
-        step = FETCH_AHEAD * (options.offset + options.limit)
+        wanted = options.offset + options.limit
+        step = FETCH_AHEAD * wanted if options.merge else wanted + 1
         for start in range(0, len(ranked.order), step):
             places = ranked.order[start : start + step]
             at = dict(zip(ranked.found.chunk_id[places].tolist(), places.tolist(), strict=True))
@@ -299,14 +302,14 @@ def _explain(view: View, words: LexicalQuery | None, ranked: _Ranked, place: int
     lexical = float(found.lexical[place])
     cosine = float(found.cosine[place])
     has_vector = bool(view.slabs[number].scales[row] > 0)
-    boosts = (Boost(name, round(float(amount[place]), 4)) for name, amount in ranked.boosts.items())
+    amounts = ((name, round(float(amount[place]), 4)) for name, amount in ranked.boosts.items())
     return Explanation(
         lexical_rank=int(found.lexical_rank[place]) or None,
         lexical_score=lexical if lexical > 0 else None,
         dense_rank=int(found.dense_rank[place]) or None,
         similarity=cosine if has_vector and cosine else None,
         fused=float(ranked.fused[place]),
-        boosts=tuple(boost for boost in boosts if boost.amount),
+        boosts=tuple(Boost(name, amount) for name, amount in amounts if amount),
         matched_terms=() if words is None else matched_terms(words, number, row),
     )
 

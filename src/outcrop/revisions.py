@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 from outcrop.contracts import Store
-from outcrop.records import Hit
+from outcrop.records import DocumentInfo
 from outcrop.sources.checkout import Checkouts
-from outcrop.sources.survey import Survey, survey_documents
+from outcrop.sources.survey import Stamp, Survey, survey_documents
 
 _SETTING = "revisions"
 
@@ -27,29 +26,30 @@ def note_revisions(
 
 
 class Revisions:
-    """Stamps hits with their commit. What was read of the store is kept until the store changes."""
+    """Knows the commit of each document. What was read of the store is kept until the store changes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._version = -1
         self._surveys: dict[tuple[str, str], Survey] = {}
 
-    def stamp(self, hit: Hit) -> Hit:
-        """The hit with its revision and whether its file was dirty; as it is where that is not known."""
-        document = hit.document
-        if document.root is None:
-            return hit
+    def refresh(self) -> None:
+        """Forget what was read if the store has changed since; before stamps are asked for."""
         version = self._store.version()
         if version != self._version:
             self._version, self._surveys = version, {}
+
+    def stamp(self, document: DocumentInfo) -> Stamp:
+        """The commit a document came from and whether its file was dirty then, as far as that is known."""
+        if document.root is None:
+            return Stamp()
         # A file that was added by itself is its own root; the survey is of the folder it lies in.
         root = document.root if document.root != document.uri else document.uri.rpartition("/")[0] or "/"
         key = (document.collection, root)
         survey = self._surveys.get(key)
         if survey is None:
             survey = self._surveys[key] = Survey.from_json(self._store.setting(_name(*key)))
-        found = survey.stamp(document.uri, document.updated_at)
-        return hit if found.revision is None else replace(hit, revision=found.revision, dirty=found.dirty)
+        return survey.stamp(document.uri, document.updated_at)
 
 
 def _name(collection: str, root: str) -> str:

@@ -1343,3 +1343,10 @@ def test_a_computed_folder_is_taken_for_the_files_own(raw: str, path: str) -> No
 )
 def test_tags_are_no_sentences(comment: str, sentence: str) -> None:
     assert first_sentence(comment) == sentence
+
+
+def test_a_comment_after_an_indented_block_belongs_to_what_follows() -> None:
+    text = "class A {\n  def one: Int =\n    1\n\n  /** Counts on. */\n  def two: Int =\n    2\n}\n"
+    _, one_, two = outline_of("a.scala", text).declarations
+    assert text[one_.start : one_.end] == "def one: Int =\n    1"
+    assert (text[two.start : two.end], two.doc) == ("/** Counts on. */\n  def two: Int =\n    2", "Counts on.")

@@ -67,9 +67,8 @@ def test_a_walk_that_is_given_time_equals_personalised_pagerank(
     shares = np.array(list(seeds.values()), np.float32)
     start = spread_out(8, nodes, shares / shares.sum())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walking, "ROUNDS", 60)
         patch.setattr(walking, "LEAST", 0.0)
-        found, visits = walk(nodes, shares, steps_of(columns))
+        found, visits = walk(nodes, shares, steps_of(columns), rounds=60)
     assert spread_out(8, found, visits) == pytest.approx(dense_walk(8, columns, start), abs=1e-5)
     assert np.all(np.diff(found) > 0)
 

@@ -28,15 +28,18 @@ MOST_AT_ONCE: Final = 256
 """Nodes that pass something on in one round: those with the most. Bounds the time of a search."""
 
 
-def walk(seeds: Nodes, shares: NDArray[np.float32], edges_of: EdgesOf) -> tuple[Nodes, NDArray[np.float32]]:
-    """How often each node is visited by walkers who start at the seeds in these shares; nodes ascending."""
+def walk(
+    seeds: Nodes, shares: NDArray[np.float32], edges_of: EdgesOf, rounds: int = ROUNDS
+) -> tuple[Nodes, NDArray[np.float32]]:
+    """How often each node is visited by walkers who start at the seeds in these shares and go `rounds` steps at most;
+    nodes ascending."""
     total = float(shares.sum())
     if not len(seeds) or total <= 0:
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
     nodes, place = np.unique(seeds, return_inverse=True)
     waiting: NDArray[np.float64] = np.bincount(place, shares / total).astype(np.float64)
     settled = np.zeros(len(nodes))
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         active = np.flatnonzero(waiting > LEAST)
         if not len(active):
             break

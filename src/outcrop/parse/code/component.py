@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import tree_sitter
 
-from outcrop.parse.code.extract import Offset, extract_outline, offsets_of
-from outcrop.parse.code.guard import Deadline, check_source, parse_within
-from outcrop.parse.code.languages import Language, find_language, grammar_of
+from outcrop.parse.code.extract import extract_outline, offsets_of
+from outcrop.parse.code.guard import check_source, parse_within
+from outcrop.parse.code.languages import Grammar, Language, find_language, grammar_of
+from outcrop.parse.code.uses import Offset
 from outcrop.parse.code.wording import first_sentence
 from outcrop.parse.title import file_name
 from outcrop.records import Declaration, Outline, Reference
@@ -25,13 +26,13 @@ def component_outline(text: str, path: str, language: Language) -> Outline:
     data = text.encode("utf-8", "replace")
     grammar = grammar_of(language)
     check_source(data)
-    root = parse_within(grammar.parser(), data, Deadline()).root_node
+    root = parse_within(grammar.parser(), data).root_node
     offset = offsets_of(text, data)
     name = file_name(path).rsplit(".", 1)[0]
     comment = next((child for child in root.children[:1] if child.type == "comment"), None)
     doc = "" if comment is None else first_sentence(text[offset(comment.start_byte) : offset(comment.end_byte)])
     declarations = [Declaration(name, "component", (), 0, 0, 0, len(text), f"component {name}", doc)]
-    references = list(_markup_references(root, grammar.query, data, offset))
+    references = list(_markup_references(root, grammar, data, offset))
     cuts: set[int] = set()
     for kind, nodes in _blocks(root):
         start, end = offset(nodes[0].start_byte), offset(nodes[-1].end_byte)
@@ -92,11 +93,11 @@ def _script_outline(text: str, data: bytes, node: tree_sitter.Node, offset: Offs
 
 
 def _markup_references(
-    root: tree_sitter.Node, query: tree_sitter.Query, data: bytes, offset: Offset
+    root: tree_sitter.Node, grammar: Grammar, data: bytes, offset: Offset
 ) -> Iterator[Reference]:
     """Components that the markup uses (`<user-card>` is `UserCard`), and functions that it names as handlers."""
-    for label, nodes in tree_sitter.QueryCursor(query).captures(root).items():
-        for node in nodes:
+    for _, captured in grammar.matches(root):
+        for label, node in ((label, nodes[0]) for label, nodes in captured.items()):
             raw = data[node.start_byte : node.end_byte].decode("utf-8", "replace")
             name = raw.strip("{}")
             if label == "ref.call" and "-" in name:

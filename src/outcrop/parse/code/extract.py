@@ -25,38 +25,37 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import tree_sitter
 
+from outcrop.parse.code.beside import body_start, column, end_of, is_comment, leading, own_start, wrapped
 from outcrop.parse.code.guard import Deadline, check_source, parse_within
-from outcrop.parse.code.languages import Language, grammar_of
-from outcrop.parse.code.modules import import_leaves, module_path, use_leaves
+from outcrop.parse.code.languages import Grammar, Language, grammar_of
+from outcrop.parse.code.modules import import_leaves, use_leaves
+from outcrop.parse.code.uses import (
+    MAX_NAME_CHARS,
+    Captured,
+    Offset,
+    Used,
+    imports_of,
+    note_use,
+    precise,
+    references_of,
+    text_of,
+)
 from outcrop.parse.code.wording import MAX_SIGNATURE_CHARS, first_sentence, signature_of
 from outcrop.records import Declaration, Outline, Reference
 
-MAX_QUALIFIER_CHARS = 60
-MAX_NAME_CHARS = 120
 LONG_CHARS = 800
 """Inside declarations longer than this the statements are listed too, for the chunker to cut at."""
 
-MAX_COLUMN = 1_000
-"""Nothing that begins a line stands further right; looking back further for its start would cost on long lines."""
-
-_COMMENTS = ("comment", "haddock")
-_DOC_COMMENTS = (b"/**", b"///", b"--|", b"-- |", b"{-|", b"{- |")
-"""Such a comment speaks of what follows even when a blank line stands between, as in older JavaScript."""
 _BLANK = re.compile(r"\s+")
 _LETTERS = re.compile(rb"[^\n]")
 _QUOTED = re.compile(r"^([\"'`])(.*)\1$")
 _ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[?!]$")
-
-Offset = Callable[[int], int]
-_Captured = dict[str, list[tree_sitter.Node]]
-_Used = tuple[int, str, tree_sitter.Node, list[tree_sitter.Node] | None]
-"""A used name as captured: the pattern's place in the query, the kind, the name, what stands before it."""
 
 
 @dataclass(slots=True)
@@ -85,13 +84,13 @@ def extract_outline(text: str, language: Language) -> Outline:
     readable = data
     for noise in language.noise:
         readable = noise.sub(_blank, readable)
-    tree = parse_within(grammar.parser(), readable, deadline)
+    tree = parse_within(grammar.parser(), readable)
     if language.branches is not None and tree.root_node.has_error:
         straight = language.branches.sub(_blank, readable)
-        again = parse_within(grammar.parser(), straight, deadline)
+        again = parse_within(grammar.parser(), straight)
         if not again.root_node.has_error:
             readable, tree = straight, again
-    outline = outline_of(text, readable, tree.root_node, grammar.query, language, deadline)
+    outline = outline_of(text, readable, tree.root_node, grammar, deadline)
     if language.loose is not None:
         known = (*outline.declarations, *_loose(text, language.loose))
         outline = replace(outline, declarations=tuple(sorted(known, key=lambda item: (item.start, -item.end))))
@@ -121,70 +120,76 @@ def _blank(found: re.Match[bytes]) -> bytes:
     return kept + _LETTERS.sub(b" ", found[0][len(kept) :])
 
 
-def outline_of(
-    text: str,
-    data: bytes,
-    root: tree_sitter.Node,
-    query: tree_sitter.Query,
-    language: Language,
-    deadline: Deadline,
-) -> Outline:
+@dataclass(slots=True)
+class _Reading:
+    """What the query has found so far. `plain` are patterns that capture a used name and nothing else, most matches by
+    far; `attached` is the documentation in what is attached to what follows, by where it starts."""
+
+    data: bytes
+    offset: Offset
+    found: dict[tuple[int, int, str], _Found] = field(default_factory=dict)
+    used: dict[int, Used] = field(default_factory=dict)
+    imports: dict[Reference, None] = field(default_factory=dict)
+    docs: list[tree_sitter.Node] = field(default_factory=list)
+    headers: list[tuple[int, int]] = field(default_factory=list)
+    attached: dict[int, str] = field(default_factory=dict)
+    plain: dict[int, tuple[str, str]] = field(default_factory=dict)
+
+    def read(self, matches: Iterable[tuple[int, Captured]]) -> None:
+        """Take in every match."""
+        plain, used = self.plain, self.used
+        for pattern, captured in matches:
+            if pattern in plain:
+                label, kind = plain[pattern]
+                note_use(used, pattern, captured, kind, captured[label][0])
+            else:
+                for label, nodes in captured.items():
+                    self._take(pattern, captured, label, nodes[0])
+
+    def _take(self, pattern: int, captured: Captured, label: str, node: tree_sitter.Node) -> None:
+        role, _, kind = label.partition(".")
+        if role == "ref" and kind != "import":
+            note_use(self.used, pattern, captured, kind, node)
+            if all(other in (label, "qualifier") or other.startswith("_") for other in captured):
+                self.plain[pattern] = label, kind
+        elif role == "def" or (role == "scope" and kind):
+            _note_declaration(self.found, pattern, captured, label, self.data)
+        elif role == "ref":
+            self.imports.update(dict.fromkeys(imports_of(captured, node, self.data, self.offset)))
+        elif role == "use":
+            split = use_leaves if kind == "tree" else import_leaves
+            at = self.offset(node.start_byte)
+            leaves = split(text_of(self.data, node))
+            self.imports.update((Reference(path, "import", at, leaf), None) for path, leaf in leaves)
+        elif role == "attached":
+            doc = captured.get("doc")
+            self.attached[node.start_byte] = text_of(self.data, doc[0]) if doc else ""
+        elif role == "doc" and "attached" not in captured:
+            self.docs.append(node)
+        elif role == "header":
+            self.headers.append(_span(node))
+
+
+def outline_of(text: str, data: bytes, root: tree_sitter.Node, grammar: Grammar, deadline: Deadline) -> Outline:
     """The outline of a tree that was parsed from `data`, the bytes of `text` less its noise."""
+    language = grammar.language
     offset = offsets_of(text, data)
-    found: dict[tuple[int, int, str], _Found] = {}
-    used: dict[int, _Used] = {}
-    imports: dict[Reference, None] = {}
-    docs: list[tree_sitter.Node] = []
-    headers: list[tuple[int, int]] = []
-    attached: dict[
-        int, str
-    ] = {}  # what is attached to what follows, by where it starts, and the documentation in it
-    plain: dict[
-        int, tuple[str, str]
-    ] = {}  # patterns that capture a used name and nothing else: most matches by far
-    for pattern, captured in tree_sitter.QueryCursor(query).matches(root):
-        if pattern in plain:
-            label, kind = plain[pattern]
-            _note_use(used, pattern, captured, kind, captured[label][0])
-            continue
-        for label, nodes in captured.items():
-            role, _, kind = label.partition(".")
-            if role == "ref" and kind != "import":
-                _note_use(used, pattern, captured, kind, nodes[0])
-                if all(other in (label, "qualifier") or other.startswith("_") for other in captured):
-                    plain[pattern] = label, kind
-            elif role == "def" or (role == "scope" and kind):
-                _note_declaration(found, pattern, captured, label, data)
-            elif role == "ref":
-                imports.update(dict.fromkeys(_imports(captured, nodes[0], data, offset)))
-            elif role == "use":
-                at = offset(nodes[0].start_byte)
-                leaves = (
-                    use_leaves(_text(data, nodes[0]))
-                    if kind == "tree"
-                    else import_leaves(_text(data, nodes[0]))
-                )
-                imports.update((Reference(path, "import", at, leaf), None) for path, leaf in leaves)
-            elif role == "attached":
-                attached[nodes[0].start_byte] = _text(data, captured["doc"][0]) if "doc" in captured else ""
-            elif role == "doc" and "attached" not in captured:
-                docs.append(nodes[0])
-            elif role == "header":
-                headers.append(_span(nodes[0]))
-    spans = set(headers)  # a constant that is an import is only that
-    kept = (item for item in found.values() if item.kind != "constant" or _span(item.node) not in spans)
+    reading = _Reading(data, offset)
+    reading.read(grammar.matches(root))
+    spans = set(reading.headers)  # a constant that is an import is only that
+    kept = (item for item in reading.found.values() if item.kind != "constant" or _span(item.node) not in spans)
     ordered = sorted(_first_readings(kept), key=lambda item: (item.node.start_byte, -item.node.end_byte))
     for item in ordered:  # a declaration's own name is no use of it
-        used.pop(item.named.start_byte, None)
-    _attach_docs(ordered, docs, data)
-    ordered = _stretched(ordered, language, attached, deadline)
-    declarations = tuple(_declarations(ordered, language, data, text, offset, attached, deadline))
-    references = [*_precise(imports), *_references(used.values(), data, offset)]
+        reading.used.pop(item.named.start_byte, None)
+    _attach_docs(ordered, reading.docs, data)
+    ordered = _stretched(ordered, language, reading.attached, deadline)
+    declarations = tuple(_declarations(ordered, language, data, text, offset, reading.attached, deadline))
+    references = [*precise(reading.imports), *references_of(reading.used.values(), data, offset)]
     return Outline(
         language=language.name,
         declarations=declarations,
         references=tuple(sorted(references, key=lambda reference: reference.start)),
-        header_end=_header_end(root, declarations, headers, offset),
+        header_end=_header_end(root, declarations, reading.headers, offset),
         cuts=tuple(sorted({offset(cut) for cut in _cuts(root, data)})),
     )
 
@@ -205,25 +210,21 @@ def _span(node: tree_sitter.Node) -> tuple[int, int]:
     return node.start_byte, node.end_byte
 
 
-def _text(data: bytes, node: tree_sitter.Node) -> str:
-    return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
-
-
 # ------------------------------------------------------------------ declarations
 
 
 def _note_declaration(
-    found: dict[tuple[int, int, str], _Found], pattern: int, captured: _Captured, label: str, data: bytes
+    found: dict[tuple[int, int, str], _Found], pattern: int, captured: Captured, label: str, data: bytes
 ) -> None:
     node = captured[label][0]
     role, _, kind = label.partition(".")
     end = node.end_byte if kind != "rest" or node.parent is None else node.parent.end_byte
     for named in map(_innermost, captured.get("name", ())):
-        name = _QUOTED.sub(r"\2", " ".join(_text(data, named).split()))[:MAX_NAME_CHARS]
+        name = _QUOTED.sub(r"\2", " ".join(text_of(data, named).split()))[:MAX_NAME_CHARS]
         name = name.partition("(")[0] if named.type == "operator_cast" else name
         name = name[1:] if named.type == "simple_symbol" else name
         outer, _, name = name.rpartition(".") if named.type == "alias" else ("", "", name)
-        scope = _BLANK.sub("", _text(data, captured["scope"][0])).strip("\"'`") if "scope" in captured else ""
+        scope = _BLANK.sub("", text_of(data, captured["scope"][0])).strip("\"'`") if "scope" in captured else ""
         is_outside = role == "def" and "::" in name
         if is_outside:  # defined outside of what it belongs to: `Pool<T>::acquire`
             scope, _, name = name.rpartition("::")
@@ -274,7 +275,7 @@ def _attach_docs(ordered: list[_Found], docs: Iterable[tree_sitter.Node], data: 
         before = bisect_right(starts, node.start_byte)
         for item in (ordered[place] for place in range(before - 1, -1, -1)):
             if item.node.end_byte >= node.end_byte:
-                item.doc = item.doc or _text(data, node)
+                item.doc = item.doc or text_of(data, node)
                 break
 
 
@@ -309,7 +310,7 @@ def _stretched(
 def _section_end(node: tree_sitter.Node) -> int:
     end, after = node.end_byte, node.next_sibling
     while after is not None and after.type != node.type:
-        if after.is_named and not _is_comment(after):
+        if after.is_named and not is_comment(after):
             end = after.end_byte
         after = after.next_sibling
     return end
@@ -340,18 +341,16 @@ def _declarations(
         if not item.is_declaration:
             continue
         deadline.check()
-        outer = _wrapped(item.node, language)
-        start, leading = _leading(outer, language, data, attached)
+        outer = wrapped(item.node, language)
+        start, comments = leading(outer, language, data, attached)
         begin = offset(start)
         if language.noise:  # with the macro before it
             line = data.rfind(b"\n", 0, start) + 1
             blank = text[offset(line) : begin]
             begin -= len(blank.lstrip()) if not data[line:start].strip() else 0
-        own = _own_start(item.node, language, data)
-        end_byte = max(outer.end_byte, item.end)
-        while end_byte > start and data[end_byte - 1] in b"\r\n":  # the line's end is part of a #define
-            end_byte -= 1
-        body_byte = _body_start(item.body) if item.body is not None else end_byte
+        own = own_start(item.node, language, data)
+        end_byte = max(end_of(outer, data), item.end if item.end != item.node.end_byte else 0)
+        body_byte = body_start(item.body) if item.body is not None else end_byte
         until = min(body_byte, item.node.end_byte, own + 4 * MAX_SIGNATURE_CHARS)
         # `typedef struct { … } name`
         after = f" {item.name}" if item.body is not None and item.named.start_byte >= item.body.end_byte else ""
@@ -364,7 +363,7 @@ def _declarations(
             body=offset(body_byte),
             end=offset(end_byte),
             signature=signature_of(data[own:until].decode("utf-8", "replace") + after),
-            doc=first_sentence(item.doc or leading),
+            doc=first_sentence(item.doc or comments),
         )
 
 
@@ -392,125 +391,6 @@ def _scope_parts(scope: str) -> Iterator[str]:
     return (part for part in _SCOPE_JOINTS.split(scope) if part)
 
 
-def _own_start(node: tree_sitter.Node, language: Language, data: bytes) -> int:
-    """Where a declaration begins after the attributes that stand inside its node."""
-    if data[node.start_byte] not in b"@[#":
-        return node.start_byte
-    for child in node.children:
-        if child.type in language.attached or _is_comment(child):
-            continue
-        start = _own_start(child, language, data) if child.child_count else child.start_byte
-        if start < child.end_byte:  # else all of it is attributes, as Java's modifiers may be
-            return start
-    return node.end_byte
-
-
-def _body_start(body: tree_sitter.Node) -> int:
-    before = body.prev_sibling  # some grammars put the comments of a block before it
-    while before is not None and _is_comment(before):
-        body, before = before, before.prev_sibling
-    return body.start_byte
-
-
-def _wrapped(node: tree_sitter.Node, language: Language) -> tree_sitter.Node:
-    parent = node.parent
-    while parent is not None and parent.type in language.wrappers and parent.parent is not None:
-        node, parent = parent, parent.parent
-    return node
-
-
-def _is_comment(node: tree_sitter.Node) -> bool:
-    return node.type.endswith(_COMMENTS)
-
-
-def _before(node: tree_sitter.Node, data: bytes) -> tree_sitter.Node | None:
-    """What stands before a node: some grammars put the comment before the first, or after the last, child of a block
-    outside it."""
-    before = node.prev_sibling
-    parent = node.parent if before is None else None
-    while before is None and parent is not None and parent.start_byte == node.start_byte:
-        before, parent = parent.prev_sibling, parent.parent
-    last = before.child(before.child_count - 1) if before is not None and before.child_count else None
-    is_stray = last is not None and _is_comment(last) and _column(last, data) == _column(node, data)
-    return last if is_stray else before
-
-
-def _column(node: tree_sitter.Node, data: bytes) -> int:
-    """The column of a node, from 1; not by its start_point, whose numbers tree-sitter 0.26.0 frees twice."""
-    start = node.start_byte
-    newline = data.rfind(b"\n", max(0, start - MAX_COLUMN), start)
-    return start - (newline if newline >= 0 else max(-1, start - MAX_COLUMN))
-
-
-def _leading(
-    node: tree_sitter.Node, language: Language, data: bytes, attached: dict[int, str]
-) -> tuple[int, str]:
-    """Where the comments and attributes right before a node begin, and the text of the comments."""
-    start = node.start_byte
-    comments: list[str] = []
-    before = _before(node, data)
-    while before is not None:
-        is_comment = _is_comment(before)
-        if not is_comment and before.type not in language.attached and before.start_byte not in attached:
-            break
-        gap = data[before.end_byte : start]
-        lines = gap.count(b"\n") + data.endswith(b"\n", before.start_byte, before.end_byte)
-        is_doc = data.startswith(_DOC_COMMENTS, before.start_byte)
-        if gap.strip() or lines > (2 if is_doc else 1):
-            break
-        line = before.start_byte - _column(before, data) + 1
-        if is_comment and data[line : before.start_byte].strip():
-            break  # at the end of a line of code: it speaks of that line
-        if is_comment:
-            comments.append(_text(data, before))
-        elif attached.get(before.start_byte):
-            comments.append(attached[before.start_byte])
-        start = before.start_byte
-        before = before.prev_sibling
-    return start, "\n".join(reversed(comments))
-
-
-# ------------------------------------------------------------------ references
-
-
-def _note_use(
-    used: dict[int, _Used], pattern: int, captured: _Captured, kind: str, node: tree_sitter.Node
-) -> None:
-    start = node.start_byte
-    if start not in used or pattern < used[start][0]:
-        used[start] = (pattern, kind, node, captured.get("qualifier"))
-
-
-def _references(used: Iterable[_Used], data: bytes, offset: Offset) -> Iterator[Reference]:
-    for _, kind, node, qualifiers in used:
-        start, end = node.start_byte, node.end_byte
-        if not 1 < end - start <= MAX_NAME_CHARS:  # one letter is a type parameter or a local name
-            continue
-        qualifier = ""
-        if qualifiers and qualifiers[0].end_byte - qualifiers[0].start_byte <= MAX_QUALIFIER_CHARS:
-            qualifier = "".join(_text(data, qualifiers[0]).split()).rstrip(".")
-        name = data[start:end].decode("utf-8", "replace")
-        if node.type == "alias" and "." in name:  # an Elixir module
-            qualifier, _, name = name.rpartition(".")
-        elif node.type == "param":  # COPY --from=stage
-            name = name.partition("=")[2]
-        yield Reference(name, kind, offset(start), qualifier)  # type: ignore[arg-type]  # a test holds queries to the kinds
-
-
-def _imports(captured: _Captured, node: tree_sitter.Node, data: bytes, offset: Offset) -> Iterator[Reference]:
-    path = module_path(_text(data, node))
-    if path:
-        taken = [_text(data, item)[:MAX_NAME_CHARS] for item in captured.get("imported", ())] or [""]
-        yield from (Reference(path, "import", offset(node.start_byte), item) for item in taken)
-
-
-def _precise(imports: Iterable[Reference]) -> Iterator[Reference]:
-    """Without those that only name a module of which it is known what is taken."""
-    whole = {(item.name, item.start) for item in imports if item.qualifier}
-    taken = whole | {(f"{item.name}/{item.qualifier}", item.start) for item in imports if item.qualifier}
-    return (item for item in imports if item.qualifier or (item.name, item.start) not in taken)
-
-
 # ------------------------------------------------------------------ the head of the file, and where to cut
 
 
@@ -528,7 +408,7 @@ def _header_end(
     first = min(large, default=offset(root.end_byte))
     end = max((offset(end) for start, end in headers if offset(start) < first), default=0)
     for child in root.children:
-        if (not _is_comment(child) and child.type not in _PREAMBLE) or offset(child.start_byte) >= first:
+        if (not is_comment(child) and child.type not in _PREAMBLE) or offset(child.start_byte) >= first:
             break
         end = max(end, offset(child.end_byte))
     return min(end, first)
@@ -545,7 +425,7 @@ def _cuts(root: tree_sitter.Node, data: bytes) -> Iterator[int]:
         last = -1
         for child in node.named_children:
             start = child.start_byte
-            line = start - _column(child, data) + 1
+            line = start - column(child, data) + 1
             if line != last and not data[line:start].strip():
                 yield line
             last = line

@@ -16,6 +16,7 @@ from importlib.resources import files
 
 import tree_sitter
 
+from outcrop.parse.code.guard import limit_time
 from outcrop.parse.title import file_name
 
 
@@ -216,7 +217,7 @@ def find_language(path: str, text: str = "") -> Language | None:
 
 
 class Grammar:
-    """A loaded grammar and its compiled query. A parser serves one thread at a time, so each thread has its own."""
+    """A loaded grammar and its compiled query. A parser and a cursor serve one thread: each thread has its own."""
 
     def __init__(self, language: Language) -> None:
         module, _, function = language.grammar.partition(":")
@@ -232,11 +233,20 @@ class Grammar:
         """This thread's parser."""
         if not hasattr(self._local, "parser"):
             self._local.parser = tree_sitter.Parser(self._grammar)
+            limit_time(self._local.parser)
         parser: tree_sitter.Parser = self._local.parser
         return parser
+
+    def matches(self, root: tree_sitter.Node) -> list[tuple[int, dict[str, list[tree_sitter.Node]]]]:
+        """What the query finds in a tree, in as much time as a file may take."""
+        if not hasattr(self._local, "cursor"):
+            self._local.cursor = tree_sitter.QueryCursor(self.query)
+            limit_time(self._local.cursor)
+        found: list[tuple[int, dict[str, list[tree_sitter.Node]]]] = self._local.cursor.matches(root)
+        return found
 
 
 @cache
 def grammar_of(language: Language) -> Grammar:
-    """The grammar of a language, loaded once: 1 to 20 ms each."""
+    """The grammar of a language, loaded once; most of that is compiling the query (6 ms for Go, 120 for C++)."""
     return Grammar(language)

@@ -19,6 +19,4 @@
 (call_expression function: (identifier) @ref.call)
 (call_expression function: (field_expression argument: (_) @qualifier field: (field_identifier) @ref.call))
 (type_identifier) @ref.type
-((argument_list (identifier) @ref.use) (#match? @ref.use "^[A-Z]|_(cb|fn|func|callback|handler)$|^on_"))
-((initializer_list (identifier) @ref.use) (#match? @ref.use "^[a-zA-Z]\\w{3}"))
 (initializer_pair value: (identifier) @ref.use)

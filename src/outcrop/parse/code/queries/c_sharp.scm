@@ -50,4 +50,3 @@
 (_ type: [(identifier) @ref.type (qualified_name qualifier: (_) @qualifier name: (identifier) @ref.type)])
 (_ returns: [(identifier) @ref.type (qualified_name qualifier: (_) @qualifier name: (identifier) @ref.type)])
 (member_access_expression expression: (identifier) @ref.use (#match? @ref.use "^[A-Z]"))
-(argument (identifier) @ref.use (#match? @ref.use "^[A-Z]"))

@@ -38,4 +38,3 @@
 (type_identifier) @ref.type
 (method_invocation object: (identifier) @ref.use (#match? @ref.use "^[A-Z]"))
 (field_access object: (identifier) @ref.use (#match? @ref.use "^[A-Z]"))
-(argument_list (identifier) @ref.use (#match? @ref.use "^[A-Z]"))

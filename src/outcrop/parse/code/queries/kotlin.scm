@@ -34,4 +34,3 @@
 (user_type (identifier) @qualifier . (identifier) @ref.type)
 (user_type . (identifier) @ref.type)
 (navigation_expression . (identifier) @ref.use (#match? @ref.use "^[A-Z]"))
-(value_argument (identifier) @ref.use (#match? @ref.use "^[A-Z]"))

@@ -46,4 +46,3 @@
 (scoped_type_identifier path: (_) @qualifier name: (type_identifier) @ref.type)
 (type_identifier) @ref.type
 (arguments (scoped_identifier path: (_) @qualifier name: (identifier) @ref.use))
-((token_tree (identifier) @ref.use) (#match? @ref.use "^[A-Z]"))

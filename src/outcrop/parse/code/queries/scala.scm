@@ -42,4 +42,3 @@
 (stable_type_identifier (_) @qualifier (type_identifier) @ref.type)
 (type_identifier) @ref.type
 (field_expression value: (identifier) @ref.use (#match? @ref.use "^[A-Z]"))
-(arguments (identifier) @ref.use (#match? @ref.use "^[A-Z]"))

@@ -31,4 +31,3 @@
 (user_type (type_identifier) @qualifier . (type_identifier) @ref.type)
 (user_type . (type_identifier) @ref.type)
 (navigation_expression target: (simple_identifier) @ref.use (#match? @ref.use "^[A-Z]"))
-(value_argument value: (simple_identifier) @ref.use (#match? @ref.use "^[A-Z]"))
