@@ -128,3 +128,24 @@ def test_only_the_collection_that_is_named_is_looked_in(kb: outcrop.Engine, tmp_
         assert {c.document.collection for c in kb.related("make_lease").target} == {"extra", "repo"}
     finally:
         kb.delete(kb.get("lease.py", collection="extra").id)
+
+
+def test_a_name_in_its_own_spelling_is_not_mixed_with_others_of_the_same_letters(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "a.py").write_text("class Adapter:\n    def run(self):\n        return 1\n", "utf-8")
+    (source / "b.py").write_text("def adapter():\n    return 2\n", "utf-8")
+    with outcrop.open(tmp_path / "index.db") as kb:
+        kb.add(source)
+        assert [chunk.document.path for chunk in kb.related("Adapter").target] == ["a.py"]
+        assert [chunk.document.path for chunk in kb.related("ADAPTER").target] == ["a.py", "b.py"]
+
+
+def test_a_file_at_the_top_is_meant_before_its_namesakes_below(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    for folder in ("", "below", "other"):
+        (source / folder).mkdir(exist_ok=True)
+        (source / folder / "README.md").write_text(f"# {folder or 'top'}\n\nText of it.\n", "utf-8")
+    with outcrop.open(tmp_path / "index.db") as kb:
+        kb.add(source)
+        assert kb.get("README.md").title == "top"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import apsw
 import pytest
-from benchmarks import crash
 from benchmarks.crash_check import Promise, Scene, content, verify
 
+from benchmarks import crash
 from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
 

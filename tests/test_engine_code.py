@@ -10,6 +10,8 @@ import pytest
 from tests.test_engine import CountingEmbedder, open_with
 
 import outcrop
+from outcrop import retrieve
+from outcrop.rank.signals import COHERENCE_WEIGHT
 from outcrop.records import Filter
 from outcrop.search.names import name_number
 
@@ -190,6 +192,100 @@ def test_a_chunk_of_code_is_found_by_what_its_summary_says(tmp_path: Path, repo:
         hit = kb.search(chunk.code.summary, mode="semantic", merge=False).hits[0]
         assert hit.chunk_ids == (chunk.id,)
         assert hit.why.similarity == pytest.approx(1, abs=0.01), "the code itself is not that near"
+
+
+LICENCE = """\
+# Copyright {year} The {word} Authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+"""
+STUBS = "".join(
+    f"def {name}(event):\n    raise NotImplementedError('TODO stub')\n\n\n"
+    for name in ("before", "after", "failed")
+)
+WORDS = (
+    "amber birch cedar delta ember fjord grove harbor inlet jetty knoll ledge marsh nook orchard pond quarry ridge "
+    "slope tarn"
+).split()
+
+
+@pytest.fixture
+def alike(tmp_path: Path) -> Iterator[outcrop.Engine]:
+    """Twenty files with the same licence and the same stubs, every other one with words of its own at the top."""
+    root = tmp_path / "repo"
+    root.mkdir()
+    for i, word in enumerate(WORDS):
+        steps = "".join(
+            f"    total += measure_{word}(sample, {j}) * weight_of(sample, {j})\n" for j in range(20)
+        )
+        own = f"def {word}_total(sample):\n    total = 0\n{steps}    return total\n"
+        about = f'\n"""Totals of the {word}."""\n' if i % 2 else ""
+        head = LICENCE.format(year=2000 + i, word=word.title()) + about
+        text = f"{head}\nimport os\nfrom {word} import measure_{word}\n\n\n{STUBS}{own}"
+        (root / f"{word}.py").write_text(text, "utf-8")
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(root)
+        yield engine
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("Apache License", "Licensed under the Apache License"),
+        ("licensed without warranties or conditions of any kind", "WITHOUT WARRANTIES"),
+        ("TODO stub", "TODO stub"),
+        ("where are events that failed not implemented", "NotImplementedError"),
+    ],
+)
+def test_licences_and_stubs_that_stand_in_every_file_do_not_crowd_an_answer(
+    alike: outcrop.Engine, query: str, words: str, merge: bool
+) -> None:
+    hits = alike.search(query, merge=merge).hits
+    assert words in hits[0].text, "one is shown: it was asked for"
+    assert sum(words in hit.text for hit in hits) <= 2
+
+
+def test_a_phrase_in_quotes_asks_for_every_place_that_holds_it(alike: outcrop.Engine) -> None:
+    hits = alike.search('"Licensed under the Apache License"', limit=20).hits
+    assert len({hit.document.path for hit in hits}) == 20
+    assert "[20]" in alike.context('"Licensed under the Apache License"', budget_tokens=20_000, cutoff=0.0).text
+
+
+def test_what_sets_a_file_apart_is_found_though_it_looks_like_all_the_others(alike: outcrop.Engine) -> None:
+    for word in ("cedar", "delta", "tarn"):
+        assert alike.search(f"{word} total").hits[0].document.path == f"{word}.py"
+        assert alike.search(f"who imports measure_{word}").hits[0].document.path == f"{word}.py"
+    assert len({hit.document.path for hit in alike.search("total of measured samples").hits}) == 10
+
+
+def test_rows_that_only_say_what_stands_beside_a_candidate_do_not_move_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "repo"
+    root.mkdir()
+    filler = "".join(f"    step_{i} = follow(step_{i}, {i})\n" for i in range(20))
+
+    def function(name: str, words: str) -> str:
+        return f"def {name}():\n    # {words}\n{filler}\n\n"
+
+    far = function("first", "kestrel " * 6) + function("second", "nothing") + function("third", "kestrel")
+    (root / "far.py").write_text(far, "utf-8")
+    for name in ("b", "c", "d"):
+        (root / f"{name}.py").write_text(function(f"only_{name}", "kestrel " * 3 + name), "utf-8")
+    monkeypatch.setattr(retrieve, "POOL", 1)
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(root)
+        best, second = engine.search("kestrel", mode="keyword", merge=False, limit=2).hits
+    assert (best.document.path, best.line_start) == ("far.py", 1)
+    (coherence,) = [boost.amount for boost in second.why.boosts if boost.name == "coherence"]
+    share = second.why.fused / best.why.fused
+    assert coherence == pytest.approx(COHERENCE_WEIGHT * best.why.fused * share, abs=1e-4)
 
 
 TO_VERSION_1 = """

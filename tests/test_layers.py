@@ -16,6 +16,8 @@ ALLOWED = {
     "contracts": GROUND,
     "config": {"errors"},
     **dict.fromkeys(STAGES, GROUND),
+    "traces": set(),
+    "conversation": GROUND | {"traces"},
     "pack_code": GROUND | {"pack", "elide"},
     "ingest": GROUND | STAGES | {"config", "revisions"},
     "retrieve": GROUND | STAGES | {"config"},

@@ -229,8 +229,6 @@ def test_no_file_has_a_second_chunk_before_the_others_have_their_first() -> None
     hits = [make_hit(function(i), i, file=max(0, i - 5), index=3 * i, start=500 * i) for i in range(9)]
     context = pack_code(hits, 450)
     assert [source.hit.document.id for source in context.sources] == [0, 1, 2, 3]
-    deep = pack_code(hits, 450, one_per_file_first=False)
-    assert files(deep) == 1
 
 
 def test_what_is_left_makes_the_best_whole_first() -> None:

@@ -1,6 +1,7 @@
-"""READ PATH for source code: what a declaration has to do with, the map of a codebase, the context for a request.
+"""READ PATH for source code: what a name or a place means, what it has to do with, the context for a request.
 
-All three read the reference graph that the search arrays imply; nothing here scans files or tables.
+All of it follows the reference graph that the search arrays imply, and looks up in the store what that names; nothing
+here scans files or tables. The weights and limits are judgement.
 """
 
 from __future__ import annotations
@@ -45,13 +46,19 @@ FOLLOWED: Final = 40
 """Chunks that following references may add."""
 FOLLOW_SEEDS: Final = 10
 FOLLOW_SHARE: Final = 0.5
-"""What the most visited chunk scores at `reference_follow` 1, as a share of the best hit. Judgement."""
+"""What the most visited chunk scores at `reference_follow` 1, as a share of the best hit."""
 PREFERRED_SHARE: Final = 0.9
 """Where a preferred place stands that the search did not find: just below the best hit."""
 MENTIONED_SHARE: Final = 0.3
+MENTIONED_CHUNKS: Final = 2
+"""Where a name stands that an earlier turn of the conversation spoke of, and how many chunks it may bring in."""
+FURTHER_SHARE: Final = 0.9
+"""What each further chunk that one wish brings in counts against the one before."""
 MAX_TARGET_CHUNKS: Final = 40
 """Chunks one directive may bring in: a folder is a wish, not the whole context."""
 
+MAX_NAMESAKES: Final = 8
+"""Declarations of one name that are told apart: of a more common one the likeliest will do."""
 MAX_PATH_PARTS: Final = 16
 """Parts of a path that are looked at, from its end: each is a look-up."""
 
@@ -102,9 +109,10 @@ class Codebase:
             for chunk in chunks
             if (within is None or chunk.document.collection == within) and _declares(chunk, scope, last)
         ]
-        found.sort(key=lambda chunk: _doubt(chunk, last))
+        exact = [chunk for chunk in found if chunk.code and any(d.name == last for d in chunk.code.defines)]
+        found = sorted(exact or found, key=lambda chunk: _doubt(chunk, last))
         whole: dict[int, StoredChunk] = {}
-        for chunk in found[:8]:
+        for chunk in found[:MAX_NAMESAKES]:
             for part in self._parts_of(chunk, last):
                 whole.setdefault(part.id, part)
         return list(whole.values())
@@ -130,9 +138,7 @@ class Codebase:
         a chunk with their neighbours.
         """
         graph = self.graph()
-        nodes = np.array(
-            [node for chunk in target if (node := graph.find_chunk(chunk.id)) is not None], np.int64
-        )
+        nodes = graph.find_chunks(chunk.id for chunk in target)
         inward, outward = graph.edges_to(nodes), graph.edges_from(nodes)
         last = _name_parts(name)[-1]
         if any(_declares(chunk, (), last) for chunk in target):
@@ -185,7 +191,7 @@ class Codebase:
             else:
                 hits = _prefer(hits, _within(chunks, allowed), best, PREFERRED_SHARE, "preferred")
         for name in request.mentioned:
-            chunks = _within(self.declarations(name), allowed)[:2]
+            chunks = _within(self.declarations(name), allowed)[:MENTIONED_CHUNKS]
             hits = _prefer(hits, chunks, best, MENTIONED_SHARE, "mentioned")
         if follow > 0:
             hits = self._follow(hits, best, follow, allowed)
@@ -300,8 +306,7 @@ def _prefer(
             why = replace(hit.why, boosts=(*hit.why.boosts, Boost(name, round(score - hit.score, 4))))
             hit = replace(hit, score=score, why=why)  # noqa: PLW2901 - the hit as it goes on
         result.append(hit)
-    # Of several chunks that one wish brings in, each further one matters less.
-    result += [_as_hit(chunk, best * share * 0.9**i, name) for i, chunk in enumerate(wanted.values())]
+    result += [_as_hit(chunk, best * share * FURTHER_SHARE**i, name) for i, chunk in enumerate(wanted.values())]
     return sorted(result, key=lambda hit: -hit.score)
 
 

@@ -8,7 +8,7 @@ needs a better reason for the next, so that the map shows the whole codebase and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -18,21 +18,24 @@ from numpy.typing import NDArray
 from outcrop.contracts import Store
 from outcrop.rank.walk import pagerank
 from outcrop.records import CodeMap, Definition, MapEntry, StoredChunk
+from outcrop.search.edges import Edges
 from outcrop.search.evidence import Nodes
-from outcrop.search.graph import Edges, Graph
-from outcrop.search.names import MODULE, PRIVATE, SMALL, name_mark, name_number
+from outcrop.search.graph import Graph
+from outcrop.search.names import HEADER, MODULE, PRIVATE, SMALL, name_mark, name_number
 
 Count = Callable[[str], int]
 
+# All of these are judgement, but for what is taken from elsewhere.
 REPEAT_SHARE: Final = 0.7
 """What each further declaration of a file counts against the one before."""
 ROLE_SHARE: Final = 0.1
 """Tests, examples and generated files are on the map only where there is room."""
 SMALL_SHARE: Final = 0.3
+"""A constant or a field says less about a codebase than a function or a type."""
 PRIVATE_SHARE: Final = 0.1
 """As aider's repo map weighs names that begin with an underscore."""
 UNNAMED_SHARE: Final = 0.1
-"""What a declaration gets of its chunk's rank beside what arrives by its name. Judgement."""
+"""What a declaration gets of its chunk's rank beside what arrives by its name."""
 FOCUS_SHARE: Final = 0.5
 """How many walkers start at what is asked for, where something is."""
 MAX_LINE_CHARS: Final = 120
@@ -112,7 +115,7 @@ def _rank_declarations(graph: Graph, edges: Edges, focus: Nodes) -> _Ranked:
         kind = names.defined_kinds & ~np.uint8(PRIVATE)
         total = np.where(kind == SMALL, SMALL_SHARE * total, total)
         total = np.where(names.defined_kinds & PRIVATE, PRIVATE_SHARE * total, total)
-        total = np.where(slab.roles[names.defined_rows] & 0x7F, ROLE_SHARE * total, total)
+        total = np.where(slab.roles[names.defined_rows] & ~np.uint8(HEADER), ROLE_SHARE * total, total)
         keep = np.flatnonzero((kind < MODULE) & ~graph.view.dead[number][names.defined_rows])
         parts.append((node[keep], np.full(len(keep), number, np.int32), keep, total[keep]))
     if not parts:
@@ -204,9 +207,3 @@ def _render(entries: Iterable[_Placed]) -> str:
         ordered = sorted((placed.entry for placed in inside), key=lambda entry: entry.line)
         blocks.append("\n".join((path, *(f"  {entry.line}: {entry.text}" for entry in ordered))))
     return "\n".join(blocks)
-
-
-def nodes_of(graph: Graph, chunk_ids: Collection[int]) -> Nodes:
-    """The nodes of some chunks."""
-    found = (graph.find_chunk(chunk_id) for chunk_id in chunk_ids)
-    return np.array([node for node in found if node is not None], np.int64)

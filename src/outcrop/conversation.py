@@ -15,7 +15,9 @@ from typing import Final
 
 from outcrop.errors import QueryError
 from outcrop.records import Directive, Message
+from outcrop.traces import Trace, innermost_first, tidy_path
 
+# How much of a conversation is read and kept: the numbers are judgement.
 MAX_QUERY_WORDS: Final = 400
 """What a long question says beyond that repeats it, and every word costs a look-up."""
 MAX_PROSE_WORDS: Final = 280
@@ -108,57 +110,6 @@ _CODE_LINE: Final = re.compile(
     r"|\s*(?:async )?(?:def|class) \w+(?:\(.*|:)$|\s*(?:func|fn|pub|public|private|protected|function|export) .*[{(]$"
 )
 
-# ------------------------------------------------------------------ stack traces
-
-_FRAMES: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r'File "(?P<file>[^"]++)", line (?P<line>\d+)(?:, in (?P<name>\S+))?',  # Python
-        r"at (?P<name>[\w.$<>/@-]++)\((?P<java>[\w$-]++\.(?:java|kts?|scala|groovy|clj)):(?P<line>\d+)\)",
-        r"at (?=.*:line \d+$)(?P<name>[^\s(]++).*? in (?P<file>.+):line (?P<line>\d+)$",  # .NET
-        r"at (?P<file>\S+\.rs):(?P<line>\d+)(?::\d+)?$",  # Rust
-        r".*\bpanicked at (?:'.*', )?(?P<file>\S+\.rs):(?P<line>\d+)(?::\d+)?:?$",
-        r"at (?:async )?(?:new )?(?P<name>[^\s(]++)[^(]*\((?P<file>[^()]+?):(?P<line>\d+):\d+\)$",  # Node, Chrome
-        r"at (?:async )?(?P<file>[^\s()]+?):(?P<line>\d+):\d+$",
-        r"(?P<name>[\w$.<>/*]*+)@(?P<file>\S+?):(?P<line>\d+):\d+$",  # Firefox, Safari
-        r"(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$",  # Go
-        r"(?:\d+: )?(?:from )?(?P<file>\S+\.(?:rb|rake|ru|erb)):(?P<line>\d+):in [`'\"](?P<name>[^`'\"]*+)",  # Ruby
-        r"#\d+ (?P<file>\S+\.(?:php|phtml|inc))\((?P<line>\d+)\)(?:: (?P<name>[^\s(]++))?",  # PHP
-        r"(?:PHP |thrown |Fatal |Uncaught |Warning: |\[).*\bin (?P<file>\S+\.php)(?::| on line )(?P<line>\d+)$",
-        r"#\d+\s++(?:0x[0-9a-f]+ in )?(?P<name>[^\s(]++)[^)]*\).* at (?P<file>[^\s:]++):(?P<line>\d+)$",  # gdb
-        r"#\d+\s++0x[0-9a-f]+ in (?P<name>[^\s(]++).* (?P<file>/?[^\s:()]++):(?P<line>\d+)(?::\d+)?$",  # sanitizers
-    )
-)
-_FRAME_START: Final = re.compile(
-    r'File "|at |#\d|\d+: from |from |\S+\.(?:go|rb|rake|ru|erb):\d|\S*@\S|.*\.(?:rs|php)(?::| on )'
-)
-_FOREIGN: Final = re.compile(
-    r"site-packages/|dist-packages/|node_modules/|^/usr/(?:local/)?(?:lib|go|include|share)|/lib/python\d|(?i:/python\d+/lib/)"
-    r"|^/rustc/|\.cargo/registry|/go/pkg/mod/|/libexec/|/gems/|vendor/|^node:|^internal/|^<|^\[|\.framework/|^/_/|/sysdeps/"
-    r"|^\.\./sysdeps|^/build/|libsanitizer|^native |^webpack/|/rustlib/|asan_|^\./(?:nptl|csu|stdlib)/"
-)
-_FOREIGN_PACKAGE: Final = re.compile(
-    r"(?:[\w.@-]+/)*(?:java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy)\."
-)
-_TRACE_OPENING: Final = re.compile(
-    r"Traceback \(most recent call last\)|goroutine \d+ \[|(?i:stack (?:back)?trace:$)|==\d+==|#\d+\s++0x"
-)
-_TRACE_NOISE: Final = re.compile(
-    r"During handling of the above|The above exception was|created by |note: (?:run|Some)|\.\.\. \d+ more|#\d+\s"
-    r"|thrown in |\d+: \S+$|--- End of|exit status \d|\[signal |[~^]+$|at \S+\(|at <|\[previous line repeated|SUMMARY: "
-    r"|(?:READ|WRITE) of size|0x[0-9a-f]+ is located|(?:freed|previously allocated) by|\S+\((?:0x|\.\.\.|\{|\))"
-)
-_ERROR: Final = re.compile(
-    r"(?:E +)?(?:.*?\b(?:Uncaught|Unhandled exception\.|Exception in thread \"[^\"]*+\"|Caused by:|--->) +)?"
-    r"(?:\(in promise\) )?((?:[A-Za-z_][\w$]*+(?:\.|::|\\))*+"
-    r"(?:[A-Za-z]\w*)?(?:Error|Exception|Fault|Warning|Interrupt|Violation))(?:: *(.*))?$"
-)
-_OTHER_ERROR: Final = re.compile(
-    r"(?:panic|fatal error): (.+)|.*ERROR: (\w+Sanitizer: [\w-]+)|.*received signal (\w+, [\w ]+)"
-    r"|.*panicked at '(.+)', \S+$|.*:in [`'\"][^`'\"]*+['\"]: (.+)$"
-)
-_PYTHON_ERROR: Final = re.compile(r"([A-Za-z_][\w.]*+)(?:: (.*))?$")
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -170,21 +121,12 @@ class Request:
 
 
 @dataclass(slots=True)
-class _Frame:
-    target: str
-    name: str
-    block: int
-    innermost_last: bool
-
-
-@dataclass(slots=True)
 class _Reading:
-    """A message taken apart. `paths` and `ticked` are of its prose; `pasted` are lines that are not prose."""
+    """A message taken apart: its prose, the lines that are not prose, and the stack traces."""
 
     prose: list[str] = field(default_factory=list)
     pasted: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    frames: list[_Frame] = field(default_factory=list)
+    trace: Trace = field(default_factory=Trace)
 
     @property
     def text(self) -> str:
@@ -222,7 +164,7 @@ def _read(content: str, limit: int = MAX_EARLIER_CHARS) -> _Reading:
     """Sort the lines of a message into prose and what was pasted, and read the traces."""
     reading = _Reading()
     fence = ""
-    trace = _Trace(reading)
+    trace = reading.trace
     for raw in _both_ends(_without_context(content), limit).split("\n"):
         line = raw[:MAX_LINE_CHARS].rstrip()
         mark = _FENCE.match(line)
@@ -243,102 +185,6 @@ def _read(content: str, limit: int = MAX_EARLIER_CHARS) -> _Reading:
 def _is_data(line: str) -> bool:
     """A long line with hardly a space: minified code, base64."""
     return len(line) > MAX_LINE_CHARS and line.count(" ") * 20 < len(line)
-
-
-class _Trace:
-    """Follows the lines of a message and takes those that belong to a stack trace."""
-
-    def __init__(self, reading: _Reading) -> None:
-        self._reading = reading
-        self._block = 0
-        self.end()
-
-    def end(self) -> None:
-        """What follows is not the same trace."""
-        self._inside = False
-        self._innermost_last = False  # Python, and Ruby on a terminal
-        self._wants_message = False
-        self._frame_indent = 0
-
-    def take(self, line: str) -> bool:
-        """Whether this line is part of a trace."""
-        bare = line.strip()
-        if not bare:
-            self._wants_message = False
-            return self._inside
-        if self._wants_message:  # Rust says what went wrong on the line below where
-            self._wants_message = False
-            self._reading.errors.append(bare)
-            return True
-        frame = _frame_of(bare)
-        indent = len(line) - len(line.lstrip())
-        error = self._error_of(bare, frame is not None, indent < self._frame_indent)
-        if error:
-            self._reading.errors.append(error)
-            self._block += bare.startswith("Caused by")
-        if frame is not None:
-            self._frame_indent = indent
-            self._take_frame(bare, *frame, bool(error))
-        elif error:
-            self._inside, self._innermost_last = True, False
-        elif _TRACE_OPENING.match(bare):
-            self._inside = True
-            self._innermost_last = bare.startswith("Traceback")
-            self._block += self._innermost_last
-        elif not (self._inside and (line[0] in " \t" or _TRACE_NOISE.match(bare))):
-            self.end()
-            return False
-        return True
-
-    def _take_frame(self, bare: str, target: str, name: str, told: bool) -> None:
-        self._inside = True
-        self._wants_message = "panicked at" in bare and not told
-        self._innermost_last = self._innermost_last or bare.startswith('File "')
-        if target:
-            self._reading.frames.append(_Frame(target, name, self._block, self._innermost_last))
-
-    def _error_of(self, bare: str, is_frame: bool, outdented: bool) -> str:
-        found = _OTHER_ERROR.match(bare)
-        if found:
-            return next(group for group in found.groups() if group)
-        if not is_frame or ".php" in bare:  # PHP names the innermost place in the line of the error
-            found = _ERROR.match(bare)
-        if found is None and self._innermost_last and outdented and not is_frame:
-            found = _PYTHON_ERROR.match(bare)
-        if found is None:
-            return ""
-        message = (found[2] or "").partition(" in /")[0] if is_frame else found[2] or ""
-        return f"{found[1]} {message}".strip()
-
-
-def _frame_of(bare: str) -> tuple[str, str] | None:
-    """Where a frame points and the function it is in; nowhere (an empty place) when that is a library's."""
-    if not _FRAME_START.match(bare):
-        return None
-    for pattern in _FRAMES:
-        found = pattern.match(bare)
-        if found is None:
-            continue
-        groups = found.groupdict()
-        name = groups.get("name") or ""
-        if groups.get("java"):
-            if _FOREIGN_PACKAGE.match(name):
-                return "", ""
-            package = name.rpartition("/")[2].split(".")[:-2]
-            file = "/".join([*package, groups["java"]])
-        else:
-            file = _tidy(groups["file"])
-        if _FOREIGN.search(file):
-            return "", ""
-        parts = [part for part in re.split(r"[.:#>/-]+", name.split("(")[0]) if part.isidentifier()]
-        return f"{file}:{groups['line']}", ".".join(parts[-2:])
-    return None
-
-
-def _tidy(file: str) -> str:
-    """A path as an index may know it: no scheme, host, drive or query, slashes forward."""
-    file = re.sub(r"^(?:file://|(?:https?|webpack(?:-internal)?)://[^/]*/|[A-Za-z]:(?=[\\/]))", "", file)
-    return file.partition("?")[0].replace("\\", "/").removeprefix("(").removeprefix("./")
 
 
 def _without_context(content: str) -> str:
@@ -383,7 +229,7 @@ def _plain(text: str) -> str:
 
 def _errors_of(reading: _Reading) -> list[str]:
     """The last error is the one that was seen, the first what began it; of log lines those that report one."""
-    errors = list(dict.fromkeys(error[:400] for error in reading.errors))
+    errors = list(dict.fromkeys(error[:400] for error in reading.trace.errors))
     logged = (
         found[1][:200] for line in reading.pasted if _LOG.match(line) and (found := _LOG_LEVEL.search(line))
     )
@@ -392,7 +238,7 @@ def _errors_of(reading: _Reading) -> list[str]:
 
 def _names_in_paste(reading: _Reading) -> list[str]:
     """Names out of code, logs and quotes that are likely what the question is about: declared, called, others."""
-    frames = [frame.name for frame in _innermost_first(reading.frames) if frame.name][:FRAMES_NAMED]
+    frames = [frame.name for frame in innermost_first(reading.trace.frames) if frame.name][:FRAMES_NAMED]
     lines = reading.pasted
     declared = (name for line in lines for name in _DECLARED.findall(line))
     compound = (found.removesuffix("()") for line in lines for found in _NAME.findall(line))
@@ -422,7 +268,7 @@ def _borrow(reading: _Reading, earlier: Sequence[str]) -> list[_Reading]:
 
 
 def _follows_up(reading: _Reading) -> bool:
-    if reading.errors or reading.frames or reading.pasted:
+    if reading.trace.errors or reading.trace.frames or reading.pasted:
         return False
     text = _plain(reading.text)
     words = text.split()
@@ -444,17 +290,10 @@ def _directives_of(readings: Sequence[_Reading]) -> tuple[Directive, ...]:
     for reading in readings:
         text = reading.text
         targets += _paths_in(text)
-        targets += (frame.target for frame in _innermost_first(reading.frames))
+        targets += (frame.target for frame in innermost_first(reading.trace.frames))
         targets += (name for ticked in _TICKED.findall(text) if (name := _identifier(ticked)))
         targets += (path for line in reading.pasted for path in _paths_in(line) if re.search(r":\d+$", path))
     return tuple(Directive(target) for target in islice(dict.fromkeys(targets), MAX_DIRECTIVES))
-
-
-def _innermost_first(frames: Sequence[_Frame]) -> list[_Frame]:
-    """Python tells the innermost last; what caused an error stands below it in Java, and matters more."""
-    places = range(len(frames))
-    order = sorted(places, key=lambda i: (-frames[i].block, -i if frames[i].innermost_last else i))
-    return [frames[i] for i in order]
 
 
 def _identifier(ticked: str) -> str:
@@ -476,7 +315,7 @@ def _paths_in(text: str) -> Iterable[str]:
 
 def _as_path(word: str, line: str | None) -> str:
     """The word as a path, or nothing when it is `and/or`, `Node.js` or any other word."""
-    path = _tidy(word.rstrip("."))
+    path = tidy_path(word.rstrip("."))
     if not 2 < len(path) <= 300 or not re.search(r"[A-Za-z]", path) or path.lower() in _PRODUCTS:
         return ""
     folders, _, name = path.rpartition("/")
@@ -497,7 +336,7 @@ def _names_before(turns: Sequence[tuple[str, str]]) -> list[str]:
         names = (
             *_paths_in(text),
             *(name for ticked in _TICKED.findall(text) if (name := _identifier(ticked))),
-            *(frame.target for frame in _innermost_first(reading.frames)),
+            *(frame.target for frame in innermost_first(reading.trace.frames)),
             *(
                 name
                 for raw in _NAME.findall(_plain(text))

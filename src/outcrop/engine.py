@@ -23,7 +23,7 @@ from typing import Any
 from outcrop.care import examine, find_stale, reembed
 from outcrop.chunk import ChunkOptions
 from outcrop.codebase import Codebase
-from outcrop.codemap import draw_map, nodes_of
+from outcrop.codemap import draw_map
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
 from outcrop.conversation import Request, read_conversation
@@ -410,7 +410,7 @@ class Engine:
         if budget < 1:
             raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
         answer = self.search(query, limit=limit, cutoff=cutoff, **{**options, "merge": False})
-        return pack(answer, budget, tokenizer or self._tokenizer, lambda hits: merge_hits(hits, len(hits)))
+        return pack(answer, budget, tokenizer or self._tokenizer, _join_neighbours)
 
     # ------------------------------------------------------------------ source code
 
@@ -474,7 +474,7 @@ class Engine:
         chunks = [chunk.id for target in focus for chunk in self.codebase.find(target, names)]
         within = None if where.is_empty() else self._store.select(where)
         count = (tokenizer or self._tokenizer or SafeEstimate()).count
-        return draw_map(graph, self._store, budget, count, within=within, focus=nodes_of(graph, chunks))
+        return draw_map(graph, self._store, budget, count, within=within, focus=graph.find_chunks(chunks))
 
     @property
     def codebase(self) -> Codebase:
@@ -577,6 +577,11 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _join_neighbours(hits: Sequence[Hit]) -> list[Hit]:
+    """What a search left in, neighbours as one."""
+    return merge_hits(hits, len(hits), repeats=True)
 
 
 Documents = list[DocumentInfo]

@@ -33,11 +33,12 @@ def _by_uri(store: Store, name: str, collections: Sequence[str]) -> DocumentInfo
 
 def _by_path(store: Store, name: str, within: str | None) -> DocumentInfo:
     where = Filter(collections=(within,) if within else (), paths=(_escape(name),))
-    matches = [info for info in store.documents(where, limit=6) if info.path.endswith(name)]
-    if len(matches) == 1:
-        return matches[0]
+    matches = [info for info in store.documents(where) if info.path.endswith(name)]
+    whole = [info for info in matches if info.path == name]  # README.md at the top, not one somewhere below
+    if len(whole) == 1 or len(matches) == 1:
+        return (whole if len(whole) == 1 else matches)[0]
     if matches:
-        choices = ", ".join(f"{info.id} ({info.collection}: {info.path})" for info in matches)
+        choices = ", ".join(f"{info.id} ({info.collection}: {info.path})" for info in matches[:6])
         raise NotFound(f"{name!r} is not unique; take a number: {choices}")
     raise NotFound(f"there is no document {name!r}; `outcrop ls` lists them")
 

@@ -24,6 +24,7 @@ NAMESPACE: Final = "https://outcrop.dev/codeRag"
 OPENING: Final = f'<codeRag:chunks xmlns:codeRag="{NAMESPACE}">\n'
 CLOSING: Final = "</codeRag:chunks>"
 
+# How a budget is shared out is judgement; `benchmarks/code_budget.py` says what comes of it.
 DESCRIBED_FROM_TOKENS: Final = 1_000
 """Below, symbol and commentary are left out: in a chunk of 80 tokens they would take 50, the price of every other
 file. The signature says the name."""
@@ -56,7 +57,6 @@ def pack_code(
     *,
     must: Sequence[Hit] = (),
     count: Count = COUNT_SAFELY,
-    one_per_file_first: bool = True,
 ) -> Context:
     """Put hits, best first, into one text of at most `budget_tokens`; empty when not one of them fits.
 
@@ -66,7 +66,7 @@ def pack_code(
     pieces = _line_up(must, hits, budget_tokens, count)
     shelf = _Shelf(pieces, budget_tokens, count)
     needed = shelf.place_musts()
-    files = _first_of_each_file(pieces) if one_per_file_first else pieces
+    files = _first_of_each_file(pieces)
     target = max(1, round(FILES_AT_500 * (max(shelf.room, 1) / 500) ** FILES_EXPONENT))
     share = shelf.room // target
     shelf.spread(files[:target], share)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Reranker, Store
 from outcrop.errors import Cancelled, EmbedError, QueryError
-from outcrop.rank.asked import asks_for
+from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.calibrate import calibrate
 from outcrop.rank.fusion import fuse_ranks, fuse_scores
 from outcrop.rank.merge import Scored, as_hit, merge_hits
@@ -29,7 +29,7 @@ from outcrop.rank.walk import DAMPING, walk
 from outcrop.records import Answer, Boost, Explanation, Hit, Reason, SearchOptions, Vector
 from outcrop.search.arrays import SearchArrays, View
 from outcrop.search.candidates import POOL, Found, Masks, find_candidates
-from outcrop.search.describe import Described, describe, find_declared
+from outcrop.search.describe import Declared, describe, find_declared
 from outcrop.search.graph import Graph
 from outcrop.search.lexical import LexicalQuery, matched_terms, weigh_terms
 from outcrop.search.query import Query, read_query
@@ -130,8 +130,7 @@ class Retriever:
         pool = max(POOL, 2 * (options.offset + options.limit))
         found = find_candidates(view, masks, words, vector, pool, declared)
         clock.lap("search")
-        described = describe(view, found, query.text, declared, self._terms)
-        ranked = self._rank(query, options, view, found, described)
+        ranked = self._rank(query, options, view, found, declared)
         clock.lap("rank")
         hits = tuple(self._hits(query, options, view, words, ranked))
         clock.lap("fetch")
@@ -173,19 +172,19 @@ class Retriever:
         return masks
 
     def _rank(
-        self, query: Query, options: SearchOptions, view: View, found: Found, described: Described
+        self, query: Query, options: SearchOptions, view: View, found: Found, declared: Declared
     ) -> _Ranked:
-        if options.fusion == "rrf":
-            fused = fuse_ranks(found.lexical_rank, found.dense_rank)
-        elif options.mode == "hybrid":
-            fused = fuse_scores(found.lexical, found.cosine, found.code, query.kind, self._embedder.trust)
-        else:
-            fused = found.lexical if options.mode == "keyword" else np.maximum(found.cosine, 0)
+        fused = self._fuse(query, options, found)
+        before, after = found.neighbour(fused, -1), found.neighbour(fused, +1)
+        # A row that is only there to say what stands beside another has said it: nothing else may depend on it.
+        kept = np.flatnonzero(found.candidate)
+        found, fused = found.take(kept), fused[kept]
+        described = describe(view, found, query.text, declared, self._terms)
         seen = Candidates(
             kind=query.kind,
             fused=fused,
-            before=found.neighbour(fused, -1),
-            after=found.neighbour(fused, +1),
+            before=before[kept],
+            after=after[kept],
             code=found.code,
             file=described.file,
             role=described.role,
@@ -195,13 +194,22 @@ class Retriever:
             defines=described.defines,
             linked=self._linked(view, found, fused),
             asked=asks_for(query.text),
+            wants_guide=asks_for_guide(query.text),
         )
         final, boosts = apply_signals(seen)
-        allowed = np.flatnonzero(found.candidate & self._passes(options, found))
+        allowed = np.flatnonzero(self._passes(options, found))
         order = allowed[np.lexsort((found.chunk_id[allowed], -final[allowed]))]
         if options.cutoff and len(order):
             order = order[final[order] >= options.cutoff * final[order[0]]]
         return _Ranked(found, order, fused, final, boosts)
+
+    def _fuse(self, query: Query, options: SearchOptions, found: Found) -> NDArray[np.float32]:
+        """One score for each row, from both legs or from the one that was asked for."""
+        if options.fusion == "rrf":
+            return fuse_ranks(found.lexical_rank, found.dense_rank)
+        if options.mode == "hybrid":
+            return fuse_scores(found.lexical, found.cosine, found.code, query.kind, self._embedder.trust)
+        return found.lexical if options.mode == "keyword" else np.maximum(found.cosine, 0)
 
     def graph(self, view: View) -> Graph:
         """The reference graph of a view, kept until the index changes."""
@@ -213,7 +221,7 @@ class Retriever:
     def _linked(self, view: View, found: Found, fused: NDArray[np.float32]) -> NDArray[np.float32]:
         """How strongly the best candidates lean on each candidate, 0 to 1."""
         linked = np.zeros(len(found), np.float32)
-        seeds = np.flatnonzero(found.code & found.candidate & (fused > 0))
+        seeds = np.flatnonzero(found.code & (fused > 0))
         if not len(seeds):
             return linked
         seeds = seeds[np.argsort(-fused[seeds], kind="stable")[:LINK_SEEDS]]
@@ -240,7 +248,10 @@ class Retriever:
         if options.rerank and self._reranker is not None:
             ranked = self._rerank(query, ranked, self._reranker)
         chunks = self._fetch(query, options, view, words, ranked)
-        return merge_hits(chunks, options.offset + options.limit, merge=options.merge)[options.offset :]
+        wanted = options.offset + options.limit
+        # A phrase in quotes asks for every place that holds it.
+        hits = merge_hits(chunks, wanted, merge=options.merge, repeats=bool(query.phrases))
+        return hits[options.offset :]
 
     def _rerank(self, query: Query, ranked: _Ranked, reranker: Reranker) -> _Ranked:
         top, rest = ranked.order[:RERANKED], ranked.order[RERANKED:]

@@ -257,6 +257,19 @@ def test_the_head_of_a_file_is_its_first_chunk_and_stands_alone() -> None:
     assert all(chunk.code is not None and chunk.code.kind != "header" for chunk in rest)
 
 
+def test_a_licence_that_would_drown_a_files_own_words_is_a_chunk_of_its_own() -> None:
+    licence = "# Copyright 2024 A\n" + "# Licensed under the terms of a licence without warranties.\n" * 4
+    own = '"""Keeps connections open."""\n\nimport os'
+    body = "\n\n\n" + LARGE_CLASS.partition("\n\n\n")[2]
+    first, second, *_ = chunks_of(f"{licence}\n{own}{body}")
+    assert (first.text, second.text) == (licence.strip(), own)
+    assert [chunk.code.kind for chunk in (first, second) if chunk.code] == ["header", ""]
+    first, *_ = chunks_of(f"# Licensed under MIT\n\n{own}{body}")
+    assert first.text == f"# Licensed under MIT\n\n{own}", "a small one stays with them"
+    first, *_ = chunks_of(f"{licence}\nimport os{body}")
+    assert first.text == f"{licence}\nimport os", "and so does one where there are no words"
+
+
 def test_small_declarations_share_a_chunk() -> None:
     head, *rest = chunks_of(SMALL_FILE)
     assert head.text.startswith('"""Pools')

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outcrop.parse import ParseLimits, parse
 from outcrop.parse.links import MAX_REFERENCES, links_in
 from outcrop.records import Document, Reference
 
@@ -151,6 +152,10 @@ def test_other_kinds_and_lock_files_point_to_nothing() -> None:
         links_in(Document(text='{"a": "./b.js"}', kind="json", title="", role="lock"), "package-lock.json")
         == ()
     )
+    limits = ParseLimits(timeout_s=30.0, memory_bytes=0)
+    data = b'{"a": "./b.js"}'
+    assert parse(data, path="package-lock.json", limits=limits).outline is None
+    assert parse(data, path="package.json", limits=limits).outline is not None
 
 
 def test_a_path_from_the_root_of_a_repository_stays_as_it_is() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from outcrop.rank.asked import ASKING_WORDS, asks_for
+from outcrop.rank.asked import ASKING_WORDS, asks_for, asks_for_guide
 from outcrop.records import Role
 
 ASKING: list[tuple[str, Role]] = [
@@ -68,3 +68,26 @@ def test_a_query_may_ask_for_several_roles() -> None:
 
 def test_every_asking_word_is_one_that_a_query_is_split_into() -> None:
     assert [word for word, role in ASKING_WORDS.items() if role not in asks_for(word)] == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "how do I install it",
+        "How to serve static files",
+        "getting started",
+        "what is starlette",
+        "migrating to 3.x",
+        "FAQ",
+    ],
+)
+def test_a_question_of_a_user_asks_for_the_guide(query: str) -> None:
+    assert asks_for_guide(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["ConnectionPool.acquire", "how nvm installs node", "where are retries configured", "route matching"],
+)
+def test_a_question_about_the_code_does_not(query: str) -> None:
+    assert not asks_for_guide(query)

@@ -180,3 +180,37 @@ def test_a_joined_hit_is_about_the_code_of_its_best_chunk() -> None:
     assert [one.code for one in merge_hits(scored(coded, [1, 0, 2]), 5, merge=False)] == [
         notes[i] for i in (1, 0, 2)
     ]
+
+
+LICENCE = "# Licensed under the Apache License\n# without warranties of any kind\n"
+
+
+def heads(*texts: str, kind: str = "header", documents: Sequence[int] = ()) -> list[Hit]:
+    """Hits with these texts, best first, each of a document of its own unless said."""
+    numbers = documents or range(1, len(texts) + 1)
+    chunks = [chunks_of(id_, text, [(0, len(text))])[0] for id_, text in zip(numbers, texts, strict=True)]
+    coded = [replace(chunk, index=2 * i, code=CodeNotes(kind=kind)) for i, chunk in enumerate(chunks)]
+    return scored(coded, range(len(coded)))
+
+
+def test_boilerplate_that_another_file_has_shown_is_left_out_unless_it_is_asked_for() -> None:
+    hits = heads(LICENCE + "import os\n", LICENCE + "import json\n\n", "import socket\n", "  " + LICENCE)
+    assert [hit.document.id for hit in merge_hits(hits, 10)] == [1, 3]
+    assert [hit.document.id for hit in merge_hits(hits, 10, merge=False)] == [1, 3]
+    assert [hit.document.id for hit in merge_hits(hits, 10, repeats=True)] == [1, 2, 3, 4]
+
+
+def test_boilerplate_is_repeated_when_one_other_file_shows_half_of_it() -> None:
+    first = LICENCE.partition("\n")[0]
+    hits = heads(LICENCE, "import os\n", f"{first}\nimport os\nimport json\n")
+    assert [hit.document.id for hit in merge_hits(hits, 10)] == [1, 2]
+    hits = heads(LICENCE, f"{first}\nimport one_that_is_long\nimport another_that_is_longer\n")
+    assert [hit.document.id for hit in merge_hits(hits, 10)] == [1, 2], "most of it is new"
+
+
+def test_code_that_does_something_and_parts_of_one_file_are_never_repetition() -> None:
+    texts = ("def get(url):\n    return send('GET', url)\n", "def get(url):\n    return send('GET', url, 3)\n")
+    assert len(merge_hits(heads(*texts, kind="function"), 10)) == 2
+    again = ("import os\nimport json\n# a\n", "import os\nimport json\n# b\n")
+    assert len(merge_hits(heads(*again, documents=(1, 1)), 10)) == 2
+    assert len(merge_hits(heads(*again), 10)) == 1

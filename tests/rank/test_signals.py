@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from outcrop.rank import signals
 from outcrop.rank.signals import (
+    GUIDE_WEIGHT,
     LONE_NEIGHBOUR,
     NEIGHBOUR_WEIGHT,
     REPEAT_SHARE,
@@ -47,10 +49,11 @@ def candidates(fused: list[float], **known: Any) -> Candidates:
         "defines": [0.0] * count,
         "linked": [0.0] * count,
         "asked": frozenset(),
+        "wants_guide": False,
         **known,
     }
     types: dict[str, type] = {"code": np.bool_, "file": np.intp, "role": np.str_, "header": np.bool_}
-    plain = ("kind", "asked")
+    plain = ("kind", "asked", "wants_guide")
     arrays = {
         name: value if name in plain else np.array(value, types.get(name, np.float32))
         for name, value in fields.items()
@@ -79,6 +82,7 @@ def test_every_signal_is_tested_here_by_its_reason() -> None:
         "file name": test_people_name_a_file_after_what_it_is_about,
         "folder name": test_and_its_folder_more_loosely,
         "coherence": test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_single_one_mentions_it,
+        "guide": test_who_wants_to_use_a_program_is_answered_by_its_documentation,
         "links": test_what_the_best_hits_call_inherit_or_import_belongs_to_the_answer_too,
         "role": test_a_question_about_a_program_is_seldom_one_about_its_tests_examples_or_generated_files,
         "header": test_imports_and_licences_name_everything_and_explain_nothing,
@@ -136,6 +140,13 @@ def test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_si
     mixed = moved("coherence", candidates([0.6, 0.6, 0.6], file=[0, 1, 1], code=[True, False, False]))
     assert mixed[1] == mixed[2] == 0 < mixed[0]
     assert moved("coherence", candidates([0.0, -0.5], file=[0, 0])) == [0, 0]
+
+
+def test_who_wants_to_use_a_program_is_answered_by_its_documentation() -> None:
+    asked = candidates([0.8, 0.5, 0.4], code=[True, False, True], wants_guide=True)
+    assert moved("guide", asked) == pytest.approx([0, GUIDE_WEIGHT * 0.8, 0])
+    assert moved("guide", replace(asked, wants_guide=False)) == pytest.approx([0, 0, 0])
+    assert moved("guide", prose([0.8, 0.5], wants_guide=True)) == pytest.approx([0, 0])
 
 
 def test_what_the_best_hits_call_inherit_or_import_belongs_to_the_answer_too() -> None:

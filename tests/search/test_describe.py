@@ -165,6 +165,12 @@ def test_a_file_whose_whole_name_is_asked_for_is_more_alike_than_one_that_shares
     assert stem[3] == 0
 
 
+@pytest.mark.parametrize("query", ["connection_pool", "ConnectionPool", "connection-pool", "connectionPool()"])
+def test_a_compound_is_its_parts_and_the_whole_of_it_is_nothing_more_that_is_asked(query: str) -> None:
+    stem, folder = likeness(query, "a/connection_pool.py", "connection/pool/a.py")
+    assert (stem[0], folder[1]) == (1.0, 1.0)
+
+
 def test_a_name_is_less_alike_the_more_else_is_asked() -> None:
     queries = ("pool", "pool closing", "pool closing order after timeout")
     stems = [likeness(query, "src/pool.py")[0][0] for query in queries]

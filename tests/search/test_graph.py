@@ -14,7 +14,8 @@ from tests.search.rows import TERMS, feed_row, view_of
 
 import outcrop
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind
-from outcrop.search.graph import Edges, Graph
+from outcrop.search.edges import Edges
+from outcrop.search.graph import Graph
 from outcrop.search.names import MODULE, PACKAGE, PRIVATE, name_mark, name_number
 from outcrop.search.slab import build_slab
 

@@ -60,10 +60,9 @@ def defined(names: Names, number: int) -> list[tuple[int, int]]:
 
 def used(names: Names, row: int) -> list[tuple[int, int, str, int]]:
     """(name, hint, kind, count) of each use in a row."""
-    where = names.uses_of_rows(row, row + 1)
     return [
         (int(names.used[i]), int(names.used_hints[i]), USES[names.used_kinds[i]], int(names.used_counts[i]))
-        for i in range(where.start, where.stop)
+        for i in np.flatnonzero(names.used_rows == row)
     ]
 
 
@@ -124,7 +123,7 @@ def test_the_names_a_row_uses_come_back_with_hint_kind_and_count() -> None:
         (name_number("Pool"), 0, "type", 255),
     ]
     assert used(names, 2) == [(name_number("close"), OWN, "call", 1)]
-    assert names.uses_of_rows(0, 3) == slice(0, 3)
+    assert names.used_rows.tolist() == [1, 1, 2], "by row"
 
 
 def test_uses_can_be_walked_by_name() -> None:

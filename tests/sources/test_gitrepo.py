@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from outcrop.sources.gitrepo import repository_of
+from outcrop.sources.checkout import Checkouts
+from outcrop.sources.gitrepo import Repository
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -18,6 +19,12 @@ def git(folder: Path, *arguments: str) -> str:
         ["git", *settings, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
+
+
+def repository_of(path: Path) -> Repository | None:
+    """The innermost repository that holds a folder."""
+    checkout = Checkouts().holding(str(path.resolve()))
+    return None if checkout is None else checkout.repository
 
 
 @pytest.fixture

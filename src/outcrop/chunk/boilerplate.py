@@ -1,20 +1,20 @@
-"""Boilerplate: code that says nothing of its own, and a key by which repeated code is known.
+"""Boilerplate: code that says nothing of its own.
 
-Both read a chunk of code by its lines and know no grammar. What cannot be told from lines is not boilerplate: a chunk
+A chunk of code is read by its lines, without its grammar. What cannot be told from lines is not boilerplate: a chunk
 that is wrongly kept costs a line in an answer, one that is wrongly left out cannot be found.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Final
 
 HASH_IS_CODE: Final = frozenset(
-    "c cpp c++ objc objective-c csharp c# rust javascript typescript tsx jsx java kotlin scala swift go dart "
-    "groovy zig css scss less fsharp haskell lua sql glsl hlsl cuda".split()
+    "c cpp c_sharp rust javascript typescript tsx vue svelte java kotlin scala swift go zig css haskell lua "
+    "sql".split()
 )
-"""Languages in which `#` does not start a comment but a directive, an attribute, a private name or a colour."""
+"""Languages, by their names in the table of grammars, in which `#` starts no comment but a directive, an attribute, a
+private name or a colour."""
 
 MIN_STUBS: Final = 3
 """From how many on empty functions are repetition; one may be the definition that is looked for."""
@@ -54,7 +54,8 @@ _GUARD = re.compile(
     r"""\#\s*(?:pragma\b.* | ifn?def\s+\w+ | if\s+!?defined\b.* | endif\b.* | else\b.* | define\s+\w+ | undef\s+\w+
           | region\b.* | endregion\b.* | nullable\b.*)$
       | \#!?\[(?:allow|warn|deny|cfg|feature|no_std|doc\(html)\b.* | extern\s+"C"\s*\{?$ | \{-\#.*\#-\}$
-      | <\?php$ | \?>$ | ['"]use\ (?:strict|client|server)['"];?$ | [)\]}]+[;,]?$ | end$ | \(?\)?\s*where$
+      | <\?php(?:\s+declare\s*\(strict_types.*)?$ | \?>$
+      | ['"]use\ (?:strict|client|server)['"];?$ | [)\]}]+[;,]?$ | end$ | \(?\)?\s*where$
       | if\s+TYPE_CHECKING:$ | (?:try|else):$ | except\ ImportError.*:$ | set\ -[\w ]+$ | fi$""",
     re.VERBOSE,
 )
@@ -76,9 +77,9 @@ _GETTER_LINE = re.compile(
 _DECORATOR = re.compile(r"@[\w.]+(?:\([\w\s.,='\"]*\))?$")
 _LIST_BODY = re.compile(r"\)\s*\{|\bfunction\b|=>|\breturn\b|[^=!<>]=[^=]")
 
-_LINE_COMMENTS = {"lua": "--", "sql": "--", "haskell": "--", "elm": "--", "ada": "--", "vhdl": "--", "erlang": "%",
-                  "clojure": ";", "lisp": ";", "scheme": ";", "elisp": ";", "matlab": "%"}  # fmt: skip
-_BLOCKS = (("/*", "*/"), ("<!--", "-->"), ("{-", "-}"), ("--[[", "]]"), ('"""', '"""'), ("'''", "'''"))
+_LINE_COMMENTS = dict.fromkeys(("lua", "sql", "haskell"), "--")
+_DOCSTRINGS = ('"""', "'''")
+_BLOCKS = (("/*", "*/"), ("<!--", "-->"), ("{-", "-}"), ("--[[", "]]"), *((mark, mark) for mark in _DOCSTRINGS))
 _MARKS = " \t*/#-;%!<>{}\"'="
 
 
@@ -86,6 +87,22 @@ def is_boilerplate(text: str, language: str) -> bool:
     """Whether a chunk of code is only licence, imports, re-exports, include guards or repeated empty functions."""
     scan = _Scan(language)
     return all(scan.take(line) for line in text.split("\n")) and scan.holds_nothing()
+
+
+def boilerplate_end(text: str, language: str) -> int:
+    """Where the boilerplate ends with which a text begins: at the start of a line, or with the text."""
+    if is_boilerplate(text, language):
+        return len(text)
+    scan = _Scan(language)
+    at = end = 0
+    for line in text.split("\n"):
+        if line.lstrip().startswith(_DOCSTRINGS) and scan.ends_comment():
+            end = at
+        if not scan.take(line):
+            break
+        at += len(line) + 1
+        end = at if scan.is_between else end
+    return min(end, len(text))
 
 
 class _Scan:
@@ -112,12 +129,23 @@ class _Scan:
         if not stripped.startswith("{-#"):  # a pragma of Haskell, not a comment
             for opening, closing in _BLOCKS:
                 if stripped.startswith(opening):
+                    if opening in _DOCSTRINGS and not self.ends_comment():
+                        return False
                     inside, found, after = stripped[len(opening) :].partition(closing)
                     self._closing = "" if found else closing
                     return self._take_comment(inside) and not after.strip(" ;")
             if stripped.startswith(self._marks):
                 return self._take_comment(stripped)
         return self._end_paragraph() and self._take_code(stripped, indented=line[0].isspace())
+
+    def ends_comment(self) -> bool:
+        """Whether a licence, or nothing, stands right before a string that begins now, which is no part of it."""
+        return not self._closing and self._end_paragraph()
+
+    @property
+    def is_between(self) -> bool:
+        """Whether nothing is open: what comes next may be something else."""
+        return not (self._paragraph or self._closing or self._depth or self._awaits_body or self._stubs)
 
     def holds_nothing(self) -> bool:
         """Whether the lines taken make up boilerplate, now that there are no more."""
@@ -166,60 +194,3 @@ class _Scan:
             bare = bare.partition("=")[2] if "=" in bare else bare
         self._depth = max(0, self._depth + opened - sum(map(code.partition(" #")[0].count, ")]}")))
         return _LIST_BODY.search(bare) is None
-
-
-# ------------------------------------------------------------------ near-duplicates
-
-_HOLDER = re.compile(
-    r"(?:\b(?:Copyright|COPYRIGHT|copyright)(?=[ \t]+(?:\([cC]\)|©|\d|[A-Z]))|\([cC]\)(?=[ \t]+(?:\d{4}|[A-Z]\w))|©"
-    r"|@authors?\b|\bCreated by\b)[^\n]*"
-)
-_FILE_LINE = re.compile(r"^[ \t/*#;%-]*[\w+-]+\.\w{1,5}[ \t]*$", re.MULTILINE)
-# A number by itself. It begins with its first digit, not with the boundary before it: twice as fast to search for.
-_NUMBER = re.compile(r"[0-9](?<!\w[0-9])[0-9]*\b")
-_MANY_DIGITS = 0.2  # where numbers are the content, as in a table of values, they are kept
-_MAX_STUB_CHARS = 300
-_STUB = re.compile(
-    r"""(?P<before>(?:\s*@[\w.]+(?:\([^()\n]*\))?\s)*\s*(?:(?!class\b|interface\b|struct\b|enum\b|impl\b|new\b|return\b)
-          [\w$<>\[\],.:*&?]+\s+)*)
-        (?P<name>[\w$]+)
-        (?P<after>\s*\([^()]*\)[^(){}=:;]*(?::[^(){}=:;]*)?
-          (?::?\s*(?:pass|\.\.\.)|\{\s*\}|;?\s*end)\s*)""",
-    re.VERBOSE,
-)
-_GETTER = re.compile(
-    r"""(?P<before>(?:\s*@[\w.]+(?:\([^()\n]*\))?\s)*\s*(?:[\w$<>\[\],.:*&?]+\s+)*?)
-        (?P<name>[\w$]+)
-        (?P<after>\s*\(\s*(?:&?(?:mut\s+)?self|this)?\s*\)[^(){}=;]*?[:{]\s*(?:return\s+)?(?:&?(?:this|self)(?:\.|->)))
-        (?P<field>[\w$]+)(?P<end>\s*;?\s*\}?\s*)""",
-    re.VERBOSE,
-)
-
-
-def shape_key(text: str) -> bytes:
-    """Eight bytes that near-duplicates of a chunk of code share: the same but for white space, numbers, who holds the
-    copyright, and, of an empty function or a plain getter, its name.
-
-    Digits within names count (`sha256` is not `sha512`), and so do the names of all that does something.
-    """
-    if len(text) <= _MAX_STUB_CHARS:
-        text = _without_name(text)
-    held = (
-        _HOLDER.sub("(c)", text)
-        if "opyright" in text or "(c) " in text or "©" in text or "@auth" in text
-        else text
-    )
-    if held is not text:
-        text = _FILE_LINE.sub("", held)
-    numbered, count = _NUMBER.subn("0", text)
-    if count and (count == 1 or sum(map(len, _NUMBER.findall(text))) <= _MANY_DIGITS * len(text)):
-        text = numbered
-    return hashlib.blake2b("".join(text.split()).encode("utf-8", "replace"), digest_size=8).digest()
-
-
-def _without_name(text: str) -> str:
-    if stub := _STUB.fullmatch(text):
-        return f"{stub['before']}_{stub['after']}"
-    if getter := _GETTER.fullmatch(text):
-        return f"{getter['before']}_{getter['after']}_{getter['end']}"
-    return text

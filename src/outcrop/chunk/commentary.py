@@ -15,6 +15,7 @@ from outcrop.records import CodeNotes, Declaration, Role
 MAX_NAMES: Final = 8
 """Names listed of what is declared or called: more would drown the rest."""
 MAX_DOCS: Final = 3
+"""Declarations beside the main one whose documentation is told. Both are judgement."""
 
 _ROLES: Final[dict[str, str]] = {
     "test": "Test code.",

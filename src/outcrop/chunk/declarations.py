@@ -11,18 +11,26 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from operator import itemgetter
 
-from outcrop.chunk.boilerplate import is_boilerplate
+from outcrop.chunk.boilerplate import boilerplate_end, is_boilerplate
 from outcrop.chunk.commentary import summarise
 from outcrop.chunk.size import QUARTERS
 from outcrop.records import CodeNotes, Declaration, Definition, Mention, Outline, Role
 
 SMALL_TOKENS = 80
-"""A declaration under this size says little by itself: it shares a chunk with its neighbours."""
+"""A declaration under this size says little by itself: it shares a chunk with its neighbours. NDCG@10 on the code set
+(`benchmarks/code.py`, on which it was chosen) is .900 with 80 and .898 with 50."""
 MAX_MENTIONS = 96
 """Names kept of one chunk: a table of a thousand constants is no hub of the program."""
 MAX_DEFINITIONS = 64
+"""Declarations kept of one chunk, for the same reason. Both are judgement."""
+MAIN_SHARE = 0.6
+"""Of several declarations in a chunk one stands for it when it is more than this much of it. Judgement."""
+
+LICENCE_SHARE = 0.5
+"""From how much of a file's head on a licence is a chunk of its own. Judgement."""
 
 Size = Callable[[int, int], int]
 
@@ -45,13 +53,15 @@ class _Region:
 def regions_of(text: str, outline: Outline, size: Size, limit: int) -> list[tuple[int, int]]:
     """Stretches that cover the whole text, each one declaration, a part of a large one, or several small ones."""
     tree = _nest(outline.declarations)
-    header = outline.header_end
+    header = _line_end(text, outline.header_end) if text[: outline.header_end].strip() else 0
     regions = []
-    if text[:header].strip():
-        header = _line_end(text, header)
-        regions.append(_Region(0, header, -2))
-    else:
-        header = 0
+    if header:
+        # A licence that would drown a file's own words stands apart.
+        licence = boilerplate_end(text[:header], outline.language)
+        licence = licence if LICENCE_SHARE * header <= licence < header else 0
+        regions += [
+            _Region(start, end, -2 - start) for start, end in pairwise((0, licence, header)) if start < end
+        ]
     regions += _split(text, tree, header, len(text), -1, size, limit)
     return _group(text, regions, size, limit)
 
@@ -193,8 +203,8 @@ class Notes:
             item = self._declarations[number]
             if item.end >= end and item.start < start:
                 return item
-            if not item.scope and item.start < start and item.end < start and number < len(self._at) - 200:
-                break
+            if not item.scope and item.end <= start:
+                break  # nothing holds what stands at the top, and so nothing before it can reach so far
         return None
 
     @staticmethod
@@ -211,8 +221,10 @@ class Notes:
             return outermost[0]
         if not outermost:
             return around
-        largest = max(outermost, key=lambda item: min(item.end, end) - max(item.start, start))
-        return largest if min(largest.end, end) - max(largest.start, start) > 0.6 * (end - start) else None
+        size, largest = max(
+            ((min(item.end, end) - max(item.start, start), item) for item in outermost), key=itemgetter(0)
+        )
+        return largest if size > MAIN_SHARE * (end - start) else None
 
     def _mentions(self, start: int, end: int) -> tuple[Mention, ...]:
         low, high = bisect_left(self._reference_at, start), bisect_left(self._reference_at, end)

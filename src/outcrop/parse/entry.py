@@ -30,11 +30,10 @@ def parse(data: bytes, *, path: str, media_type: str | None = None, limits: Pars
     text = decode(data, charset)
     if len(text) > limits.max_text_chars:
         raise too_long(limits.max_text_chars)
-    document = chosen.read(text, path)
-    outline = document.outline
-    if outline is None and (links := links_in(document, path)):
-        outline = Outline(language="", references=links)
-    return replace(document, role=role_of(path, text), outline=outline)
+    document = replace(chosen.read(text, path), role=role_of(path, text))
+    if document.outline is None and (links := links_in(document, path)):
+        return replace(document, outline=Outline(language="", references=links))
+    return document
 
 
 def _split_media_type(media_type: str | None) -> tuple[str | None, str | None]:

@@ -59,6 +59,19 @@ _NOT_ASKING = re.compile(r"\bfor example\b|\be\.g\.")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+[a-z]+")
 
 
+_GUIDE: Final = re.compile(
+    r"\bhow (?:do|does|can|could|should|would) (?:i|we|you|one)\b|\bhow to\b|\binstallation\b"
+    r"|\bget(?:ting)? started\b|\bquick ?-?start\b|\btutorials?\b|\bguides?\b|\busage\b|\bfaq\b|\bfrequently asked\b"
+    r"|\b(?:upgrading|migrating) (?:to|from)\b|\bchange ?log\b|\brelease notes\b|\breadme\b"
+    r"|^\s*(?:what is|why)\b|\b(?:core )?concepts?\b|\b(?:in|for|of|with) my\b|\bfeatures\b"
+)
+
+
+def asks_for_guide(query: str) -> bool:
+    """Whether a query is one of a user of the program, which its documentation answers, and not one about its code."""
+    return _GUIDE.search(query.lower()) is not None
+
+
 def asks_for(query: str) -> frozenset[Role]:
     """The roles of files that a query asks for, in words ("tests of the pool") or by a name (`tests/pool.py`)."""
     plain = _NOT_ASKING.sub(" ", query)

@@ -1,4 +1,4 @@
-"""Ordered chunks to hits: identical texts once, neighbours joined (L1)."""
+"""Ordered chunks to hits: identical texts once and neighbours joined (L1), repeated boilerplate once (C11)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from outcrop.rank.repeats import Shown
 from outcrop.records import Explanation, Hit, MatchType, StoredChunk
 
 MAX_MERGED: Final = 6
@@ -45,18 +46,20 @@ def as_hit(scored: Scored) -> Hit:
     )
 
 
-def merge_hits(ordered: Iterable[Hit], limit: int, *, merge: bool = True) -> list[Hit]:
+def merge_hits(ordered: Iterable[Hit], limit: int, *, merge: bool = True, repeats: bool = False) -> list[Hit]:
     """The best `limit` hits from hits of one chunk each, in order of score.
 
-    A chunk whose text was seen already is left out. A chunk next to one already taken, in the same document and on
-    the same page, joins it: the hit keeps the better score and its code, all chunk ids, the smaller page and index.
+    A chunk whose text was seen already is left out, and so is boilerplate that repeats an earlier hit's, unless
+    `repeats` lets it in. A chunk next to one already taken, in the same document and on the same page, joins it: the
+    hit keeps the better score and its code, all chunk ids, the smaller page and index.
     """
     groups: list[list[Hit]] = []
     at: dict[tuple[int, int], list[Hit]] = {}
     texts: set[str] = set()
+    shown = Shown()
     for hit in ordered:
         text = " ".join(hit.text.split())
-        if text in texts:
+        if text in texts or (not repeats and shown.repeats(hit)):
             continue
         beside = _groups_beside(hit, at) if merge else []
         if not beside:
@@ -66,6 +69,7 @@ def merge_hits(ordered: Iterable[Hit], limit: int, *, merge: bool = True) -> lis
         group = beside[0] if beside else groups[-1]
         group.append(hit)
         texts.add(text)
+        shown.add(hit)
         if len(beside) > 1 and len(group) + len(beside[1]) <= MAX_MERGED:
             # This chunk closes the gap between two hits: they become one, at the place of the better.
             first, second = sorted(beside, key=lambda g: -g[0].score)

@@ -5,7 +5,12 @@ table: first what adds, then what takes away, last what depends on the order its
 add a line to SIGNALS, put its ablation into the commit (`benchmarks/code.py --ablate`, `benchmarks/quality.py`).
 
 Additions are shares of the best fused score, so that they mean the same for a query that matches well and one that
-matches badly. All but `neighbours` are about files of code; prose keeps its score.
+matches badly. Prose is moved by `neighbours`, `role`, `guide` beside code and, where code refers to it, `links`; the
+rest is about code.
+
+Figures below are NDCG@10 on the code set, the 21 repositories of `benchmarks/code.py`, on which the weights were also
+chosen. "Without it" is the engine with that one signal left out, against .898 with all of them; a trial is an earlier
+run of the same formula outside the engine, told as the difference to the value it then had.
 """
 
 from __future__ import annotations
@@ -27,7 +32,8 @@ class Candidates:
     """What signals can see, one entry a candidate. `before` and `after` hold the fused score of the neighbours in
     the same document, NaN where there is none. `file` numbers the documents. `stem` and `folder` say how far the words
     of the file's name and folders are those of the query, `defines` how surely the candidate declares a name of the
-    query, `linked` how strongly the best candidates lean on it; all 0 to 1. `asked` are roles the query asks for."""
+    query, `linked` how strongly the best candidates lean on it; all 0 to 1. `asked` are roles the query
+    asks for; `wants_guide` says that it is a question of a user of the program."""
 
     kind: QueryType
     fused: Floats
@@ -42,6 +48,7 @@ class Candidates:
     defines: Floats
     linked: Floats
     asked: frozenset[Role] = frozenset()
+    wants_guide: bool = False
 
     @property
     def best(self) -> float:
@@ -74,7 +81,9 @@ def neighbours(candidates: Candidates, score: Floats) -> Floats:
 
 DEFINITION_WEIGHT: Final = 1.0
 """As much again as the best score for the one declaration that is meant, half of it for one in a file of another name:
-enough to pass the places that merely use a name most often."""
+enough to pass the places that merely use a name most often. Without it .895, and .954 instead of .989 for queries that
+are names. In a trial, where a file of the name counted double, against 0.6: 0 lost .008, 0.4 gained .002, 1 lost
+.003."""
 
 
 def definition(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001 - one signature for all
@@ -83,7 +92,9 @@ def definition(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
 
 
 STEM_WEIGHT: Final = 0.3
+"""Without it .895. In a trial, against 0.35: 0 lost .007, 0.2 gained .002, 0.5 was the same."""
 FOLDER_WEIGHT: Final = 0.05
+"""Without it .898, as with it: judgement. It decides between files of one name."""
 
 
 def file_name(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
@@ -97,6 +108,8 @@ def folder_name(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG00
 
 
 COHERENCE_WEIGHT: Final = 0.3
+"""Without it .880. In trials anything from 0.2 to 0.4 was the same; the plain sum in place of the root of squares was
+.003 worse, and lost .009 at 0.4."""
 
 
 def coherence(candidates: Candidates, score: Floats) -> Floats:
@@ -112,7 +125,20 @@ def coherence(candidates: Candidates, score: Floats) -> Floats:
     return np.where(candidates.code, COHERENCE_WEIGHT * candidates.best * share, 0).astype(np.float32)
 
 
+GUIDE_WEIGHT: Final = 0.7
+"""Chosen on the 36 questions of a user in `benchmarks/code_mixed.py`: a document is the first hit for .25 of them
+without it, .56 at 0.3, .69 at 0.5, .81 at 0.7; the questions about code in the same indexes stay at .906."""
+
+
+def guide(candidates: Candidates, score: Floats) -> Floats:
+    """Who wants to use a program is answered by its documentation, though the code has all the words too."""
+    if not candidates.wants_guide or not candidates.code.any():
+        return np.zeros_like(score)
+    return np.where(candidates.code, 0, GUIDE_WEIGHT * candidates.best).astype(np.float32)
+
+
 LINK_WEIGHT: Final = 0.1
+"""Without it .896. When it was chosen: 0.1 gave .896, 0.3 .893, none .892."""
 
 
 def links(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
@@ -130,7 +156,8 @@ ROLE_SHARE: Final[dict[str, float]] = {
     "minified": 0.1,
     "lock": 0.1,
 }
-"""What is left of the score of a file that is not there to do the work, unless the query asks for such files."""
+"""What is left of the score of a file that is not there to do the work, unless the query asks for such files. Without
+the signal .895; in a trial, to leave tests as they are lost .006, examples .001. The other values are judgement."""
 
 
 def role(candidates: Candidates, score: Floats) -> Floats:
@@ -143,6 +170,7 @@ def role(candidates: Candidates, score: Floats) -> Floats:
 
 
 HEADER_SHARE: Final = 0.7
+"""Without it .897. In a trial 0.9, 0.8, 0.7 and 0.5 all gained .003 to .004 over none."""
 
 
 def header(candidates: Candidates, score: Floats) -> Floats:
@@ -151,6 +179,7 @@ def header(candidates: Candidates, score: Floats) -> Floats:
 
 
 REPEAT_SHARE: Final = 0.5
+"""Without it .828. In a trial, against 0.5: 1 lost .064, 0.7 lost .003, 0.3 was the same."""
 
 
 def saturation(candidates: Candidates, score: Floats) -> Floats:
@@ -172,6 +201,7 @@ SIGNALS: Final[dict[str, Signal]] = {
     "file name": file_name,
     "folder name": folder_name,
     "coherence": coherence,
+    "guide": guide,
     "links": links,
     "role": role,
     "header": header,

@@ -18,12 +18,19 @@ Nodes = NDArray[np.int64]
 EdgesOf = Callable[[Nodes], tuple[Nodes, Nodes, NDArray[np.float32]]]
 """Nodes to (source, target, weight) of the edges that leave them."""
 
+PAGERANK_DAMPING: Final = 0.85
+"""Over a whole graph, as in the original paper."""
+MAX_ITERATIONS: Final = 50
+CHANGE: Final = 1e-6
+"""When an iteration moves less than this of all weight, or after so many, the ranks stand: 0.85 to the 50th is 3e-4."""
+
 DAMPING: Final = 0.5
 """Half of the walkers go on: two steps away an eighth is left. PageRank's 0.85 is for a web of one topic; here what is
 near the hits is what they lean on, and what is far is the standard library of the project. Judgement."""
 ROUNDS: Final = 4
+"""After four steps a sixteenth is still on its way. Judgement."""
 LEAST: Final = 1e-4
-"""Less than this on its way is dropped."""
+"""Less than this goes no further."""
 MOST_AT_ONCE: Final = 256
 """Nodes that pass something on in one round: those with the most. Bounds the time of a search."""
 
@@ -82,17 +89,16 @@ def pagerank(
     start: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float64]:
     """PageRank of a whole graph of `count` nodes, by iteration; `start` says where walkers begin (anywhere)."""
-    damping = 0.85
     leaving = np.bincount(source, weight, count)
     share = weight / np.maximum(leaving[source], 1e-12)
     begin = np.full(count, 1 / max(count, 1)) if start is None else start / max(float(start.sum()), 1e-12)
     rank: NDArray[np.float64] = begin.astype(np.float64)
-    for _ in range(50):
+    for _ in range(MAX_ITERATIONS):
         flowing = np.bincount(target, rank[source] * share, count)
         lost = 1 - float(flowing.sum())  # from nodes that lead nowhere
-        fresh = damping * (flowing + lost * begin) + (1 - damping) * begin
+        fresh = PAGERANK_DAMPING * (flowing + lost * begin) + (1 - PAGERANK_DAMPING) * begin
         fresh /= max(float(fresh.sum()), 1e-12)
-        done = float(np.abs(fresh - rank).sum()) < 1e-6
+        done = float(np.abs(fresh - rank).sum()) < CHANGE
         rank = fresh
         if done:
             break

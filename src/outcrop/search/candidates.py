@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
@@ -43,6 +43,10 @@ class Found:
 
     def __len__(self) -> int:
         return len(self.row)
+
+    def take(self, which: NDArray[np.intp]) -> Found:
+        """Some of the rows."""
+        return Found(*(getattr(self, column.name)[which] for column in fields(self)))
 
     def neighbour(self, scores: NDArray[np.float32], step: int) -> NDArray[np.float32]:
         """For each row the score of the row `step` away, NaN where that is not the same document."""

@@ -25,7 +25,8 @@ from outcrop.search.slab import Slab
 
 Nodes = NDArray[np.int64]
 
-# How strong the evidence is that a use means a declaration; only the strongest kind that a use has any of counts.
+# How strong the evidence is that a use means a declaration; only the strongest kind that a use has any of counts. The
+# weights and limits of this module are judgement, but for the one that is taken from elsewhere.
 ELSEWHERE, SAME_FOLDER, PACKAGED, IMPORTED, TITLED, SAME_FILE = 1, 2, 3, 4, 5, 6
 NAMED: Final = 8
 """Comes on top of those: what stands before the name is the class, the module or the package that declares it."""
@@ -43,14 +44,13 @@ PRIVATE_SHARE: Final = 0.1
 """A private name used from another file is most likely another thing of the same name."""
 MAX_DECLARED: Final = 256
 """A name declared more often than this is not joined at all: `new`, `get`, `__init__` in a large index."""
-USE_SHARE: Final = dict(zip(USES, (1.0, 0.7, 1.5, 0.5, 0.5, 1.0), strict=True))
-"""Weight of a call, a type, a parent, an import, another use, a link. A parent's code is part of the child's.
-Judgement."""
+_USE_SHARE: Final = {"call": 1.0, "type": 0.7, "inherit": 1.5, "import": 0.5, "use": 0.5, "link": 1.0}
+"""Weight of a use by its kind. A parent's code is part of the child's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Names used, one entry a use: by which node, of which slab."""
+    """Names used, one entry a use: by which node, and what is known of it (see `names`)."""
 
     node: Nodes
     name: NDArray[np.uint64]
@@ -66,7 +66,7 @@ class Uses:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class Pairs:
     """Pairs of a use and a declaration it may mean."""
 
     use: Nodes
@@ -79,7 +79,7 @@ class Candidates:
     same: NDArray[np.bool_]
     private: NDArray[np.bool_]
 
-    def take(self, which: NDArray[np.intp]) -> Candidates:
+    def take(self, which: NDArray[np.intp]) -> Pairs:
         """Some of them."""
         columns: tuple[NDArray[Any], ...] = (
             self.use,
@@ -89,14 +89,14 @@ class Candidates:
             self.kind,
             self.level,
         )
-        return Candidates(*(column[which] for column in (*columns, self.member, self.same, self.private)))
+        return Pairs(*(column[which] for column in (*columns, self.member, self.same, self.private)))
 
 
 COMMON_NAMES: Final = np.array(sorted(ANYWHERE), np.uint64)
 _IMPLICIT_SELF: Final = np.array(sorted(IMPLICIT_SELF), np.uint8)
 _LAYOUT: Final = np.array(sorted(LAYOUT), np.uint64)
 IMPORT, LINK = USES.index("import"), USES.index("link")
-USE_SHARES: Final = np.array([USE_SHARE[name] for name in USES], np.float32)
+USE_SHARES: Final = np.array([_USE_SHARE[name] for name in USES], np.float32)
 
 
 def packages_of(slab: Slab) -> NDArray[np.uint64]:
@@ -143,6 +143,23 @@ def is_visible(
     )
     visible &= (kind != LOCAL) | same
     return visible
+
+
+def certainty(
+    uses: Uses, found: Pairs, level: NDArray[np.int8], rivals: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """How much of the evidence counts: little of a guess, nothing of a wild one."""
+    hint = uses.hint[found.use]
+    certain = np.ones(len(found.use), np.float32)
+    certain[(rivals > AMBIGUOUS) & (found.kind < MODULE)] = 0
+    common = np.isin(uses.name[found.use], COMMON_NAMES)
+    unknown = found.member & (hint > SUPER) & (level < NAMED)  # called on something of unknown type
+    guess = found.member & (level <= SAME_FOLDER)
+    certain[guess] *= np.where((rivals[guess] == 1) & ~common[guess], GUESS_SHARE, 0)
+    certain[unknown & (rivals > 1)] = 0
+    certain[unknown & common & ((level == IMPORTED) | (level == PACKAGED))] *= GUESS_SHARE
+    certain[found.private & ~found.same] *= PRIVATE_SHARE
+    return certain
 
 
 def pair_number(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:

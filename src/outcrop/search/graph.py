@@ -11,36 +11,34 @@ A node is a row of a view, numbered over all slabs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.search.arrays import View
+from outcrop.search.edges import NO_EDGES, Edges, join
 from outcrop.search.evidence import (
     AMBIGUOUS,
-    COMMON_NAMES,
     ELSEWHERE,
     EVIDENCE,
-    GUESS_SHARE,
     IMPORT,
     IMPORTED,
     LINK,
     MAX_DECLARED,
     NAMED,
     PACKAGED,
-    PRIVATE_SHARE,
     SAME_FILE,
     SAME_FOLDER,
     TITLED,
     UBIQUITOUS,
     UBIQUITOUS_SHARE,
     USE_SHARES,
-    Candidates,
     Nodes,
+    Pairs,
     Uses,
+    certainty,
     gather,
     is_in,
     is_visible,
@@ -65,43 +63,10 @@ from outcrop.search.names import (
     name_number,
 )
 
-Weights = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """Edges in three columns, and for each the declaration it leads to: its place in the names of slab `slab`."""
-
-    source: Nodes
-    target: Nodes
-    weight: Weights
-    slab: NDArray[np.int32]
-    declared: Nodes
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def take(self, which: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Edges:
-        """Some of the edges."""
-        columns: tuple[NDArray[Any], ...] = (self.source, self.target, self.weight, self.slab, self.declared)
-        return Edges(*(column[which] for column in columns))
-
-
-def join(parts: Sequence[Edges]) -> Edges:
-    """Several lists of edges as one."""
-    if not parts:
-        return _NO_EDGES
-    columns = zip(*((e.source, e.target, e.weight, e.slab, e.declared) for e in parts), strict=True)
-    return Edges(*(np.concatenate(column) for column in columns))
-
-
-_NO_EDGES: Final = Edges(
-    np.zeros(0, np.int64),
-    np.zeros(0, np.int64),
-    np.zeros(0, np.float32),
-    np.zeros(0, np.int32),
-    np.zeros(0, np.int64),
-)
+MAX_USERS: Final = 400
+"""Chunks that use a name and are looked at: of who leans on a more common one no list is complete. Judgement."""
+RESOLVED_AT_ONCE: Final = 2048
+"""Nodes of the whole graph that are resolved in one go: bounds the memory of the joins."""
 
 
 class Graph:
@@ -145,6 +110,11 @@ class Graph:
     def chunk_ids(self, nodes: Nodes) -> list[int]:
         """The chunks of some nodes."""
         return [int(self.view.slabs[slab].chunk_ids[row]) for slab, row in map(self.row, nodes.tolist())]
+
+    def find_chunks(self, chunk_ids: Iterable[int]) -> Nodes:
+        """The nodes of those of some chunks that are there."""
+        found = (self.find_chunk(chunk_id) for chunk_id in chunk_ids)
+        return np.array([node for node in found if node is not None], np.int64)
 
     def find_chunk(self, chunk_id: int) -> int | None:
         """The node of a chunk."""
@@ -191,39 +161,38 @@ class Graph:
                 self._keep(missing, self._resolve(self._uses_of(missing)))
             return join([self._resolved[node] for node in dict.fromkeys(wanted)])
 
-    def steps(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+    def steps(self, nodes: Nodes) -> tuple[Nodes, Nodes, NDArray[np.float32]]:
         """The edges from some nodes as plain columns, for a walk."""
         edges = self.edges_from(nodes)
         return edges.source, edges.target, edges.weight
 
-    def edges_to(self, nodes: Nodes, most: int = 400) -> Edges:
+    def edges_to(self, nodes: Nodes) -> Edges:
         """What leans on these nodes: whoever uses a name they declare, and means it."""
         users: list[Nodes] = []
         for node in nodes.tolist():
             slab_number, row = self.row(node)
             places = self._places(slab_number, np.array([row]))[1]
             for name in np.unique(self.view.slabs[slab_number].names.defined[places]).tolist():
-                users.append(self._users(name, most))
+                users.append(self._users(name))
         candidates = np.unique(np.concatenate(users)) if users else np.zeros(0, np.int64)
-        found = self.edges_from(candidates[:most])
+        found = self.edges_from(candidates[:MAX_USERS])
         return found.take(np.isin(found.target, nodes))
 
     def all_edges(self) -> Edges:
         """Every edge of the view."""
-        step = 2048
         alive = np.flatnonzero(~self._dead)
+        starts = range(0, len(alive), RESOLVED_AT_ONCE)
         with self._lock:
-            parts = [self._resolve(self._uses_of(alive[at : at + step])) for at in range(0, len(alive), step)]
-        return join(parts)
+            return join([self._resolve(self._uses_of(alive[at : at + RESOLVED_AT_ONCE])) for at in starts])
 
-    def _users(self, name: int, most: int) -> Nodes:
+    def _users(self, name: int) -> Nodes:
         found = []
         number = np.uint64(name)
         for slab_number, slab in enumerate(self.view.slabs):
             names = slab.names
             low = np.searchsorted(names.used, number, side="left", sorter=names.used_order)
             high = np.searchsorted(names.used, number, side="right", sorter=names.used_order)
-            rows = names.used_rows[names.used_order[int(low) : int(min(high, low + most))]]
+            rows = names.used_rows[names.used_order[int(low) : int(min(high, low + MAX_USERS))]]
             found.append(rows.astype(np.int64) + self._base[slab_number])
         nodes: Nodes = np.concatenate(found)
         alive: Nodes = nodes[~self._dead[nodes]]
@@ -261,9 +230,10 @@ class Graph:
 
     def _resolve(self, uses: Uses) -> Edges:
         """Join uses with declarations, weigh the evidence, keep the strongest of each use."""
-        pair = self._pairs(uses)
+        declared = self._declared(uses)
+        pair = self._pairs(uses, *declared)
         if pair is None:
-            return _NO_EDGES
+            return NO_EDGES
         found = self._evidence(uses, *pair)
         strongest = np.zeros(len(uses.node), np.int8)
         np.maximum.at(strongest, found.use, found.level)
@@ -276,9 +246,11 @@ class Graph:
         found = found.take(np.flatnonzero(meant))
         level = np.where(kept[found.use], strongest[found.use], found.level)
         rivals = np.bincount(found.use, minlength=len(uses.node))[found.use]
-        weight = EVIDENCE[level] / rivals * self._certainty(uses, found, level, rivals)
+        weight = EVIDENCE[level] / rivals * certainty(uses, found, level, rivals)
         weight = weight * USE_SHARES[uses.kind[found.use]] * np.sqrt(uses.count[found.use])
-        weight = np.where(self._declared_in_many(uses, found.use, level), UBIQUITOUS_SHARE * weight, weight)
+        # Names that many files declare, where nothing better than nearness says which is meant.
+        common = (np.sum(declared[1], axis=0)[found.use] > UBIQUITOUS) & (level < PACKAGED)
+        weight = np.where(common, UBIQUITOUS_SHARE * weight, weight)
         source = uses.node[found.use]
         keep = np.flatnonzero((weight > 0) & (source != found.target))
         return Edges(
@@ -289,9 +261,7 @@ class Graph:
             found.place[keep],
         )
 
-    def _evidence(
-        self, uses: Uses, use: Nodes, target: Nodes, slab: NDArray[np.int32], place: Nodes
-    ) -> Candidates:
+    def _evidence(self, uses: Uses, use: Nodes, target: Nodes, slab: NDArray[np.int32], place: Nodes) -> Pairs:
         """The declarations that a use can mean at all, and what speaks for each."""
         names = [part.names for part in self.view.slabs]
         scope = gather([part.defined_scopes for part in names], slab, place)
@@ -322,24 +292,8 @@ class Graph:
         fits &= ~module | named | ~link
         fits &= ~module | named | link | (kin == 0) | (other == kin)
         fits &= module | is_visible(kind, member, same, hint, level, kin)
-        found = Candidates(use, target, slab, place, kind, level, member, same, (marked & PRIVATE) > 0)
+        found = Pairs(use, target, slab, place, kind, level, member, same, (marked & PRIVATE) > 0)
         return found.take(np.flatnonzero(fits))
-
-    def _certainty(
-        self, uses: Uses, found: Candidates, level: NDArray[np.int8], rivals: NDArray[np.intp]
-    ) -> NDArray[np.float32]:
-        """How much of the evidence counts: little of a guess, nothing of a wild one."""
-        hint = uses.hint[found.use]
-        certain = np.ones(len(found.use), np.float32)
-        certain[(rivals > AMBIGUOUS) & (found.kind < MODULE)] = 0
-        common = np.isin(uses.name[found.use], COMMON_NAMES)
-        unknown = found.member & (hint > SUPER) & (level < NAMED)  # called on something of unknown type
-        guess = found.member & (level <= SAME_FOLDER)
-        certain[guess] *= np.where((rivals[guess] == 1) & ~common[guess], GUESS_SHARE, 0)
-        certain[unknown & (rivals > 1)] = 0
-        certain[unknown & common & ((level == IMPORTED) | (level == PACKAGED))] *= GUESS_SHARE
-        certain[found.private & ~found.same] *= PRIVATE_SHARE
-        return certain
 
     def _by_row(self, slab: int) -> tuple[Nodes, NDArray[np.uint32]]:
         """The places of a slab's declarations in the order of their rows, and those rows."""
@@ -375,13 +329,17 @@ class Graph:
             result[which[inside]] = True
         return result
 
-    def _pairs(self, uses: Uses) -> tuple[Nodes, Nodes, NDArray[np.int32], Nodes] | None:
-        """(use, declaring node, its slab, place among its names) of all that bear the same name."""
-        lows, counts = [], []
-        for slab in self.view.slabs:
-            low = np.searchsorted(slab.names.defined, uses.name, side="left")
-            lows.append(low)
-            counts.append(np.searchsorted(slab.names.defined, uses.name, side="right") - low)
+    def _declared(self, uses: Uses) -> tuple[list[Nodes], list[Nodes]]:
+        """Slab by slab, for each use the place of the first declaration of its name, and how many there are."""
+        names = [slab.names.defined for slab in self.view.slabs]
+        lows = [defined.searchsorted(uses.name) for defined in names]
+        highs = [defined.searchsorted(uses.name, side="right") for defined in names]
+        return lows, [high - low for low, high in zip(lows, highs, strict=True)]
+
+    def _pairs(
+        self, uses: Uses, lows: list[Nodes], counts: list[Nodes]
+    ) -> tuple[Nodes, Nodes, NDArray[np.int32], Nodes] | None:
+        """(use, declaring node, its slab, place among its names) of all that bear the same name; see `_declared`."""
         total = np.sum(counts, axis=0) if counts else np.zeros(len(uses.node), np.int64)
         joined = (total > 0) & (total <= MAX_DECLARED)
         parts = []
@@ -395,15 +353,6 @@ class Graph:
             return None
         use, target, numbers, place = (np.concatenate(column) for column in zip(*parts, strict=True))
         return use, target, numbers, place
-
-    def _declared_in_many(self, uses: Uses, use: Nodes, level: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Names that many files declare, where nothing better than nearness says which is meant."""
-        count = np.zeros(len(uses.node), np.int64)
-        for slab in self.view.slabs:
-            low = np.searchsorted(slab.names.defined, uses.name, side="left")
-            count += np.searchsorted(slab.names.defined, uses.name, side="right") - low
-        result: NDArray[np.bool_] = (count[use] > UBIQUITOUS) & (level < PACKAGED)
-        return result
 
     # ------------------------------------------------------------------ imports
 
@@ -435,7 +384,7 @@ class Graph:
 
     def _modules(self, uses: Uses) -> tuple[Nodes, Nodes]:
         """(importing document, imported document, see `_read_imports`), each pair once, ascending."""
-        pair = self._pairs(uses) if len(uses.node) else None
+        pair = self._pairs(uses, *self._declared(uses)) if len(uses.node) else None
         if pair is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         use, target, slab, place = pair

@@ -11,7 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -31,7 +31,7 @@ WHOLE, CALLABLE, METHOD, LOCAL, SMALL, PROTOTYPE, MODULE, PACKAGE = range(8)
 PRIVATE: Final = 0x80
 
 HEADER: Final = 0x80
-"""Beside a role: the row holds a file's head, imports and licence, and nothing else."""
+"""Beside a role: the row says nothing of its own: licence, imports, empty functions."""
 _KINDS: Final = {
     **dict.fromkeys(("constant", "variable", "field", "property", "member", "key", "template", "style"), SMALL),
     **dict.fromkeys(("function", "constructor", "operator", "test"), CALLABLE),
@@ -62,10 +62,11 @@ _ANYWHERE: Final = (
 """Methods that any object may have: called on something unknown they say nothing about whose they are. Judgement."""
 
 _INDEX_NAMES: Final = frozenset({"__init__", "index", "mod", "init", "lib", "main", "package", "readme"})
-"""Files that stand for their folder."""
+"""Names of files that say nothing, so that the folder is what people know them by."""
 _INDEX_FILE: Final = re.compile(
     r"(?i:__init__\.pyi?|index\.\w+|mod\.\w+|(?:lib|main)\.rs|init\.luau?|readme\.\w+)"
 )
+"""Files that a language or a site takes for their folder: fewer than people do."""
 _EXTENSION: Final = re.compile(r"\.(?:d\.ts|[A-Za-z][A-Za-z0-9]{0,6})$")
 _QUALIFIER_END: Final = re.compile(r"(?:.*[^\w\"'`)\]])?([^\W\d]\w*)[?!]?")
 _LANGUAGE_ROOTS: Final = re.compile(r"^(?:(?:crate|super|self)/)+|/v\d+$")
@@ -77,7 +78,8 @@ SELVES: Final = frozenset({"self", "this", "cls", "@", "$this", "static", "Self"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """See the module. `used_*` are by row, `used_order` lists them by name. Scopes and hints are 0 where unknown."""
+    """See the module. `used_*` are by row, `used_order` lists them by name. Scopes and hints are 0 where there is none;
+    what other small numbers among the hints mean stands below (`OWN` …)."""
 
     defined: NDArray[np.uint64]
     defined_rows: NDArray[np.uint32]
@@ -98,11 +100,6 @@ class Names:
         return slice(
             int(self.defined.searchsorted(number)), int(self.defined.searchsorted(number, side="right"))
         )
-
-    def uses_of_rows(self, first: int, end: int) -> slice:
-        """Where in `used_*` the names used by rows `first` to `end` (excluded) stand."""
-        low, high = np.uint32(first), np.uint32(end)
-        return slice(int(self.used_rows.searchsorted(low)), int(self.used_rows.searchsorted(high)))
 
 
 NAME_ARRAYS: Final[dict[str, type[np.generic]]] = {
@@ -153,19 +150,21 @@ IMPLICIT_SELF: Final = frozenset(map(family_number, _IMPLICIT_SELF))
 
 def file_stem(path: str) -> tuple[str, str, str]:
     """What a file is known by: its name, its folder and the one above. An index file is known by its folder."""
-    parts = [*("", "", ""), *PurePosixPath(path).parts]
-    stem = _EXTENSION.sub("", parts[-1]) or parts[-1]
-    if stem.lower() in _INDEX_NAMES and parts[-2]:
-        return parts[-2], parts[-3], parts[-4]
-    return stem, parts[-2], parts[-3]
+    return _known_by(path, lambda name: _without_extension(name).lower() in _INDEX_NAMES)
 
 
 def _module_file(path: str) -> tuple[str, str, str]:
     """As `file_stem`, for what imports and links go by: only a file that its language takes for the folder is that."""
-    parts = [*("", "", ""), *PurePosixPath(path).parts]
-    if _INDEX_FILE.fullmatch(parts[-1]) and parts[-2]:
-        return parts[-2], parts[-3], parts[-4]
-    return _EXTENSION.sub("", parts[-1]) or parts[-1], parts[-2], parts[-3]
+    return _known_by(path, lambda name: _INDEX_FILE.fullmatch(name) is not None)
+
+
+def _known_by(path: str, is_index: Callable[[str], bool]) -> tuple[str, str, str]:
+    *_, highest, above, folder, name = ("", "", "", "", *PurePosixPath(path).parts)
+    return (folder, above, highest) if folder and is_index(name) else (_without_extension(name), folder, above)
+
+
+def _without_extension(name: str) -> str:
+    return _EXTENSION.sub("", name) or name
 
 
 def module_of(path: str) -> tuple[str, str]:
@@ -297,7 +296,12 @@ def _stack(
 
 def file_title(path: str) -> int:
     """A file's name as one name, whatever style it is written in: `connection_pool.py` and `ConnectionPool.java`."""
-    return name_number(_JOINTS.sub("", file_stem(path)[0]))
+    return title_number(file_stem(path)[0])
+
+
+def title_number(name: str) -> int:
+    """The number of a name without what joins its parts."""
+    return name_number(_JOINTS.sub("", name))
 
 
 _JOINTS: Final = re.compile(r"[\W_]+")
@@ -306,15 +310,15 @@ _JOINTS: Final = re.compile(r"[\W_]+")
 def file_words(path: str, terms: Terms) -> tuple[list[int], list[int]]:
     """The words of a file's name and of the two folders above it, as terms."""
     stem, folder, above = file_stem(path)
-    return _distinct(terms, stem), _distinct(terms, f"{above} {folder}")
+    return words_of(stem, terms)[:FILE_WORDS], words_of(f"{above} {folder}", terms)[:FILE_WORDS]
 
 
-def _distinct(terms: Terms, text: str) -> list[int]:
-    """The words of a name; what a compound is as a whole is no word of it."""
+def words_of(name: str, terms: Terms) -> list[int]:
+    """The distinct words of a name as terms; what a compound is as a whole is no word of it."""
     words: dict[int, None] = {}
-    for part in _NAME_PARTS.findall(text):
+    for part in _NAME_PARTS.findall(name):
         words.update(dict.fromkeys(terms.of(part)))
-    return list(words)[:FILE_WORDS]
+    return list(words)
 
 
 _NAME_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+|[A-Z]")

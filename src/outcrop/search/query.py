@@ -80,6 +80,7 @@ _NAME: Final = re.compile(r"[^\W\d]\w*[?!]?(?:(?:\.|::|->|\#|/|\\)[^\W\d]\w*[?!]
 _JOINT: Final = re.compile(r"\.|::|->|\#|/|\\")
 _CODELIKE: Final = re.compile(r"_|::|->|\#|\w\.\w|[a-z][A-Z]|[A-Z]{2}")
 MAX_SYMBOLS: Final = 12
+"""Names of one query that are looked up: a pasted listing has hundreds, and is about none of them."""
 
 
 def read_symbols(text: str) -> tuple[Symbol, ...]:

@@ -27,8 +27,8 @@ _MAX_INDEX_BYTES = 256 * 1024 * 1024
 _DIGEST_BYTES = {"sha1": 20, "sha256": 32}
 _VERSIONS = (2, 3, 4)
 _NAME_BYTES = 0xFFF  # a name of this length or longer ends where its NUL is
-_ASSUME_VALID, _EXTENDED, _STAGE = 0x8000, 0x4000, 0x3000
-_SKIP_WORKTREE, _INTENT_TO_ADD = 0x4000, 0x2000
+_EXTENDED, _STAGE = 0x4000, 0x3000
+_INTENT_TO_ADD = 0x2000
 _MODE_KIND = 0o170000
 _PLAIN = 0o100000
 
@@ -49,8 +49,6 @@ class TrackedFile:
     mode: int
     size: int
     mtime_ns: int
-    assume_valid: bool = False
-    skip_worktree: bool = False
     intent_to_add: bool = False
     conflicted: bool = False
 
@@ -94,8 +92,6 @@ class Tracked:
             mode=mode,
             size=size,
             mtime_ns=seconds * 1_000_000_000 + nanoseconds,
-            assume_valid=bool(flags & _ASSUME_VALID),
-            skip_worktree=bool(extended & _SKIP_WORKTREE),
             intent_to_add=bool(extended & _INTENT_TO_ADD),
             conflicted=bool(flags & _STAGE),
         )

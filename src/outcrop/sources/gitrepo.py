@@ -1,4 +1,4 @@
-"""Which git repository a path lies in, read from plain files.
+"""Which git repository a folder is the top of, read from plain files.
 
 Git itself is never started: a repository somebody else made can carry configuration that runs programs.
 """
@@ -36,12 +36,6 @@ class Repository:
     common_dir: Path
     branch: str | None
     revision: str | None
-
-
-def repository_of(path: Path) -> Repository | None:
-    """The innermost repository whose working tree holds `path`."""
-    real = path.resolve()
-    return next(filter(None, map(repository_at, (real, *real.parents))), None)
 
 
 def repository_at(folder: Path) -> Repository | None:

@@ -24,19 +24,26 @@ in a tree that has errors are taken as they are: a file that is being edited is 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import tree_sitter
 
-from outcrop.parse.code.beside import body_start, column, end_of, is_comment, leading, own_start, wrapped
+from outcrop.parse.code.beside import column, is_comment
+from outcrop.parse.code.declared import (
+    Found,
+    attach_docs,
+    declarations_of,
+    first_readings,
+    note_declaration,
+    span,
+    stretched,
+)
 from outcrop.parse.code.guard import Deadline, check_source, parse_within
 from outcrop.parse.code.languages import Grammar, Language, grammar_of
 from outcrop.parse.code.modules import import_leaves, use_leaves
 from outcrop.parse.code.uses import (
-    MAX_NAME_CHARS,
     Captured,
     Offset,
     Used,
@@ -46,33 +53,14 @@ from outcrop.parse.code.uses import (
     references_of,
     text_of,
 )
-from outcrop.parse.code.wording import MAX_SIGNATURE_CHARS, first_sentence, signature_of
+from outcrop.parse.code.wording import first_sentence, signature_of
 from outcrop.records import Declaration, Outline, Reference
 
 LONG_CHARS = 800
-"""Inside declarations longer than this the statements are listed too, for the chunker to cut at."""
+"""Inside declarations longer than this the statements are listed too, for the chunker to cut at. Judgement: two thirds
+of a full chunk."""
 
-_BLANK = re.compile(r"\s+")
 _LETTERS = re.compile(rb"[^\n]")
-_QUOTED = re.compile(r"^([\"'`])(.*)\1$")
-_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[?!]$")
-
-
-@dataclass(slots=True)
-class _Found:
-    """A declaration as captured, in bytes."""
-
-    node: tree_sitter.Node
-    named: tree_sitter.Node
-    name: str
-    kind: str
-    body: tree_sitter.Node | None
-    scope: str
-    is_declaration: bool
-    pattern: int
-    end: int
-    is_outside: bool = False
-    doc: str = ""
 
 
 def extract_outline(text: str, language: Language) -> Outline:
@@ -90,7 +78,7 @@ def extract_outline(text: str, language: Language) -> Outline:
         again = parse_within(grammar.parser(), straight)
         if not again.root_node.has_error:
             readable, tree = straight, again
-    outline = outline_of(text, readable, tree.root_node, grammar, deadline)
+    outline = _outline_of(text, readable, tree.root_node, grammar, deadline)
     if language.loose is not None:
         known = (*outline.declarations, *_loose(text, language.loose))
         outline = replace(outline, declarations=tuple(sorted(known, key=lambda item: (item.start, -item.end))))
@@ -127,7 +115,7 @@ class _Reading:
 
     data: bytes
     offset: Offset
-    found: dict[tuple[int, int, str], _Found] = field(default_factory=dict)
+    found: dict[tuple[int, int, str], Found] = field(default_factory=dict)
     used: dict[int, Used] = field(default_factory=dict)
     imports: dict[Reference, None] = field(default_factory=dict)
     docs: list[tree_sitter.Node] = field(default_factory=list)
@@ -153,7 +141,7 @@ class _Reading:
             if all(other in (label, "qualifier") or other.startswith("_") for other in captured):
                 self.plain[pattern] = label, kind
         elif role == "def" or (role == "scope" and kind):
-            _note_declaration(self.found, pattern, captured, label, self.data)
+            note_declaration(self.found, pattern, captured, label, self.data)
         elif role == "ref":
             self.imports.update(dict.fromkeys(imports_of(captured, node, self.data, self.offset)))
         elif role == "use":
@@ -167,23 +155,25 @@ class _Reading:
         elif role == "doc" and "attached" not in captured:
             self.docs.append(node)
         elif role == "header":
-            self.headers.append(_span(node))
+            self.headers.append(span(node))
 
 
-def outline_of(text: str, data: bytes, root: tree_sitter.Node, grammar: Grammar, deadline: Deadline) -> Outline:
+def _outline_of(
+    text: str, data: bytes, root: tree_sitter.Node, grammar: Grammar, deadline: Deadline
+) -> Outline:
     """The outline of a tree that was parsed from `data`, the bytes of `text` less its noise."""
     language = grammar.language
     offset = offsets_of(text, data)
     reading = _Reading(data, offset)
     reading.read(grammar.matches(root))
     spans = set(reading.headers)  # a constant that is an import is only that
-    kept = (item for item in reading.found.values() if item.kind != "constant" or _span(item.node) not in spans)
-    ordered = sorted(_first_readings(kept), key=lambda item: (item.node.start_byte, -item.node.end_byte))
+    kept = (item for item in reading.found.values() if item.kind != "constant" or span(item.node) not in spans)
+    ordered = sorted(first_readings(kept), key=lambda item: (item.node.start_byte, -item.node.end_byte))
     for item in ordered:  # a declaration's own name is no use of it
         reading.used.pop(item.named.start_byte, None)
-    _attach_docs(ordered, reading.docs, data)
-    ordered = _stretched(ordered, language, reading.attached, deadline)
-    declarations = tuple(_declarations(ordered, language, data, text, offset, reading.attached, deadline))
+    attach_docs(ordered, reading.docs, data)
+    ordered = stretched(ordered, language, reading.attached, deadline)
+    declarations = tuple(declarations_of(ordered, language, data, text, offset, reading.attached, deadline))
     references = [*precise(reading.imports), *references_of(reading.used.values(), data, offset)]
     return Outline(
         language=language.name,
@@ -204,191 +194,6 @@ def offsets_of(text: str, data: bytes) -> Offset:
         return int(starts.searchsorted(byte))
 
     return offset
-
-
-def _span(node: tree_sitter.Node) -> tuple[int, int]:
-    return node.start_byte, node.end_byte
-
-
-# ------------------------------------------------------------------ declarations
-
-
-def _note_declaration(
-    found: dict[tuple[int, int, str], _Found], pattern: int, captured: Captured, label: str, data: bytes
-) -> None:
-    node = captured[label][0]
-    role, _, kind = label.partition(".")
-    end = node.end_byte if kind != "rest" or node.parent is None else node.parent.end_byte
-    for named in map(_innermost, captured.get("name", ())):
-        name = _QUOTED.sub(r"\2", " ".join(text_of(data, named).split()))[:MAX_NAME_CHARS]
-        name = name.partition("(")[0] if named.type == "operator_cast" else name
-        name = name[1:] if named.type == "simple_symbol" else name
-        outer, _, name = name.rpartition(".") if named.type == "alias" else ("", "", name)
-        scope = _BLANK.sub("", text_of(data, captured["scope"][0])).strip("\"'`") if "scope" in captured else ""
-        is_outside = role == "def" and "::" in name
-        if is_outside:  # defined outside of what it belongs to: `Pool<T>::acquire`
-            scope, _, name = name.rpartition("::")
-        key = (node.start_byte, node.end_byte, name)
-        if not name or (key in found and found[key].pattern <= pattern):
-            continue
-        found[key] = _Found(
-            node=node,
-            named=named,
-            name=name,
-            kind=kind,
-            body=captured["body"][0] if "body" in captured else None,
-            scope=_ARGUMENTS.sub("", _ARGUMENTS.sub("", scope or outer)) if scope or outer else "",
-            is_declaration=role == "def",
-            pattern=pattern,
-            end=end,
-            is_outside=is_outside,
-        )
-
-
-def _first_readings(found: Iterable[_Found]) -> Iterator[_Found]:
-    """One declaration for each body: `TEST(suite, name) { … }` reads as a test, and as a function `TEST`."""
-    first: dict[tuple[int, int, int], int] = {}
-    items = list(found)
-    keys = [(*_span(item.node), item.body.start_byte if item.body is not None else -1) for item in items]
-    for key, item in zip(keys, items, strict=True):
-        first[key] = min(first.get(key, item.pattern), item.pattern)
-    return (
-        item for key, item in zip(keys, items, strict=True) if item.body is None or item.pattern == first[key]
-    )
-
-
-def _innermost(named: tree_sitter.Node) -> tree_sitter.Node:
-    """The name inside a declarator of C, which stands in what is said of it: `*(*name)[3]`."""
-    while named.type.endswith("declarator") or named.type in ("template_function", "template_type"):
-        inner = named.child_by_field_name("declarator") or named.child_by_field_name("name")
-        inner = inner or (named.named_children[0] if named.named_child_count else None)
-        if inner is None:
-            break
-        named = inner
-    return named
-
-
-def _attach_docs(ordered: list[_Found], docs: Iterable[tree_sitter.Node], data: bytes) -> None:
-    """Documentation inside a declaration belongs to the innermost one around it."""
-    starts = [item.node.start_byte for item in ordered]
-    for node in docs:
-        before = bisect_right(starts, node.start_byte)
-        for item in (ordered[place] for place in range(before - 1, -1, -1)):
-            if item.node.end_byte >= node.end_byte:
-                item.doc = item.doc or text_of(data, node)
-                break
-
-
-def _stretched(
-    ordered: list[_Found], language: Language, attached: dict[int, str], deadline: Deadline
-) -> list[_Found]:
-    """Clauses of one function joined to one declaration, sections drawn out to where the next begins."""
-    if not language.clauses and not language.sections:
-        return ordered
-    kept: list[_Found] = []
-    before: dict[int, _Found] = {}  # the declaration before, by the node they stand in
-    for item in ordered:
-        deadline.check()
-        if item.kind in language.sections:
-            item.end = _section_end(item.node)
-        place = item.node.parent.id if item.node.parent is not None else 0
-        previous = before.get(place)
-        if (
-            previous is not None
-            and item.kind in language.clauses
-            and (item.name, item.kind) == (previous.name, previous.kind)
-            and (item.node.prev_sibling is None or item.node.prev_sibling.start_byte not in attached)
-        ):
-            previous.end = item.end
-            previous.body = previous.body or item.node
-            continue
-        before[place] = item
-        kept.append(item)
-    return kept
-
-
-def _section_end(node: tree_sitter.Node) -> int:
-    end, after = node.end_byte, node.next_sibling
-    while after is not None and after.type != node.type:
-        if after.is_named and not is_comment(after):
-            end = after.end_byte
-        after = after.next_sibling
-    return end
-
-
-def _declarations(
-    ordered: list[_Found],
-    language: Language,
-    data: bytes,
-    text: str,
-    offset: Offset,
-    attached: dict[int, str],
-    deadline: Deadline,
-) -> Iterator[Declaration]:
-    open_: list[tuple[int, tuple[str, ...], str, tree_sitter.Node]] = []  # end, scope with own name, kind
-    for item in ordered:
-        while open_ and (
-            open_[-1][0] < item.node.end_byte or open_[-1][3] == item.node
-        ):  # `a = 1, b = 2` is one node
-            open_.pop()
-        around = open_[-1][1] if open_ else ()
-        scope = (*around, *_scope_parts(item.scope))
-        path = (*scope, item.name) if item.is_declaration else (*scope, *_scope_parts(item.name))
-        inside = open_[-1][2] if open_ else ""
-        if inside in _FUNCTIONS and item.kind in _LOCAL:
-            continue
-        open_.append((item.end, path, item.kind, item.node))
-        if not item.is_declaration:
-            continue
-        deadline.check()
-        outer = wrapped(item.node, language)
-        start, comments = leading(outer, language, data, attached)
-        begin = offset(start)
-        if language.noise:  # with the macro before it
-            line = data.rfind(b"\n", 0, start) + 1
-            blank = text[offset(line) : begin]
-            begin -= len(blank.lstrip()) if not data[line:start].strip() else 0
-        own = own_start(item.node, language, data)
-        end_byte = max(end_of(outer, data), item.end if item.end != item.node.end_byte else 0)
-        body_byte = body_start(item.body) if item.body is not None else end_byte
-        until = min(body_byte, item.node.end_byte, own + 4 * MAX_SIGNATURE_CHARS)
-        # `typedef struct { … } name`
-        after = f" {item.name}" if item.body is not None and item.named.start_byte >= item.body.end_byte else ""
-        yield Declaration(
-            name=item.name,
-            kind=_kind(item, inside),
-            scope=scope,
-            start=begin,
-            at=offset(own),
-            body=offset(body_byte),
-            end=offset(end_byte),
-            signature=signature_of(data[own:until].decode("utf-8", "replace") + after),
-            doc=first_sentence(item.doc or comments),
-        )
-
-
-_FUNCTIONS = frozenset({"function", "method", "constructor", "destructor", "operator", "test", "local"})
-_LOCAL = frozenset({"constant", "variable", "prototype"})
-"""What is of use to nobody else when it is declared inside a function."""
-
-
-def _kind(item: _Found, inside: str) -> str:
-    """A function in a class is a method; one in a function is known to that function only."""
-    if item.kind != "function":
-        return item.kind
-    if inside in _CLASSES or item.is_outside:
-        return "method"
-    return "local" if inside in _FUNCTIONS else "function"
-
-
-_CLASSES = frozenset("class struct interface trait enum impl object protocol extension record instance".split())
-
-
-_SCOPE_JOINTS = re.compile(r"::|\.|\\|:|#")
-
-
-def _scope_parts(scope: str) -> Iterator[str]:
-    return (part for part in _SCOPE_JOINTS.split(scope) if part)
 
 
 # ------------------------------------------------------------------ the head of the file, and where to cut

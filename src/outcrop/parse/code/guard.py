@@ -19,11 +19,12 @@ MAX_NESTING = 1_500
 about 50 000, sooner in a thread."""
 MAX_LINE_BYTES = 4_000
 MAX_LONG_SHARE = 0.5
-"""When more than this share of a file stands in lines longer than that, it is minified or data."""
+"""When more than this share of a file stands in lines longer than that, and one of them is longer than SMALL_BYTES, it
+is minified or data."""
 MAX_STRANGE_SHARE = 0.05
 """Control characters and bytes that were no text: the share a source file never has."""
 SMALL_BYTES = 10_000
-"""Of a file this small the worst is over in no time, whatever it holds."""
+"""Of a file or a line this small the worst is over in no time, whatever it holds."""
 MAX_SIGNS_SHARE = 0.65
 """Punctuation among what is not blank: a dense table of numbers has 0.5. Noise beyond it can keep a parser of
 JavaScript busy for minutes."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import re
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,15 +21,15 @@ from outcrop.parse.title import file_name
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language and how its files are known. `grammar` is `module` or `module:function`; `family` is the set of
-    languages whose names may refer to each other. `attached` are kinds of node that belong to the declaration after
-    them (attributes, annotations); comments always do. `wrappers` are kinds of node around a declaration that belong
-    to it (decorators, export, template). `queries` are its query files, the one of its name unless said. `embeds` says
-    that other languages stand inside, in script and style elements. `clauses` are kinds of declaration that may
-    be written in several pieces one after the other (the equations of a function); `sections` are kinds that go on
-    until the next of their kind begins. `noise` is what its grammar cannot read, blanked before parsing (C's macros);
-    `branches` what is blanked too when that leaves errors. `loose` finds declarations that its grammar does not know
-    at all, with the groups `doc`, `kind`, `name` and `body`.
+    """A language and how its files are known. `grammar` is `module` or `module:function`. `attached` are kinds of
+    node that belong to the declaration after them (attributes, annotations); comments always do. `wrappers` are
+    kinds of node around a declaration that belong to it (decorators, export, template). `queries` are its query
+    files, the one of its name unless said. `embeds` says that other languages stand inside, in script and style
+    elements. `clauses` are kinds of declaration that may be written in several pieces one after the other (the
+    equations of a function); `sections` are kinds that go on until the next of their kind begins. `noise` is what
+    its grammar cannot read, blanked before parsing (C's macros); `branches` what is blanked too when that leaves
+    errors. `loose` finds declarations that its grammar does not know at all, with the groups `doc`, `kind`, `name`
+    and `body`.
     """
 
     name: str
@@ -38,7 +37,6 @@ class Language:
     extensions: tuple[str, ...]
     names: tuple[str, ...] = ()
     interpreters: tuple[str, ...] = ()
-    family: str = ""
     attached: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     queries: tuple[str, ...] = ()
@@ -48,11 +46,6 @@ class Language:
     clauses: frozenset[str] = frozenset()
     sections: frozenset[str] = frozenset()
     loose: re.Pattern[str] | None = None
-
-    @property
-    def kin(self) -> str:
-        """The family, which is the language itself unless it has relatives."""
-        return self.family or self.name
 
 
 def _set(words: str) -> frozenset[str]:
@@ -109,31 +102,31 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     Language(
         "javascript", "tree_sitter_javascript", (".js", ".mjs", ".cjs", ".jsx"), interpreters=("node", "deno", "bun"),
-        family="ecmascript", attached=_set("decorator"), wrappers=_set("export_statement"),
+        attached=_set("decorator"), wrappers=_set("export_statement"),
         queries=("ecmascript", "javascript", "jsx"),
     ),
     Language(
         "typescript", "tree_sitter_typescript:language_typescript", (".ts", ".mts", ".cts"),
-        interpreters=("ts-node", "tsx"), family="ecmascript", attached=_set("decorator"),
+        interpreters=("ts-node", "tsx"), attached=_set("decorator"),
         wrappers=_set("export_statement ambient_declaration"),
         queries=("ecmascript", "typescript"),
     ),
     Language(
-        "tsx", "tree_sitter_typescript:language_tsx", (".tsx",), family="ecmascript", attached=_set("decorator"),
+        "tsx", "tree_sitter_typescript:language_tsx", (".tsx",), attached=_set("decorator"),
         wrappers=_set("export_statement ambient_declaration"), queries=("ecmascript", "typescript", "jsx"),
     ),
-    Language("vue", "tree_sitter_html", (".vue",), family="ecmascript", queries=("component",), embeds=True),
-    Language("svelte", "tree_sitter_html", (".svelte",), family="ecmascript", queries=("component",), embeds=True),
+    Language("vue", "tree_sitter_html", (".vue",), queries=("component",), embeds=True),
+    Language("svelte", "tree_sitter_html", (".svelte",), queries=("component",), embeds=True),
     Language("go", "tree_sitter_go", (".go",)),
     Language("rust", "tree_sitter_rust", (".rs",), attached=_set("attribute_item inner_attribute_item")),
-    Language("java", "tree_sitter_java", (".java",), family="jvm", attached=_set("annotation marker_annotation")),
+    Language("java", "tree_sitter_java", (".java",), attached=_set("annotation marker_annotation")),
     Language(
-        "c", "tree_sitter_c", (".c", ".h"), family="c", attached=_set("attribute_declaration"),
+        "c", "tree_sitter_c", (".c", ".h"), attached=_set("attribute_declaration"),
         wrappers=_set("linkage_specification"), noise=_MACROS,
     ),
     Language(
         "cpp", "tree_sitter_cpp", (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".h++", ".ipp", ".inl", ".tcc",
-        ".cu", ".cuh", ".ino"), family="c", attached=_set("attribute_declaration"),
+        ".cu", ".cuh", ".ino"), attached=_set("attribute_declaration"),
         wrappers=_set("template_declaration"), queries=("cpp", "c"), noise=_MACROS,
     ),
     Language(
@@ -141,9 +134,9 @@ LANGUAGES: tuple[Language, ...] = (
         noise=(re.compile(rb"()\bref[ \t]+(?=partial[ \t]+struct\b)"),), branches=_BRANCHES,
     ),
     Language(
-        "kotlin", "tree_sitter_kotlin", (".kt", ".kts"), family="jvm", attached=_set("annotation"), noise=_KOTLIN_NOISE,
+        "kotlin", "tree_sitter_kotlin", (".kt", ".kts"), attached=_set("annotation"), noise=_KOTLIN_NOISE,
     ),
-    Language("scala", "tree_sitter_scala", (".scala", ".sc", ".sbt"), family="jvm", attached=_set("annotation")),
+    Language("scala", "tree_sitter_scala", (".scala", ".sc", ".sbt"), attached=_set("annotation")),
     Language(
         "ruby", "tree_sitter_ruby", (".rb", ".rake", ".gemspec", ".ru", ".podspec"),
         ("Rakefile", "Gemfile", "Podfile", "Vagrantfile", "Guardfile", "Brewfile"), interpreters=("ruby", "rake"),
@@ -189,13 +182,8 @@ _CPP_MARKS = re.compile(
 """A header that has one of these at the start of a line is C++."""
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?([\w.+-]+)(?:[ \t]+(?:-\S+[ \t]+)*([\w.+-]+))?")
 
-_FAMILY_NAMES = ("dockerfile.", "containerfile.", "makefile.")
+_VARIANT_NAMES = ("dockerfile.", "containerfile.", "makefile.")
 """`Dockerfile.dev` is a Dockerfile; `Gemfile.lock` is no Gemfile."""
-
-
-def language_names() -> Iterable[str]:
-    """The names of all languages that have a grammar."""
-    return (language.name for language in LANGUAGES)
 
 
 def find_language(path: str, text: str = "") -> Language | None:
@@ -210,7 +198,7 @@ def find_language(path: str, text: str = "") -> Language | None:
         return _BY_EXTENSION[name[dot:]]
     shebang = _SHEBANG.match(text[:200])
     if shebang is None:
-        is_variant = name.startswith(_FAMILY_NAMES) and not name.endswith("ignore")
+        is_variant = name.startswith(_VARIANT_NAMES) and not name.endswith("ignore")
         return _BY_NAME.get(name[: name.find(".")]) if is_variant else None
     program = shebang[2] if shebang[1] == "env" and shebang[2] else shebang[1]
     return _BY_INTERPRETER.get(program) or _BY_INTERPRETER.get(re.sub(r"[\d.]+$", "", program))

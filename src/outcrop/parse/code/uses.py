@@ -11,6 +11,7 @@ from outcrop.records import Reference
 
 MAX_QUALIFIER_CHARS = 60
 MAX_NAME_CHARS = 120
+"""Longer ones are expressions and literals, by which nobody asks. Judgement."""
 
 Offset = Callable[[int], int]
 Captured = dict[str, list[tree_sitter.Node]]

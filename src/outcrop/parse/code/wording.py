@@ -6,6 +6,7 @@ import re
 
 MAX_SIGNATURE_CHARS = 240
 MAX_DOC_CHARS = 240
+"""Two or three lines on a screen; the chunk itself has the rest. Judgement."""
 
 _BLANK = re.compile(r"\s+")
 _MARKERS = re.compile(

@@ -1,0 +1,224 @@
+"""Declarations of a syntax tree: from what a query captured to what they are called, where they stand and what they
+hold."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import tree_sitter
+
+from outcrop.parse.code.beside import body_start, end_of, is_comment, leading, own_start, wrapped
+from outcrop.parse.code.guard import Deadline
+from outcrop.parse.code.languages import Language
+from outcrop.parse.code.uses import MAX_NAME_CHARS, Captured, Offset, text_of
+from outcrop.parse.code.wording import MAX_SIGNATURE_CHARS, first_sentence, signature_of
+from outcrop.records import Declaration
+
+_BLANK = re.compile(r"\s+")
+_QUOTED = re.compile(r"^([\"'`])(.*)\1$")
+_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[?!]$")
+
+
+@dataclass(slots=True)
+class Found:
+    """A declaration as captured, in bytes."""
+
+    node: tree_sitter.Node
+    named: tree_sitter.Node
+    name: str
+    kind: str
+    body: tree_sitter.Node | None
+    scope: str
+    is_declaration: bool
+    pattern: int
+    end: int
+    is_outside: bool = False
+    doc: str = ""
+
+
+def span(node: tree_sitter.Node) -> tuple[int, int]:
+    """Where a node begins and ends."""
+    return node.start_byte, node.end_byte
+
+
+def note_declaration(
+    found: dict[tuple[int, int, str], Found], pattern: int, captured: Captured, label: str, data: bytes
+) -> None:
+    """Keep what a match captured as `label`, a declaration or a scope, unless an earlier pattern has read it."""
+    node = captured[label][0]
+    role, _, kind = label.partition(".")
+    end = node.end_byte if kind != "rest" or node.parent is None else node.parent.end_byte
+    for named in map(_innermost, captured.get("name", ())):
+        name = _QUOTED.sub(r"\2", " ".join(text_of(data, named).split()))[:MAX_NAME_CHARS]
+        name = name.partition("(")[0] if named.type == "operator_cast" else name
+        name = name[1:] if named.type == "simple_symbol" else name
+        outer, _, name = name.rpartition(".") if named.type == "alias" else ("", "", name)
+        scope = _BLANK.sub("", text_of(data, captured["scope"][0])).strip("\"'`") if "scope" in captured else ""
+        is_outside = role == "def" and "::" in name
+        if is_outside:  # defined outside of what it belongs to: `Pool<T>::acquire`
+            scope, _, name = name.rpartition("::")
+        key = (node.start_byte, node.end_byte, name)
+        if not name or (key in found and found[key].pattern <= pattern):
+            continue
+        found[key] = Found(
+            node=node,
+            named=named,
+            name=name,
+            kind=kind,
+            body=captured["body"][0] if "body" in captured else None,
+            scope=_ARGUMENTS.sub("", _ARGUMENTS.sub("", scope or outer)) if scope or outer else "",
+            is_declaration=role == "def",
+            pattern=pattern,
+            end=end,
+            is_outside=is_outside,
+        )
+
+
+def first_readings(found: Iterable[Found]) -> Iterator[Found]:
+    """One declaration for each body: `TEST(suite, name) { … }` reads as a test, and as a function `TEST`."""
+    first: dict[tuple[int, int, int], int] = {}
+    items = list(found)
+    keys = [(*span(item.node), item.body.start_byte if item.body is not None else -1) for item in items]
+    for key, item in zip(keys, items, strict=True):
+        first[key] = min(first.get(key, item.pattern), item.pattern)
+    return (
+        item for key, item in zip(keys, items, strict=True) if item.body is None or item.pattern == first[key]
+    )
+
+
+def _innermost(named: tree_sitter.Node) -> tree_sitter.Node:
+    """The name inside a declarator of C, which stands in what is said of it: `*(*name)[3]`."""
+    while named.type.endswith("declarator") or named.type in ("template_function", "template_type"):
+        inner = named.child_by_field_name("declarator") or named.child_by_field_name("name")
+        inner = inner or (named.named_children[0] if named.named_child_count else None)
+        if inner is None:
+            break
+        named = inner
+    return named
+
+
+def attach_docs(ordered: list[Found], docs: Iterable[tree_sitter.Node], data: bytes) -> None:
+    """Documentation inside a declaration belongs to the innermost one around it."""
+    starts = [item.node.start_byte for item in ordered]
+    for node in docs:
+        before = bisect_right(starts, node.start_byte)
+        for item in (ordered[place] for place in range(before - 1, -1, -1)):
+            if item.node.end_byte >= node.end_byte:
+                item.doc = item.doc or text_of(data, node)
+                break
+
+
+def stretched(
+    ordered: list[Found], language: Language, attached: dict[int, str], deadline: Deadline
+) -> list[Found]:
+    """Clauses of one function joined to one declaration, sections drawn out to where the next begins."""
+    if not language.clauses and not language.sections:
+        return ordered
+    kept: list[Found] = []
+    before: dict[int, Found] = {}  # the declaration before, by the node they stand in
+    for item in ordered:
+        deadline.check()
+        if item.kind in language.sections:
+            item.end = _section_end(item.node)
+        place = item.node.parent.id if item.node.parent is not None else 0
+        previous = before.get(place)
+        if (
+            previous is not None
+            and item.kind in language.clauses
+            and (item.name, item.kind) == (previous.name, previous.kind)
+            and (item.node.prev_sibling is None or item.node.prev_sibling.start_byte not in attached)
+        ):
+            previous.end = item.end
+            previous.body = previous.body or item.node
+            continue
+        before[place] = item
+        kept.append(item)
+    return kept
+
+
+def _section_end(node: tree_sitter.Node) -> int:
+    end, after = node.end_byte, node.next_sibling
+    while after is not None and after.type != node.type:
+        if after.is_named and not is_comment(after):
+            end = after.end_byte
+        after = after.next_sibling
+    return end
+
+
+def declarations_of(
+    ordered: list[Found],
+    language: Language,
+    data: bytes,
+    text: str,
+    offset: Offset,
+    attached: dict[int, str],
+    deadline: Deadline,
+) -> Iterator[Declaration]:
+    """What was found, outer ones before those that stand in them, as declarations with their place and wording."""
+    open_: list[tuple[int, tuple[str, ...], str, tree_sitter.Node]] = []  # end, scope with own name, kind
+    for item in ordered:
+        while open_ and (
+            open_[-1][0] < item.node.end_byte or open_[-1][3] == item.node
+        ):  # `a = 1, b = 2` is one node
+            open_.pop()
+        around = open_[-1][1] if open_ else ()
+        scope = (*around, *_scope_parts(item.scope))
+        path = (*scope, item.name) if item.is_declaration else (*scope, *_scope_parts(item.name))
+        inside = open_[-1][2] if open_ else ""
+        if inside in _FUNCTIONS and item.kind in _LOCAL:
+            continue
+        open_.append((item.end, path, item.kind, item.node))
+        if not item.is_declaration:
+            continue
+        deadline.check()
+        outer = wrapped(item.node, language)
+        start, comments = leading(outer, language, data, attached)
+        begin = offset(start)
+        if language.noise:  # with the macro before it
+            line = data.rfind(b"\n", 0, start) + 1
+            blank = text[offset(line) : begin]
+            begin -= len(blank.lstrip()) if not data[line:start].strip() else 0
+        own = own_start(item.node, language, data)
+        end_byte = max(end_of(outer, data), item.end if item.end != item.node.end_byte else 0)
+        body_byte = body_start(item.body) if item.body is not None else end_byte
+        until = min(body_byte, item.node.end_byte, own + 4 * MAX_SIGNATURE_CHARS)
+        # `typedef struct { … } name`
+        after = f" {item.name}" if item.body is not None and item.named.start_byte >= item.body.end_byte else ""
+        yield Declaration(
+            name=item.name,
+            kind=_kind(item, inside),
+            scope=scope,
+            start=begin,
+            at=offset(own),
+            body=offset(body_byte),
+            end=offset(end_byte),
+            signature=signature_of(data[own:until].decode("utf-8", "replace") + after),
+            doc=first_sentence(item.doc or comments),
+        )
+
+
+_FUNCTIONS = frozenset({"function", "method", "constructor", "destructor", "operator", "test", "local"})
+_LOCAL = frozenset({"constant", "variable", "prototype"})
+"""What is of use to nobody else when it is declared inside a function."""
+
+
+def _kind(item: Found, inside: str) -> str:
+    """A function in a class is a method; one in a function is known to that function only."""
+    if item.kind != "function":
+        return item.kind
+    if inside in _CLASSES or item.is_outside:
+        return "method"
+    return "local" if inside in _FUNCTIONS else "function"
+
+
+_CLASSES = frozenset("class struct interface trait enum impl object protocol extension record instance".split())
+
+
+_SCOPE_JOINTS = re.compile(r"::|\.|\\|:|#")
+
+
+def _scope_parts(scope: str) -> Iterator[str]:
+    return (part for part in _SCOPE_JOINTS.split(scope) if part)
