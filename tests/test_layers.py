@@ -8,10 +8,11 @@ from pathlib import Path
 import outcrop
 
 PACKAGE = Path(outcrop.__file__).parent
-GROUND = {"records", "contracts", "errors"}
+GROUND = {"records", "contracts", "errors", "distinct"}
 STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack", "conversation", "elide"}
 ALLOWED = {
     "records": set(),
+    "distinct": set(),
     "errors": set(),
     "contracts": GROUND,
     "config": {"errors"},

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.conversation import Request
+from outcrop.distinct import numbered
 from outcrop.errors import NotFound
 from outcrop.lookup import find_document
 from outcrop.rank.merge import Scored, as_hit
@@ -159,7 +160,7 @@ class Codebase:
     def _weighed(
         self, graph: Graph, ends: Nodes, weights: NDArray[np.float32]
     ) -> list[tuple[StoredChunk, float]]:
-        nodes, place = np.unique(ends, return_inverse=True)
+        nodes, place = numbered(ends)
         total = np.bincount(place, weights, len(nodes))
         order = np.argsort(-total, kind="stable")[:200]
         by_id = dict(zip(graph.chunk_ids(nodes[order]), total[order].tolist(), strict=True))

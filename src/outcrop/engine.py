@@ -18,22 +18,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from outcrop.care import examine, find_stale, reembed
 from outcrop.chunk import ChunkOptions
-from outcrop.codebase import Codebase
-from outcrop.codemap import draw_map
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
-from outcrop.conversation import Request, read_conversation
 from outcrop.embed.models import open_embedder
 from outcrop.errors import NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
 from outcrop.pack import FileTokenizer, SafeEstimate, pack
-from outcrop.pack_code import pack_code
 from outcrop.parse import ParseLimits
 from outcrop.rank.merge import merge_hits
 from outcrop.records import (
@@ -66,6 +62,9 @@ from outcrop.search.terms import Terms
 from outcrop.sources.freshness import looks_stale
 from outcrop.sources.text import text_source
 from outcrop.store.sqlite import open_sqlite
+
+if TYPE_CHECKING:
+    from outcrop.codebase import Codebase
 
 log = logging.getLogger(__name__)
 
@@ -432,6 +431,12 @@ class Engine:
         `reference_follow` says how strongly code that the hits lean on is drawn in, 0 not at all. Takes the options of
         `search`.
         """
+        from outcrop.conversation import (  # with pack_code 40 ms that a search needs not pay
+            Request,
+            read_conversation,
+        )
+        from outcrop.pack_code import pack_code
+
         budget = self.config.budget_tokens if approx_length is None else approx_length
         if budget < 1:
             raise QueryError(f"approx_length must be 1 or more, not {budget}")
@@ -469,6 +474,8 @@ class Engine:
         budget = self.config.budget_tokens if budget_tokens is None else budget_tokens
         if budget < 1:
             raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
+        from outcrop.codemap import draw_map
+
         graph = self.codebase.graph()
         names = [info.name for info in self.collections()]
         chunks = [chunk.id for target in focus for chunk in self.codebase.find(target, names)]
@@ -479,6 +486,8 @@ class Engine:
     @property
     def codebase(self) -> Codebase:
         """What is asked of source code."""
+        from outcrop.codebase import Codebase
+
         return Codebase(self._store, self.parts.arrays, self.parts.retriever)
 
     # ------------------------------------------------------------------ documents

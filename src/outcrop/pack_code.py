@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Final
-from xml.sax.saxutils import escape
 
 from outcrop.elide import elide, matched_lines
 from outcrop.pack import SafeEstimate
@@ -351,7 +350,7 @@ def _join(run: Sequence[_Piece]) -> tuple[Hit, str]:
 
 
 def _element(attributes: str, commentary: str, content: str) -> str:
-    said = f"<codeRag:commentary>{escape(commentary)}</codeRag:commentary>\n" if commentary else ""
+    said = f"<codeRag:commentary>{_escape(commentary)}</codeRag:commentary>\n" if commentary else ""
     return (
         f"<codeRag:chunk>\n<codeRag:metadata {attributes}/>\n{said}"
         f"<codeRag:content>{content}</codeRag:content>\n</codeRag:chunk>\n"
@@ -394,8 +393,16 @@ def _clean(text: str) -> str:
     return _FORBIDDEN.sub("\ufffd", text)
 
 
+def _escape(text: str) -> str:
+    """As xml.sax.saxutils does, whose import takes 20 ms."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def _quote(value: str) -> str:
-    return escape(_clean(value), _ATTRIBUTE_MARKS)
+    quoted = _escape(_clean(value))
+    for mark, entity in _ATTRIBUTE_MARKS.items():
+        quoted = quoted.replace(mark, entity)
+    return quoted
 
 
 def _content(text: str) -> str:

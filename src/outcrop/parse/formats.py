@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from outcrop.errors import ParseError
-from outcrop.parse.code import read_code
 from outcrop.parse.json_data import read_json, read_json_lines
 from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
@@ -50,6 +49,14 @@ class LibraryFormat:
 
 
 Format = TextFormat | LibraryFormat
+
+
+def read_code(text: str, path: str) -> Document:
+    """Source code. Grammars are loaded when the first source file turns up: a search needs none (20 ms)."""
+    from outcrop.parse.code import read_code as read
+
+    return read(text, path)
+
 
 _CODE = (
     ".py", ".pyi", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".java", ".kt",

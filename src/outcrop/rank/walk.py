@@ -14,6 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.distinct import distinct, numbered
+
 Nodes = NDArray[np.int64]
 EdgesOf = Callable[[Nodes], tuple[Nodes, Nodes, NDArray[np.float32]]]
 """Nodes to (source, target, weight) of the edges that leave them."""
@@ -43,7 +45,7 @@ def walk(
     total = float(shares.sum())
     if not len(seeds) or total <= 0:
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
-    nodes, place = np.unique(seeds, return_inverse=True)
+    nodes, place = numbered(seeds)
     waiting: NDArray[np.float64] = np.bincount(place, shares / total).astype(np.float64)
     settled = np.zeros(len(nodes))
     for _ in range(rounds):
@@ -73,7 +75,7 @@ def _receive(
     flow: NDArray[np.float64],
 ) -> tuple[Nodes, NDArray[np.float64], NDArray[np.float64]]:
     """The nodes with those that get something for the first time, and what now waits at each."""
-    merged = np.union1d(nodes, target)
+    merged = distinct(np.concatenate((nodes, target)))
     old = np.searchsorted(merged, nodes)
     grown_settled, grown_waiting = np.zeros(len(merged)), np.zeros(len(merged))
     grown_settled[old], grown_waiting[old] = settled, waiting

@@ -178,11 +178,13 @@ def _gather(
 
 
 def _around(rows: NDArray[np.intp], slab: Slab, gone: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """These rows and those directly before and after them in the same document."""
+    """These rows and, of prose, those directly before and after them in the same document: code is not judged by what
+    stands beside it."""
     documents = slab.document_ids
-    after = rows[rows + 1 < len(slab)]
+    prose = rows[~slab.code[rows]]
+    after = prose[prose + 1 < len(slab)]
     after = after[documents[after + 1] == documents[after]] + 1
-    before = rows[rows > 0]
+    before = prose[prose > 0]
     before = before[documents[before - 1] == documents[before]] - 1
     beside = np.concatenate((before, after))
     return _union(rows, beside[~gone[beside]])

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.distinct import numbered
 from outcrop.search.arrays import View
 from outcrop.search.candidates import Found, Masks
 from outcrop.search.names import (
@@ -75,13 +76,13 @@ def describe(view: View, found: Found, text: str, declared: Declared, terms: Ter
             continue
         rows = found.row[mine]
         role[mine] = slab.roles[rows]
-        files, place = np.unique(slab.files[rows], return_inverse=True)
+        files, place = numbered(slab.files[rows])
         stem[mine] = _likeness(slab.stems[files], words)[place]
         folder[mine] = _share(slab.folders[files], words)[place]
     defines = np.zeros(count, np.float32)
     for (number, row), sure in declared.items():
         defines[(found.slab == number) & (found.row == row)] = sure
-    _, file = np.unique(found.document_id, return_inverse=True)
+    _, file = numbered(found.document_id)
     return Described(
         file=file,
         role=_ROLE_NAMES[role & ~np.uint8(HEADER)],

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.distinct import distinct, numbered
 from outcrop.search.arrays import View
 from outcrop.search.edges import NO_EDGES, Edges, join
 from outcrop.search.evidence import (
@@ -172,9 +173,9 @@ class Graph:
         for node in nodes.tolist():
             slab_number, row = self.row(node)
             places = self._places(slab_number, np.array([row]))[1]
-            for name in np.unique(self.view.slabs[slab_number].names.defined[places]).tolist():
+            for name in distinct(self.view.slabs[slab_number].names.defined[places]).tolist():
                 users.append(self._users(name))
-        candidates = np.unique(np.concatenate(users)) if users else np.zeros(0, np.int64)
+        candidates = distinct(np.concatenate(users)) if users else np.zeros(0, np.int64)
         found = self.edges_from(candidates[:MAX_USERS])
         return found.take(np.isin(found.target, nodes))
 
@@ -209,7 +210,7 @@ class Graph:
     def _uses_of(self, nodes: Nodes) -> Uses:
         parts: list[tuple[NDArray[Any], ...]] = []
         slabs = np.searchsorted(self._base, nodes, side="right") - 1
-        for number in np.unique(slabs).tolist():
+        for number in distinct(slabs).tolist():
             names = self.view.slabs[number].names
             rows = np.sort(nodes[slabs == number] - self._base[number]).astype(np.uint32)
             places = ranges_of(
@@ -314,7 +315,7 @@ class Graph:
         """Whether a node stands in the class of that name: it declares the class, or something in it."""
         result = np.zeros(len(source), np.bool_)
         slabs = np.searchsorted(self._base, source, side="right") - 1
-        for number in np.unique(slabs).tolist():
+        for number in distinct(slabs).tolist():
             mine = np.flatnonzero(slabs == number)
             names = self.view.slabs[number].names
             rows = source[mine] - self._base[number]
@@ -359,7 +360,7 @@ class Graph:
     def _are_imported(self, source: Nodes, target: Nodes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether the target's file is in a package that the source's file imports, and whether it is a module that
         the source's file imports."""
-        documents, place = np.unique(self._document[source], return_inverse=True)
+        documents, place = numbered(self._document[source])
         self._read_imports(documents)
         imports = [self._imports[document] for document in documents.tolist()]
         importer = np.repeat(np.arange(len(imports)), [len(found) for found in imports])
@@ -412,5 +413,9 @@ class Graph:
         np.maximum.at(best, use, tier)
         chosen = (tier > 0) & (tier == best[use])
         documents = np.where(kind == PACKAGE, -1, 1) * self._document[target]
-        pairs = np.unique(np.stack((self._document[source[chosen]], documents[chosen])), axis=1)
-        return pairs[0], pairs[1]
+        importers, imported = self._document[source[chosen]], documents[chosen]
+        order = np.lexsort((imported, importers))
+        importers, imported = importers[order], imported[order]
+        fresh = np.ones(len(order), np.bool_)
+        fresh[1:] = (importers[1:] != importers[:-1]) | (imported[1:] != imported[:-1])
+        return importers[fresh], imported[fresh]
