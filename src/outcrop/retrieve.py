@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Reranker, Store
+from outcrop.distinct import is_among
 from outcrop.errors import Cancelled, EmbedError, QueryError
 from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.calibrate import calibrate
@@ -165,7 +166,7 @@ class Retriever:
         masks = self._arrays.masks(view, options.where)
         for phrase in query.phrases:
             chunks = self._store.match_phrase(phrase)
-            holding = [np.isin(slab.chunk_ids, chunks) for slab in view.slabs]
+            holding = [is_among(slab.chunk_ids, chunks) for slab in view.slabs]
             masks = tuple(
                 held if mask is None else held & mask for held, mask in zip(holding, masks, strict=True)
             )

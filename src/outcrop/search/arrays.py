@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Store
+from outcrop.distinct import is_among
 from outcrop.records import Filter, Model
 from outcrop.search.files import Saved, SlabFiles
 from outcrop.search.slab import Slab, build_slab, merge_slabs
@@ -145,7 +146,7 @@ class SearchArrays:
             return cached[1]
         documents = self._store.select(where)
         masks = tuple(
-            _is_member(slab.document_ids, documents) & ~gone
+            is_among(slab.document_ids, documents) & ~gone
             for slab, gone in zip(view.slabs, view.dead, strict=True)
         )
         if len(self._masks) >= 32:
@@ -270,12 +271,3 @@ def _view(
 
 def _on_disk(slab: Slab) -> bool:
     return slab.folder is not None and slab.folder.is_dir()
-
-
-def _is_member(values: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which values are among the (ascending) members."""
-    if not len(members):
-        return np.zeros(len(values), np.bool_)
-    place = np.minimum(np.searchsorted(members, values), len(members) - 1)
-    result: NDArray[np.bool_] = members[place] == values
-    return result

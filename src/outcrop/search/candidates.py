@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.distinct import is_among
 from outcrop.records import Vector
 from outcrop.search.arrays import View
 from outcrop.search.dense import nearest, similarities
@@ -159,7 +160,7 @@ def _gather(
     place_words, place_meaning = np.searchsorted(wide, words[0]), np.searchsorted(wide, meaning[0])
     lexical_rank, dense_rank = np.zeros(len(wide), np.int32), np.zeros(len(wide), np.int32)
     lexical_rank[place_words], dense_rank[place_meaning] = words[1], meaning[1]
-    candidate = np.isin(wide, close, assume_unique=True)
+    candidate = is_among(wide, close)
     if mask is not None:  # a neighbour that the filter or a phrase rules out only says what stands beside
         candidate &= mask[wide]
     cosine = np.zeros(len(wide), np.float32) if vector is None else similarities(slab, wide, vector)

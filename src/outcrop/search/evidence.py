@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.distinct import is_among
 from outcrop.search.names import (
     ANYWHERE,
     IMPLICIT_SELF,
@@ -116,7 +117,7 @@ def is_in(scope: NDArray[np.uint64], hint: NDArray[np.uint64]) -> NDArray[np.boo
 
 def may_be_module(scope: NDArray[np.uint64], hint: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Whether a module in a folder of this name can be the one: an import that names another folder means another."""
-    result: NDArray[np.bool_] = (hint <= UNKNOWN) | is_in(scope, hint) | np.isin(scope, _LAYOUT)
+    result: NDArray[np.bool_] = (hint <= UNKNOWN) | is_in(scope, hint) | is_among(scope, _LAYOUT)
     return result
 
 
@@ -134,7 +135,7 @@ def is_visible(
     Written after something that is neither known by name nor imported it can only be a field or method. What stands
     inside a function is known in its file only.
     """
-    bare = ~member | same | ((kind == METHOD) & np.isin(family, _IMPLICIT_SELF))
+    bare = ~member | same | ((kind == METHOD) & is_among(family, _IMPLICIT_SELF))
     known = (
         (level == TITLED) | (level >= NAMED) | ((level >= PACKAGED) & (level <= IMPORTED) & (hint != UNKNOWN))
     )
@@ -152,7 +153,7 @@ def certainty(
     hint = uses.hint[found.use]
     certain = np.ones(len(found.use), np.float32)
     certain[(rivals > AMBIGUOUS) & (found.kind < MODULE)] = 0
-    common = np.isin(uses.name[found.use], COMMON_NAMES)
+    common = is_among(uses.name[found.use], COMMON_NAMES)
     unknown = found.member & (hint > SUPER) & (level < NAMED)  # called on something of unknown type
     guess = found.member & (level <= SAME_FOLDER)
     certain[guess] *= np.where((rivals[guess] == 1) & ~common[guess], GUESS_SHARE, 0)

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.distinct import distinct, numbered
+from outcrop.distinct import distinct, is_among, numbered
 from outcrop.search.arrays import View
 from outcrop.search.edges import NO_EDGES, Edges, join
 from outcrop.search.evidence import (
@@ -177,7 +177,7 @@ class Graph:
                 users.append(self._users(name))
         candidates = distinct(np.concatenate(users)) if users else np.zeros(0, np.int64)
         found = self.edges_from(candidates[:MAX_USERS])
-        return found.take(np.isin(found.target, nodes))
+        return found.take(is_among(found.target, np.sort(nodes)))
 
     def all_edges(self) -> Edges:
         """Every edge of the view."""
@@ -367,7 +367,7 @@ class Graph:
         wanted = pair_number(place, self._document[target])
         known = np.concatenate(imports) if imports else np.zeros(0, np.int64)
         keys, whole = pair_number(importer, np.abs(known)), known > 0
-        return np.isin(wanted, keys[~whole]), np.isin(wanted, keys[whole])
+        return is_among(wanted, np.sort(keys[~whole])), is_among(wanted, np.sort(keys[whole]))
 
     def _read_imports(self, documents: NDArray[np.int64]) -> None:
         """Find what each of these documents imports, as far as its imports can be told: documents, with a minus where
