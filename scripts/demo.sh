@@ -19,5 +19,8 @@ step outcrop search -n 3 -c docs "how does a search see what another process has
 step outcrop search -n 2 --explain "when do the backups run?"
 step outcrop search -n 2 -c code "BlockedAddress"
 step outcrop context -b 400 -c docs "why is there no graph index over the vectors?"
+step outcrop related -n 3 merge_hits
+step outcrop map -b 300 -c code
+step outcrop context --code -b 500 "how are two lists of candidates fused?" --prefer fusion.py
 step outcrop sync
 step outcrop status
