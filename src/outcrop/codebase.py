@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -38,6 +39,7 @@ from outcrop.retrieve import Retriever
 from outcrop.search.arrays import SearchArrays
 from outcrop.search.evidence import Nodes
 from outcrop.search.graph import Graph
+from outcrop.search.query import read_query
 
 Search = Callable[[str, SearchOptions], Answer]
 
@@ -195,7 +197,8 @@ class Codebase:
             chunks = _within(self.declarations(name), allowed)[:MENTIONED_CHUNKS]
             hits = _prefer(hits, chunks, best, MENTIONED_SHARE, "mentioned")
         if follow > 0:
-            hits = self._follow(hits, best, follow, allowed)
+            asked = [symbol.name for symbol in read_query(request.query).symbols]
+            hits = self._follow(hits, best, follow, allowed, asked)
         taken = {hit.chunk_ids for hit in must}
         return answer, [hit for hit in hits if hit.chunk_ids not in taken], must, unknown
 
@@ -250,8 +253,11 @@ class Codebase:
                 return [int(found[0])] if len(found) == 1 else []
         return []
 
-    def _follow(self, hits: list[Hit], best: float, follow: float, allowed: set[int] | None) -> list[Hit]:
-        """Add what the best hits lean on, by personalised PageRank over the reference graph (C6)."""
+    def _follow(
+        self, hits: list[Hit], best: float, follow: float, allowed: set[int] | None, asked: Sequence[str]
+    ) -> list[Hit]:
+        """Add what the best hits lean on, by personalised PageRank over the reference graph (C6), where `asked` are
+        names that the request says."""
         graph = self.graph()
         seeds: list[tuple[int, float]] = []
         for hit in hits[:FOLLOW_SEEDS]:
@@ -261,7 +267,8 @@ class Codebase:
         if not seeds:
             return hits
         starts = np.array([node for node, _ in seeds], np.int64)
-        nodes, visits = walk(starts, np.array([score for _, score in seeds], np.float32), graph.steps)
+        shares = np.array([score for _, score in seeds], np.float32)
+        nodes, visits = walk(starts, shares, partial(graph.steps, asked=asked))
         fresh = ~np.isin(nodes, starts)
         if allowed is not None:
             fresh &= np.isin(graph.documents(nodes), list(allowed))

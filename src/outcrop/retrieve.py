@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -193,7 +194,7 @@ class Retriever:
             stem=described.stem,
             folder=described.folder,
             defines=described.defines,
-            linked=self._linked(view, found, fused),
+            linked=self._linked(query, view, found, fused),
             asked=asks_for(query.text),
             wants_guide=asks_for_guide(query.text),
         )
@@ -219,7 +220,9 @@ class Retriever:
                 self._graph = Graph(view)
             return self._graph
 
-    def _linked(self, view: View, found: Found, fused: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _linked(
+        self, query: Query, view: View, found: Found, fused: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
         """How strongly the best candidates lean on each candidate, 0 to 1."""
         linked = np.zeros(len(found), np.float32)
         seeds = np.flatnonzero(found.code & (fused > 0))
@@ -229,7 +232,8 @@ class Retriever:
         graph = self.graph(view)
         nodes = graph.nodes(found.slab, found.row)
         shares = fused[seeds] / fused[seeds].sum()
-        visited, visits = walk(nodes[seeds], shares, graph.steps, LINK_STEPS)
+        steps = partial(graph.steps, asked=[symbol.name for symbol in query.symbols])
+        visited, visits = walk(nodes[seeds], shares, steps, LINK_STEPS)
         place = np.minimum(np.searchsorted(visited, nodes), max(len(visited) - 1, 0))
         linked = np.where(visited[place] == nodes, visits[place], 0).astype(np.float32)
         linked[seeds] -= (1 - DAMPING) * shares  # what merely starts there

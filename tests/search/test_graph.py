@@ -15,7 +15,7 @@ from tests.search.rows import TERMS, feed_row, view_of
 import outcrop
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind
 from outcrop.search.edges import Edges
-from outcrop.search.graph import Graph
+from outcrop.search.graph import ASKED_FACTOR, Graph
 from outcrop.search.names import MODULE, PACKAGE, PRIVATE, name_mark, name_number
 from outcrop.search.slab import build_slab
 
@@ -438,3 +438,23 @@ def test_a_module_that_is_imported_wins_over_others_of_a_package_that_is(index: 
         }
     )
     assert means(links, "use.py") == {"CliRunner@pkg/testing.py", "CliRunner.invoke_it@pkg/testing.py"}
+
+
+def test_a_walk_prefers_the_names_that_are_asked_for(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "app.py").write_text(
+        "from pool import acquire, release\n\n\ndef run():\n    acquire()\n    release()\n", "utf-8"
+    )
+    padding = "\n".join(f"    step_{number} = {number} * 2  # one of many" for number in range(60))
+    (source / "pool.py").write_text(
+        f"def acquire():\n{padding}\n    return 1\n\n\ndef release():\n{padding}\n    return 2\n", "utf-8"
+    )
+    with outcrop.open(tmp_path / "index.db") as kb:
+        kb.add(source)
+        graph = kb.codebase.graph()
+        node = np.array([graph.declaring("run")[0][0]], np.int64)
+        _, plain_target, plain = graph.steps(node)
+        _, target, weight = graph.steps(node, asked=["release"])
+    assert plain_target.tolist() == target.tolist()
+    assert set((weight / plain).round().tolist()) == {1.0, ASKED_FACTOR}

@@ -11,7 +11,7 @@ A node is a row of a view, numbered over all slabs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -68,6 +68,11 @@ MAX_USERS: Final = 400
 """Chunks that use a name and are looked at: of who leans on a more common one no list is complete. Judgement."""
 RESOLVED_AT_ONCE: Final = 2048
 """Nodes of the whole graph that are resolved in one go: bounds the memory of the joins."""
+
+
+ASKED_FACTOR: Final = 10.0
+"""A walk prefers ten to one the names that the query itself says, as aider's repo map does. On the code set it changes
+nothing (.898 with and without): there the declaration is a candidate by itself."""
 
 
 class Graph:
@@ -162,10 +167,15 @@ class Graph:
                 self._keep(missing, self._resolve(self._uses_of(missing)))
             return join([self._resolved[node] for node in dict.fromkeys(wanted)])
 
-    def steps(self, nodes: Nodes) -> tuple[Nodes, Nodes, NDArray[np.float32]]:
-        """The edges from some nodes as plain columns, for a walk."""
+    def steps(self, nodes: Nodes, asked: Collection[str] = ()) -> tuple[Nodes, Nodes, NDArray[np.float32]]:
+        """The edges from some nodes as plain columns, for a walk; those by a name that is asked for weigh more."""
         edges = self.edges_from(nodes)
-        return edges.source, edges.target, edges.weight
+        if not asked or not len(edges):
+            return edges.source, edges.target, edges.weight
+        by = gather([slab.names.defined for slab in self.view.slabs], edges.slab, edges.declared)
+        numbers = np.sort(np.array([name_number(name) for name in asked], np.uint64))
+        weight = np.where(is_among(by, numbers), ASKED_FACTOR * edges.weight, edges.weight)
+        return edges.source, edges.target, weight.astype(np.float32)
 
     def edges_to(self, nodes: Nodes) -> Edges:
         """What leans on these nodes: whoever uses a name they declare, and means it."""
