@@ -33,7 +33,10 @@ from benchmarks.code_set import (  # isort: skip
     repository_means,
     score_repository,
 )
+from outcrop.rank import fusion  # isort: skip
 from outcrop.rank.signals import SIGNALS  # isort: skip
+from outcrop.search import slab  # isort: skip
+from pytest import MonkeyPatch  # isort: skip
 
 BAR = 0.88
 BAR_SYMBOLS = 0.97
@@ -92,6 +95,28 @@ def score_runs(
     for name in tuple(SIGNALS):
         with without_signal(name):
             yield f"without {name}", score_repository(repository, ask(engine, repository))
+    for name, (owner, attribute, value) in other_parts(engine).items():
+        with MonkeyPatch.context() as patch:
+            patch.setattr(owner, attribute, value)
+            engine.parts.arrays.rebuild()
+            yield name, score_repository(repository, ask(engine, repository))
+    engine.parts.arrays.rebuild()
+
+
+def other_parts(engine: outcrop.Engine) -> dict[str, tuple[object, str, object]]:
+    """Parts of the ranking that are no signals: what to set, where, to be without them."""
+    return {
+        "without path words in the text": (slab, "PATH_WEIGHT", 0),
+        "without the file's name in the text": (slab, "TITLE_WEIGHT", 0),
+        "without scope and name in the text": (slab, "HEADING_WEIGHT", 0),
+        "without the path in the vector": (engine.parts.arrays, "_path_weight", 0.0),
+        "without summaries": (slab, "_summary_rows", lambda _feed: []),
+        "one weight for every type of query": (
+            fusion,
+            "SEMANTIC_SHARE",
+            dict.fromkeys(("exact", "mixed", "semantic"), 0.6),
+        ),
+    }
 
 
 # ------------------------------------------------------------------ tables

@@ -399,7 +399,7 @@ def _starts_of_runs(ordered: NDArray[np.uint64]) -> NDArray[np.intp]:
 
 def _quantise(feed: Sequence[FeedRow], dimensions: int, path_weight: float) -> dict[str, Any]:
     vectors = np.zeros((len(feed), dimensions), np.float32)
-    noted = [row for row, item in enumerate(feed) if item.summary_vector is not None]
+    noted = _summary_rows(feed)
     summaries = np.zeros((len(noted), dimensions), np.float32)
     paths: dict[int, NDArray[np.float32]] = {}
     for row, item in enumerate(feed):
@@ -420,6 +420,11 @@ def _quantise(feed: Sequence[FeedRow], dimensions: int, path_weight: float) -> d
         "summary_vectors": summary_levels,
         "summary_scales": summary_scales,
     }
+
+
+def _summary_rows(feed: Sequence[FeedRow]) -> list[int]:
+    """Rows whose summary has a vector."""
+    return [row for row, item in enumerate(feed) if item.summary_vector is not None]
 
 
 def _path_share(
