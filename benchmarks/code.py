@@ -36,7 +36,7 @@ from benchmarks.code_set import (  # isort: skip
 from outcrop.rank import fusion  # isort: skip
 from outcrop.rank.signals import SIGNALS  # isort: skip
 from outcrop.search import slab  # isort: skip
-from pytest import MonkeyPatch  # isort: skip
+import pytest  # isort: skip
 
 BAR = 0.88
 BAR_SYMBOLS = 0.97
@@ -96,7 +96,7 @@ def score_runs(
         with without_signal(name):
             yield f"without {name}", score_repository(repository, ask(engine, repository))
     for name, (owner, attribute, value) in other_parts(engine).items():
-        with MonkeyPatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(owner, attribute, value)
             engine.parts.arrays.rebuild()
             yield name, score_repository(repository, ask(engine, repository))
