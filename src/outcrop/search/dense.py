@@ -49,8 +49,8 @@ class Sheet:
 def similarities(slab: Slab, rows: NDArray[np.intp], query: Vector) -> NDArray[np.float32]:
     """Cosine of the query (unit length) with some rows, ascending: the better of text and summary.
 
-    The summaries lift NDCG@10 of questions for names on the code set (`benchmarks/code.py`) from .978 to .989; the whole
-    stays at .898.
+    The summaries lift NDCG@10 of questions for names on the code set (`benchmarks/code.py`) from .978 to .989; over all
+    questions it stays at .898.
     """
     best = Sheet(0, slab.bits, slab.vectors, slab.scales, None).similarities(rows, query)
     if len(slab.noted):
