@@ -146,5 +146,5 @@ def test_twice_the_text_takes_no_more_than_about_twice_the_time(strategy: str, u
     chunks = chunk_document(Document(text=text, kind="text", title=""), chosen)
     seconds = time.process_time() - started
     assert chunks[-1].end == len(text.rstrip())
-    # 5 MB in 3 s is the bar; anything quadratic takes minutes at this size
-    assert seconds < 3 * size / 5_000_000
+    # 5 MB take about 2 s, on a slow day 3; anything quadratic takes minutes at this size: the bound is far from both
+    assert seconds < 15 * size / 5_000_000
