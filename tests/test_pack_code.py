@@ -146,8 +146,9 @@ def cleaned(text: str) -> str:
 def test_ten_thousand_random_packings_are_well_formed_and_give_the_code_back() -> None:
     dice = random.Random(20)
     hits = [random_hit(dice, number) for number in range(400)]
-    packed = 0
-    for run in range(10_000):
+    packed = run = 0
+    while packed < 10_000:
+        run += 1
         chosen = dice.sample(hits, dice.randrange(1, 6))
         budget = dice.choice((0, 120, 300, 600, 1200, 5000))
         context = pack_code(chosen[1:], budget, must=chosen[: run % 2], count=len)
@@ -159,7 +160,7 @@ def test_ten_thousand_random_packings_are_well_formed_and_give_the_code_back() -
         etree.fromstring(context.text.encode())
         assert contents(context) == [cleaned(source.text) for source in context.sources]
         assert all("file" in attributes and "lines" in attributes for attributes in metadata(context))
-    assert packed > 4_000
+    assert run < 30_000
 
 
 def test_code_reads_as_it_stands_and_in_cdata_where_it_must() -> None:

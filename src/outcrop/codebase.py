@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from outcrop.contracts import Store
 from outcrop.conversation import Request
 from outcrop.distinct import numbered
-from outcrop.errors import NotFound
+from outcrop.errors import Ambiguous, NotFound
 from outcrop.lookup import find_document
 from outcrop.rank.merge import Scored, as_hit
 from outcrop.rank.walk import walk
@@ -94,9 +94,9 @@ class Codebase:
             return named
         try:
             return self._store.chunks_of(find_document(self._store, target, collections, within=within).id)
+        except Ambiguous:
+            raise
         except NotFound as error:
-            if "not unique" in str(error):
-                raise
             raise NotFound(
                 f"there is no declaration and no file {target!r}; write FILE:LINE, or find the name with a search"
             ) from error
@@ -192,10 +192,10 @@ class Codebase:
             if directive.strength == "must":
                 must += [_as_hit(chunk, best, "must") for chunk in chunks]
             else:
-                hits = _prefer(hits, _within(chunks, allowed), best, PREFERRED_SHARE, "preferred")
+                hits = _prefer(hits, _fading(_within(chunks, allowed), best * PREFERRED_SHARE), "preferred")
         for name in request.mentioned:
             chunks = _within(self.declarations(name), allowed)[:MENTIONED_CHUNKS]
-            hits = _prefer(hits, chunks, best, MENTIONED_SHARE, "mentioned")
+            hits = _prefer(hits, _fading(chunks, best * MENTIONED_SHARE), "mentioned")
         if follow > 0:
             asked = [symbol.name for symbol in read_query(request.query).symbols]
             hits = self._follow(hits, best, follow, allowed, asked)
@@ -218,7 +218,7 @@ class Codebase:
             [] if named else self._documents(target, options.where, guess=directive.strength == "prefer")
         )
         if not documents:
-            return (named or self.declarations(target, within))[:MAX_TARGET_CHUNKS]
+            return (named if is_word else self.declarations(target, within))[:MAX_TARGET_CHUNKS]
         place = _PLACE.fullmatch(target)
         if place is not None:
             first, last = int(place[2]), int(place[3] or place[2])
@@ -278,10 +278,8 @@ class Codebase:
             return hits
         share = np.minimum(follow * FOLLOW_SHARE * visits[order] / visits[order[0]], 0.99)
         scores = dict(zip(graph.chunk_ids(nodes[order]), (best * share).tolist(), strict=True))
-        chunks = self._store.chunks(list(scores))
-        for chunk in chunks:
-            hits = _prefer(hits, [chunk], scores[chunk.id], 1.0, "followed")
-        return hits
+        followed = [(chunk, scores[chunk.id]) for chunk in self._store.chunks(list(scores))]
+        return _prefer(hits, followed, "followed")
 
 
 def _at_lines(chunks: Sequence[StoredChunk], first: int, last: int) -> list[StoredChunk]:
@@ -301,20 +299,23 @@ def _name_parts(name: str) -> list[str]:
     return [part for part in re.split(r"\.|::|->|#|\\", name.removesuffix("()")) if part] or [name]
 
 
-def _prefer(
-    hits: Iterable[Hit], chunks: Sequence[StoredChunk], best: float, share: float, name: str
-) -> list[Hit]:
-    """The hits with these chunks among them, each at least at this share of the best; ordered again."""
-    wanted = {chunk.id: chunk for chunk in chunks}
+def _fading(chunks: Sequence[StoredChunk], score: float) -> list[tuple[StoredChunk, float]]:
+    """Chunks with the score that the first is to have, and each further one somewhat less."""
+    return [(chunk, score * FURTHER_SHARE**i) for i, chunk in enumerate(chunks)]
+
+
+def _prefer(hits: Iterable[Hit], scored: Sequence[tuple[StoredChunk, float]], name: str) -> list[Hit]:
+    """The hits with these chunks among them, each at least at its score; ordered again."""
+    wanted = {chunk.id: (chunk, score) for chunk, score in scored}
     result: list[Hit] = []
     for hit in hits:
-        chunk = wanted.pop(hit.chunk_ids[0], None)
-        score = hit.score if chunk is None else max(hit.score, best * share)
+        _, least = wanted.pop(hit.chunk_ids[0], (None, 0.0))
+        score = max(hit.score, least)
         if score > hit.score:
             why = replace(hit.why, boosts=(*hit.why.boosts, Boost(name, round(score - hit.score, 4))))
             hit = replace(hit, score=score, why=why)  # noqa: PLW2901 - the hit as it goes on
         result.append(hit)
-    result += [_as_hit(chunk, best * share * FURTHER_SHARE**i, name) for i, chunk in enumerate(wanted.values())]
+    result += [_as_hit(chunk, score, name) for chunk, score in wanted.values()]
     return sorted(result, key=lambda hit: -hit.score)
 
 

@@ -431,10 +431,8 @@ class Engine:
         `reference_follow` says how strongly code that the hits lean on is drawn in, 0 not at all. Takes the options of
         `search`.
         """
-        from outcrop.conversation import (  # with pack_code 40 ms that a search needs not pay
-            Request,
-            read_conversation,
-        )
+        # Here, with pack_code, as a search does not need them: they take 40 ms to import.
+        from outcrop.conversation import Request, read_conversation
         from outcrop.pack_code import pack_code
 
         budget = self.config.budget_tokens if approx_length is None else approx_length
@@ -470,12 +468,12 @@ class Engine:
         tokenizer: Tokenizer | None = None,
     ) -> CodeMap:
         """The most central declarations as an outline within a budget; `focus` names what it should be centred on."""
+        from outcrop.codemap import draw_map
+
         self._require_collections(where.collections)
         budget = self.config.budget_tokens if budget_tokens is None else budget_tokens
         if budget < 1:
             raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
-        from outcrop.codemap import draw_map
-
         graph = self.codebase.graph()
         names = [info.name for info in self.collections()]
         chunks = [chunk.id for target in focus for chunk in self.codebase.find(target, names)]

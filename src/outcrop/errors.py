@@ -12,6 +12,7 @@
     │   ├── DatabaseBusy     another writer held it past the timeout
     │   └── CorruptDatabase  it is damaged; the message says how to recover
     ├── NotFound             no such document, chunk or collection
+    │   └── Ambiguous        several bear the name; the message lists them
     ├── QueryError           the query or a filter cannot be understood
     └── Cancelled            the caller asked the work to stop
 
@@ -72,6 +73,10 @@ class CorruptDatabase(StoreError):
 
 class NotFound(OutcropError):
     """No such document, chunk or collection."""
+
+
+class Ambiguous(NotFound):
+    """Several documents bear the name that was given; the message lists them."""
 
 
 class QueryError(OutcropError):

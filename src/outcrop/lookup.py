@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outcrop.contracts import Store
-from outcrop.errors import NotFound
+from outcrop.errors import Ambiguous, NotFound
 from outcrop.records import DocumentInfo, Filter
 
 
@@ -39,7 +39,7 @@ def _by_path(store: Store, name: str, within: str | None) -> DocumentInfo:
         return (whole if len(whole) == 1 else matches)[0]
     if matches:
         choices = ", ".join(f"{info.id} ({info.collection}: {info.path})" for info in matches[:6])
-        raise NotFound(f"{name!r} is not unique; take a number: {choices}")
+        raise Ambiguous(f"{name!r} is not unique; take a number: {choices}")
     raise NotFound(f"there is no document {name!r}; `outcrop ls` lists them")
 
 

@@ -108,7 +108,7 @@ def _split(
 def _group(text: str, regions: Sequence[_Region], size: Size, limit: int) -> list[tuple[int, int]]:
     small = min(SMALL_TOKENS * QUARTERS, limit // 2)
     groups: list[_Region] = []
-    sizes: list[int] = []  # of the largest region in each group
+    sizes: list[int] = []  # of each group
     for region in regions:
         weight = size(region.start, region.end)
         if groups:

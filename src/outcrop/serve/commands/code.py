@@ -45,13 +45,15 @@ def related_command(session: Session, target: str, limit: int, collection: str |
 
 def _find(kb: Engine, target: str, limit: int, collection: str | None) -> Related:
     """As the engine finds it; a file that is there but not in the index is the likeliest reason for not finding it."""
-    from outcrop.errors import NotFound
+    from outcrop.errors import Ambiguous, NotFound
 
     try:
         return kb.related(target, limit=limit, collection=collection)
+    except Ambiguous:
+        raise
     except NotFound as error:
         file = Path(re.sub(r"(:\d+(-\d+)?){1,2}$", "", target)).expanduser()
-        if file.is_file() and "is not unique" not in str(error):
+        if file.is_file():
             raise NotFound(f"{file} is not in the index; `outcrop add {file}` puts it there") from error
         raise
 
