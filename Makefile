@@ -6,11 +6,11 @@ BIN := $(VENV)/bin
 .PHONY: setup demo test lint format lock clean
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml requirements.lock
+$(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --requirement requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . --editable ./models
 	touch $@
 
 demo: setup

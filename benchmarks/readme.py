@@ -137,6 +137,26 @@ def code_rows() -> list[str]:
     return [*rows, "", *large_rows(), *mixed_rows()]
 
 
+def model_rows() -> list[str]:
+    """The models that ship beside the one before and a well-known transformer, on every set."""
+    result = latest("models")
+    if result is None:
+        return []
+    table = result["tables"]["NDCG@10"]
+    sets = [name for name in table[0] if name not in ("search", "model")]
+    rows = [
+        "The models, in one run (NDCG@10; chroma: recall; `dense` is meaning alone without any ranking signal):",
+        "",
+        f"| search | model | {' | '.join(name.partition('_')[0] for name in sets)} |",
+        "|---" * (len(sets) + 2) + "|",
+    ]
+    for row in table:
+        cells = ["–" if row.get(name) is None else f"{row[name]:.3f}" for name in sets]
+        rows.append(f"| {row['search']} | {row['model'] or ''} | {' | '.join(cells)} |")
+    note = f"Commit `{result['commit']}`; how they were made: [training/README.md](training/README.md)."
+    return [*rows, "", note, ""]
+
+
 def large_rows() -> list[str]:
     result = latest("code-large")
     if result is None:
@@ -177,7 +197,7 @@ def crash_rows() -> list[str]:
 
 def render(readme: str) -> str:
     """README with its figures as the latest results have them."""
-    body = "\n".join([*speed_rows(), *quality_rows(), *code_rows(), *peer_rows(), *crash_rows()])
+    body = "\n".join([*speed_rows(), *quality_rows(), *model_rows(), *code_rows(), *peer_rows(), *crash_rows()])
     return SECTION.sub(lambda match: f"{match.group(1)}{body}{match.group(2)}", readme)
 
 

@@ -62,3 +62,9 @@ def test_comments_are_off_and_an_address_without_a_model_is_a_mistake(tmp_path: 
     assert load_config({"db": tmp_path / "i.db"}, environ={}).comment_model == ""
     with pytest.raises(ConfigError, match="comment_model"):
         load_config({"db": tmp_path / "i.db", "comment_url": "http://localhost:1/v1"}, environ={})
+
+
+def test_the_reranker_is_a_setting_like_the_others(tmp_path: Path) -> None:
+    assert load_config({"db": tmp_path / "i.db"}, environ={}).reranker == "mini"
+    environ = {"OUTCROP_RERANKER": "onnx:~/cross"}
+    assert load_config({"db": tmp_path / "i.db"}, environ=environ).reranker == "onnx:~/cross"

@@ -334,22 +334,6 @@ def test_rrf_and_single_legs_are_options(kb: outcrop.Engine, folder: Path) -> No
     assert 0 <= semantic.distance <= 2
 
 
-def test_a_reranker_has_the_last_word_when_asked(tmp_path: Path, folder: Path) -> None:
-    class Backwards:
-        def score(self, query: str, texts: Sequence[str]) -> list[float]:
-            return [float(i) for i in range(len(texts))]
-
-    config = load_config({"db": tmp_path / "i.db"}, environ={})
-    with outcrop.Engine(config, reranker=Backwards()) as kb:
-        kb.add(folder)
-        plain = kb.search("water retries port").hits
-        reranked = kb.search("water retries port", rerank=True).hits
-        assert [h.document.id for h in plain] != [h.document.id for h in reranked]
-        assert any(boost.name == "rerank" for boost in reranked[0].why.boosts)
-    with outcrop.open(tmp_path / "i.db") as kb, pytest.raises(QueryError, match="no reranker"):
-        kb.search("water", rerank=True)
-
-
 def test_documents_are_found_by_id_uri_and_path_and_a_doubtful_name_says_so(
     kb: outcrop.Engine, folder: Path
 ) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 import outcrop
 
 PACKAGE = Path(outcrop.__file__).parent
-GROUND = {"records", "contracts", "errors", "distinct"}
+GROUND = {"records", "contracts", "errors", "distinct", "frames"}
 STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack", "conversation", "elide"}
 ALLOWED = {
     "records": set(),
     "distinct": set(),
+    "frames": set(),
     "errors": set(),
     "contracts": GROUND,
     "config": {"errors"},
@@ -21,7 +22,9 @@ ALLOWED = {
     "conversation": GROUND | {"traces"},
     "pack_code": GROUND | {"pack", "elide"},
     "ingest": GROUND | STAGES | {"config", "revisions"},
-    "retrieve": GROUND | STAGES | {"config"},
+    "reranking": GROUND | STAGES,
+    "retrieve": GROUND | STAGES | {"config", "reranking"},
+    "parts": GROUND | STAGES | {"config", "retrieve"},
     "care": GROUND | STAGES | {"config"},
     "lookup": GROUND | STAGES | {"config"},
     "folders": GROUND | STAGES | {"config", "ingest"},
@@ -30,7 +33,7 @@ ALLOWED = {
     "codebase": GROUND | STAGES | {"retrieve", "lookup"},
     "engine": GROUND
     | STAGES
-    | {"config", "ingest", "retrieve", "care", "lookup", "folders"}
+    | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}
     | {"pack_code", "codebase", "codemap", "revisions"},
     "evals": GROUND | {"engine"},
     "serve": GROUND | {"engine", "config", "evals"},

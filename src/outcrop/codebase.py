@@ -225,7 +225,11 @@ class Codebase:
             parts = (_at_lines(self._store.chunks_of(document), first, last) for document in documents[:4])
             return [chunk for part in parts for chunk in part]
         where = replace(options.where, paths=(), documents=tuple(documents))
-        answer = search(query, replace(options, where=where, limit=MAX_TARGET_CHUNKS, merge=False, floor=0.0))
+        # Not reranked: the time for that is given once for the whole context.
+        answer = search(
+            query,
+            replace(options, where=where, limit=MAX_TARGET_CHUNKS, merge=False, floor=0.0, rerank=False),
+        )
         ids = [hit.chunk_ids[0] for hit in answer.hits]
         if len(documents) == 1:
             ids += [chunk.id for chunk in self._store.chunks_of(documents[0])]

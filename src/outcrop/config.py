@@ -29,7 +29,11 @@ class Config:
     """The database file."""
     model: str = ""
     """Empty: the model the index was made with, `static` for a new one. Else `static` (ships with Outcrop),
-    `openai:NAME` (an OpenAI-compatible endpoint), `onnx:FOLDER` or `sentence-transformers:FOLDER` (on disk)."""
+    `mini` (a small transformer, with `pip install 'outcrop[mini]'`), `openai:NAME` (an OpenAI-compatible endpoint),
+    `onnx:FOLDER` or `sentence-transformers:FOLDER` (on disk)."""
+    reranker: str = "mini"
+    """What gives a second opinion where a search asks for one: `mini` (with `pip install 'outcrop[mini]'`), or
+    `onnx:FOLDER`, a cross-encoder on disk. Opened at the first such search."""
     embed_url: str = "https://api.openai.com/v1"
     """Base URL of the endpoint for `openai:` models."""
     embed_key: str = field(default="", repr=False)

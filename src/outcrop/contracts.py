@@ -68,10 +68,16 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores pairs of a query and a text; higher is better. Optional, off by default (R8)."""
+    """Scores texts against a query; higher is better. Optional, off by default (R8). Safe to call from any thread.
 
-    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """One score a text."""
+    One that knows how much it is worth has an attribute `blend`, its weight against the first order, 0 to 1.
+    """
+
+    def score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
+        """Scores of the first of `texts`, best candidates first: as many as fit into `seconds`, perhaps none.
+
+        Raises EmbedError when it is not available.
+        """
         ...
 
 

@@ -13,26 +13,27 @@ from __future__ import annotations
 import difflib
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from outcrop.care import examine, find_stale, reembed
 from outcrop.chunk import ChunkOptions
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
-from outcrop.embed.models import open_embedder
 from outcrop.errors import NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
 from outcrop.pack import FileTokenizer, SafeEstimate, pack
 from outcrop.parse import ParseLimits
+from outcrop.parts import Parts, PartsMaker
 from outcrop.rank.merge import merge_hits
 from outcrop.records import (
+    RERANK_SECONDS,
     Answer,
     Check,
     CodeMap,
@@ -55,10 +56,8 @@ from outcrop.records import (
     StoredChunk,
     Text,
 )
-from outcrop.retrieve import Retriever, Stop
+from outcrop.retrieve import Stop
 from outcrop.revisions import Revisions
-from outcrop.search.arrays import SearchArrays
-from outcrop.search.terms import Terms
 from outcrop.sources.freshness import looks_stale
 from outcrop.sources.text import text_source
 from outcrop.store.sqlite import open_sqlite
@@ -73,22 +72,13 @@ SAVE_EVERY_CHUNKS = 4096
 much another process that searches meanwhile has to catch up by itself (0.1 ms a chunk)."""
 
 EVERYTHING = Filter()
+T = TypeVar("T")
 When = str | float | date | datetime | None
 
 
 def open_engine(db: str | Path | None = None, **settings: object) -> Engine:
     """Open an index, creating it where there is none. `settings` are those of Config."""
     return Engine(load_config({"db": db, **settings}))
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The model, and what searches with it."""
-
-    embedder: Embedder
-    terms: Terms
-    arrays: SearchArrays
-    retriever: Retriever
 
 
 class Engine:
@@ -104,39 +94,33 @@ class Engine:
         commentator: Commentator | None = None,
     ) -> None:
         self.config = config
-        self._given_embedder = embedder
-        self._reranker = reranker
-        self._made_commentator = commentator
         self._tokenizer = tokenizer
         if tokenizer is None and config.tokenizer:
             self._tokenizer = FileTokenizer(Path(config.tokenizer).expanduser())
-        self._lock = threading.Lock()
-        self._made: Parts | None = None
         self._known_collections: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
         self._store: Store = open_sqlite(config.db)
+        self._maker = PartsMaker(config, self._store, embedder, reranker, commentator)
         self._revisions = Revisions(self._store)
 
-    # ------------------------------------------------------------------ parts, made when first needed
+    # ------------------------------------------------------------------ parts
 
     @property
     def parts(self) -> Parts:
-        """Made when first needed: listing documents needs no model, and a model takes time to load."""
-        with self._lock:
-            if self._made is None:
-                embedder = self._given_embedder or open_embedder(
-                    self.config.model or self._store.setting("model") or "static",
-                    url=self.config.embed_url,
-                    key=self.config.embed_key,
-                    query_prefix=self.config.embed_query_prefix,
-                )
-                terms = Terms()
-                folder = self.config.db.with_name(self.config.db.name + ".arrays")
-                arrays = SearchArrays(self._store, folder, terms, embedder.path_weight)
-                retriever = Retriever(self._store, arrays, embedder, terms, self._reranker)
-                self._made = Parts(embedder, terms, arrays, retriever)
-            return self._made
+        """The model and what searches with it, made when first needed; others once the index has another model."""
+        return self._maker.parts()
+
+    def _renew_vectors(self) -> None:
+        """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is
+        embedded anew. There is no going on with the old one, and no going back if an earlier Outcrop writes."""
+        stored, model = self._store.active_model(), self.parts.embedder.model
+        if stored is None or stored.name != model.name or not (stored.version + model.version).isdecimal():
+            return
+        if int(stored.version) < int(model.version):
+            log.warning("the index has vectors of %s: making them anew with %s", stored, model)
+            self.reembed()
 
     def _ingestor(self) -> Ingestor:
+        self._renew_vectors()
         waiting = 0
 
         def after_write(chunks: int) -> None:
@@ -153,18 +137,17 @@ class Engine:
             max_file_bytes=config.max_file_bytes,
             own=config.db.resolve(),
         )
-        return Ingestor(self._store, self.parts.embedder, options, after_write, self._commentator())
+        return Ingestor(self._store, self.parts.embedder, options, after_write, self._maker.commentator())
 
-    def _commentator(self) -> Commentator | None:
-        config = self.config
-        with self._lock:
-            if self._made_commentator is None and config.comment_model:
-                from outcrop.embed.commentator import ChatCommentator  # ssl and http are slow to import
-
-                self._made_commentator = ChatCommentator(
-                    config.comment_model, config.comment_url, config.comment_key
-                )
-            return self._made_commentator
+    def _ingest(self, work: Callable[[Ingestor], T]) -> T:
+        """Do it, and once more if the index was given another model meanwhile: what is done costs next to nothing."""
+        used = self.parts
+        try:
+            return work(self._ingestor())
+        except StoreError:
+            if self.parts is used:
+                raise
+        return work(self._ingestor())
 
     # ------------------------------------------------------------------ writing
 
@@ -196,7 +179,7 @@ class Engine:
             return self._add_path(Path(str(source)).expanduser(), collection, tags, force, progress, stopped)
         target = collection or DEFAULT_COLLECTION
         wanted = Text("", title=title, tags=tuple(tags))
-        report = self._ingestor().add(file, data, target, wanted, force=force)
+        report = self._ingest(lambda ingestor: ingestor.add(file, data, target, wanted, force=force))
         self._settle()
         return report
 
@@ -210,9 +193,17 @@ class Engine:
         stopped: Stop | None = None,
     ) -> IngestReport:
         """Add many texts in few transactions; memory stays bounded however many the iterable gives."""
-        report = self._ingestor().add_many(
-            texts, collection or DEFAULT_COLLECTION, force=force, progress=progress, stopped=stopped
-        )
+        used = self.parts
+        try:
+            report = self._ingestor().add_many(
+                texts, collection or DEFAULT_COLLECTION, force=force, progress=progress, stopped=stopped
+            )
+        except StoreError as error:
+            if self.parts is used:
+                raise
+            raise StoreError(
+                "the index was given another model while texts were added; what was committed is kept: add them again"
+            ) from error
         self._settle()
         return report
 
@@ -239,8 +230,16 @@ class Engine:
             raise SourceError(f"there is no file or folder {path}")
         target = collection_of(self._store, path, collection)
         tags, new = tags_of(self._store, target, path, tags)
-        report = self._ingestor().sync(
-            path, target, tags=tags, force=force or new, prune=path.is_dir(), progress=progress, stopped=stopped
+        report = self._ingest(
+            lambda ingestor: ingestor.sync(
+                path,
+                target,
+                tags=tags,
+                force=force or new,
+                prune=path.is_dir(),
+                progress=progress,
+                stopped=stopped,
+            )
         )
         self._settle()
         return report
@@ -261,11 +260,14 @@ class Engine:
         roots = [(name, root) for name, root in self._store.roots() if collection in (None, name)]
         if collection is not None and not roots:
             self._require_collections((collection,))
-        ingestor = self._ingestor()
-        reports = [
-            sync_root(self._store, ingestor, name, Path(root), force=force, progress=progress, stopped=stopped)
-            for name, root in roots
-        ]
+        reports = self._ingest(
+            lambda ingestor: [
+                sync_root(
+                    self._store, ingestor, name, Path(root), force=force, progress=progress, stopped=stopped
+                )
+                for name, root in roots
+            ]
+        )
         self._settle()
         return sum(reports, IngestReport())
 
@@ -282,9 +284,17 @@ class Engine:
             if not root.is_dir():
                 raise SourceError(f"{root} is not a folder; watch takes folders")
         until = stop or threading.Event()
-        for report in watch_roots(self._store, self._ingestor(), roots, collection, until):
-            self._settle()
-            yield report
+        while True:
+            used = self.parts
+            try:
+                for report in watch_roots(self._store, self._ingestor(), roots, collection, until):
+                    self._settle()
+                    yield report
+                return
+            except StoreError:
+                if self.parts is used:
+                    raise
+            # The index was given another model: begin again with that, which brings in what was just refused.
 
     def delete(self, *references: int | str, collection: str | None = None, where: Filter | None = None) -> int:
         """Remove documents by id, uri or path, or all that pass a filter; how many went. Gone means gone."""
@@ -300,8 +310,7 @@ class Engine:
     def _settle(self) -> None:
         """After a write: remember with which model the index is made, and keep the search arrays for others."""
         self.parts.arrays.save()
-        if self.config.model and self._store.setting("model") is None:
-            self._store.put_setting("model", self.config.model)
+        self._maker.note_first_model()
 
     # ------------------------------------------------------------------ reading
 
@@ -326,6 +335,7 @@ class Engine:
         cutoff: float = 0.0,
         merge: bool = True,
         rerank: bool = False,
+        rerank_seconds: float = RERANK_SECONDS,
         stopped: Stop | None = None,
     ) -> Answer:
         """The passages that answer a query, best first. See SearchOptions and Filter for what each option means."""
@@ -347,6 +357,7 @@ class Engine:
             cutoff=cutoff,
             merge=merge,
             rerank=rerank,
+            rerank_seconds=rerank_seconds,
         )
         return self.run_search(query, options, stopped)
 
@@ -377,12 +388,18 @@ class Engine:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising (L2)."""
         self._require_collections(options.where.collections)
         try:
-            answer = self.parts.retriever.search(query, options, stopped)
+            used = self.parts
+            answer = used.retriever.search(query, options, stopped)
+            if answer.reason == "model_mismatch" and self.parts is not used:  # the index was just switched
+                answer = self.parts.retriever.search(query, options, stopped)
         except StoreError as error:
             log.error("search failed", extra={"reason": str(error)})
             return Answer(query, options.query_type or "mixed", (), "error", str(error))
         self.parts.arrays.save_after_search()
-        return replace(answer, hits=self._dated(answer.hits))
+        detail = answer.detail
+        if answer.reason == "model_mismatch" and self._maker.cannot_follow:
+            detail = f"{detail}; its model cannot be opened here: {self._maker.cannot_follow}"
+        return replace(answer, hits=self._dated(answer.hits), detail=detail)
 
     def _dated(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
         """Hits with whether their files changed since, and the commit they came from."""
@@ -449,9 +466,8 @@ class Engine:
         count = (tokenizer or self._tokenizer or SafeEstimate()).count
         context = pack_code(self._dated(hits), budget, must=self._dated(needed), count=count)
         missing = "; ".join(f"must {name!r} is not in the index" for name in unknown)
-        detail = "; ".join(
-            part for part in (answer.detail if not context.sources else "", missing, context.detail) if part
-        )
+        note = answer.detail if not context.sources or answer.reason == "error" else ""
+        detail = "; ".join(part for part in (note, missing, context.detail) if part)
         return replace(context, reason=None if context.sources else answer.reason, detail=detail)
 
     def related(self, target: str, *, limit: int = 10, collection: str | None = None) -> Related:
@@ -543,10 +559,11 @@ class Engine:
         The old vectors serve until all new ones are there, then the switch is one transaction. Interrupted, it goes
         on where it stopped.
         """
-        made = reembed(self._store, self.parts.embedder, progress, stopped)
-        if self.config.model:
-            self._store.put_setting("model", self.config.model)
-        self.parts.arrays.rebuild()
+        parts, before = self.parts, self._store.active_model()
+        self._maker.note_model(parts)
+        made = reembed(self._store, parts.embedder, progress, stopped)
+        if made or before != parts.embedder.model:
+            parts.arrays.rebuild()
         return made
 
     def status(self) -> Status:
@@ -570,12 +587,9 @@ class Engine:
         self.parts.arrays.refresh()
 
     def close(self) -> None:
-        """Close the database and, where they have any, the connections of the models."""
+        """Close the database and, where they have any, the connections and processes of the models."""
         self._store.close()
-        for part in (self._made.embedder if self._made else None, self._made_commentator):
-            closing = getattr(part, "close", None)
-            if closing is not None:
-                closing()
+        self._maker.close()
 
     def __enter__(self) -> Engine:
         return self

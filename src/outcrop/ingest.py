@@ -19,7 +19,7 @@ from pathlib import Path
 
 from outcrop.chunk import ChunkOptions, chunk_document
 from outcrop.contracts import Commentator, Embedder, Store
-from outcrop.embed.batches import embed_all
+from outcrop.embed.batches import batch_texts, embed_all
 from outcrop.embed.comments import Comments
 from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
 from outcrop.errors import Cancelled, EmbedError, MissingVectors, ParseError, SourceError
@@ -453,7 +453,9 @@ class Ingestor:
             if write.path_key in missing:
                 paths[write.path_key] = write.file.path
         run.embedded += len(texts)
-        return embed_all(self._embedder.embed_documents, texts) | embed_all(self._embedder.embed_paths, paths)
+        model, at_once = self._embedder, batch_texts(self._embedder)
+        vectors = embed_all(model.embed_documents, texts, at_once, run.check_stopped)
+        return vectors | embed_all(model.embed_paths, paths, at_once, run.check_stopped)
 
     def _finish(self, run: _Run) -> IngestReport:
         self._flush(run)

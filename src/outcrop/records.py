@@ -381,6 +381,9 @@ MatchType = Literal["semantic", "keyword", "both"]
 Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
 
 
+RERANK_SECONDS = 0.5
+"""What a second opinion may take: twenty candidates should need 0.3 s on two cores; half a second is hardly felt."""
+
 SearchMode = Literal["hybrid", "keyword", "semantic"]
 Fusion = Literal["weighted", "rrf"]
 
@@ -390,7 +393,8 @@ class SearchOptions:
     """How to search. `floor` is the least cosine of a hit that shares no word with the query; `max_distance` the
     largest cosine distance (0–2) of any hit that has a vector; `cutoff` drops hits that score below that share of
     the best one (0 keeps them all); `query_type` forces what is otherwise detected; `offset` skips the hits of earlier
-    pages."""
+    pages. `rerank` asks a cross-encoder for a second opinion on the best candidates, on as many as fit into
+    `rerank_seconds`; the time to load it, once in a process, comes on top."""
 
     limit: int = 10
     offset: int = 0
@@ -403,6 +407,7 @@ class SearchOptions:
     cutoff: float = 0.0
     merge: bool = True
     rerank: bool = False
+    rerank_seconds: float = RERANK_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,7 +481,8 @@ class Hit:
 class Answer:
     """What a search returns: hits, or the reason why there are none, and how long each step took.
 
-    `reason` can also stand beside hits, when they came from the keyword leg alone (`model_mismatch`).
+    `reason` can also stand beside hits: when they came from the keyword leg alone (`model_mismatch`), or a model failed
+    (`error`). `reranked` is how many candidates a reranker had its say on.
     """
 
     query: str
@@ -485,6 +491,7 @@ class Answer:
     reason: Reason | None = None
     detail: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    reranked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,11 @@ from outcrop.records import Model, Trust
 PROSE = [text[at : at + 1200] for text in topics.values() for at in range(0, len(text) - 1200, 1200)]
 STATIC = StaticEmbedder()
 SAMPLES = {
-    # text: (first three numbers of its vector, its length), as the model's own training code computes them
-    "The quick brown fox jumps over the lazy dog. The dog sleeps.": ((0.4299, 0.1129, -0.29403), 3.09265),
-    "def getUserName(self, user_id): return XMLHttpRequest2(user_id)": ((-0.02528, -0.32661, 0.01305), 2.08425),
-    "qzxvvkj 20240131 straße": ((-0.40452, -0.81524, -0.12211), 2.71324),
+    # text: (first three numbers of its vector, its length), from the float table before it was made int8, tokens and
+    # sums by another program
+    "The quick brown fox jumps over the lazy dog. The dog sleeps.": ((-0.555, -0.063, 0.037), 3.164),
+    "def getUserName(self, user_id): return XMLHttpRequest2(user_id)": ((0.209, 0.175, -0.101), 2.539),
+    "qzxvvkj 20240131 straße": ((-0.262, 0.609, -0.247), 2.957),
 }
 
 
@@ -128,20 +129,20 @@ def test_a_changed_table_of_the_right_size_is_found_by_its_hash(tiny: Path) -> N
 
 def test_the_packaged_model_is_whole_and_small() -> None:
     assert STATIC.damage() == []
-    assert STATIC.model == Model("outcrop-static", "0", 256)
-    assert STATIC.path_weight == 3.0
+    assert STATIC.model == Model("outcrop-static", "1", 256)
+    assert STATIC.path_weight == pytest.approx(0.965, abs=0.001)
     assert sum(path.stat().st_size for path in PACKAGED_MODEL.iterdir()) <= 16_000_000
 
 
 def test_vectors_of_the_packaged_model_are_those_it_was_trained_to_have() -> None:
     for text, (numbers, length) in SAMPLES.items():
         vector = STATIC.embed_documents([text])[0]
-        np.testing.assert_allclose(vector[:3], numbers, atol=1e-5)
-        assert float(np.linalg.norm(vector)) == pytest.approx(length, abs=1e-4)
+        np.testing.assert_allclose(vector[:3], numbers, atol=0.004)
+        assert float(np.linalg.norm(vector)) == pytest.approx(length, abs=0.01)
     query = STATIC.embed_query("how do I read a file line by line")
-    np.testing.assert_allclose(query[:3], (-0.0928101, -0.0306268, 0.0192886), atol=1e-6)
+    np.testing.assert_allclose(query[:3], (0.0083, 0.1054, -0.0561), atol=0.001)
     path = STATIC.embed_paths(["src/outcrop/embed/static.py"])[0]
-    np.testing.assert_allclose(path[:3], (-0.010576, 0.185327, -0.097282), atol=1e-5)
+    np.testing.assert_allclose(path[:3], (0.187, 0.001, 0.066), atol=0.004)
 
 
 def test_a_text_has_the_same_bits_alone_and_in_any_batch_and_thread() -> None:

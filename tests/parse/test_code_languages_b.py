@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from outcrop.parse import parse
 from outcrop.parse.code import find_language
 from outcrop.parse.code.extract import extract_outline
 from outcrop.parse.code.modules import import_leaves, module_path
 from outcrop.parse.code.wording import first_sentence
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Declaration, Outline
 
 KOTLIN = """// Größe 🚀
@@ -1350,3 +1352,22 @@ def test_a_comment_after_an_indented_block_belongs_to_what_follows() -> None:
     _, one_, two = outline_of("a.scala", text).declarations
     assert text[one_.start : one_.end] == "def one: Int =\n    1"
     assert (text[two.start : two.end], two.doc) == ("/** Counts on. */\n  def two: Int =\n    2", "Counts on.")
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "language"),
+    [
+        ("Makefile", b"all: build\n", "make"),
+        ("deploy/Dockerfile.dev", b"FROM debian\nRUN true\n", "dockerfile"),
+        ("bin/tool", b"#!/bin/sh\ngreet() { echo hi; }\n", "bash"),
+        ("bin/serve", b"#!/usr/bin/env python3\ndef serve():\n    pass\n", "python"),
+        ("LICENSE", b"Permission is hereby granted\n", ""),
+        ("notes.unknown", b"plain words\n", ""),
+    ],
+)
+def test_files_without_a_telling_extension_are_source_by_name_or_first_line(
+    path: str, data: bytes, language: str
+) -> None:
+    document = parse(data, path=path, limits=ParseLimits(20, 1 << 30))
+    assert (document.outline.language if document.outline else "") == language
+    assert document.kind == ("code" if language else "text")

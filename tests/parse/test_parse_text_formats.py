@@ -78,7 +78,7 @@ def test_binary_data_is_an_error(data: bytes) -> None:
         ("a/README.MD", None, "markdown"),
         ("x.rst", None, "rst"),
         ("x.py", None, "code"),
-        ("Makefile", None, "text"),
+        ("Makefile", None, "code"),
         ("LICENSE", None, "text"),
         ("x.unknown", None, "text"),
         ("https://h/x.md?raw=1", "text/plain; charset=utf-8", "markdown"),

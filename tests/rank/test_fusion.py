@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from outcrop.rank.calibrate import MIDPOINT, calibrate
 from outcrop.rank.fusion import RRF_K, SEMANTIC_SHARE, dense_weight, fuse_ranks, fuse_scores
-from outcrop.rank.rerank import BLEND, rerank_scores
+from outcrop.rank.rerank import BLEND, blend_of, rerank_scores
 from outcrop.records import QueryType, Trust
 
 unit_floats = st.floats(0, 1, width=32)
@@ -69,6 +69,19 @@ def test_a_reranker_moves_scores_within_their_range() -> None:
     expected = (1 - BLEND) * first + BLEND * (floats([0, 60 / 250, 1]) * 0.6 + 0.3)
     assert blended.tolist() == pytest.approx(expected.tolist())
     assert np.argsort(-rerank_scores(first, first * 7 + 3)).tolist() == [0, 1, 2]
+
+
+def test_a_reranker_may_tell_its_own_weight() -> None:
+    class Own:
+        blend = 0.25
+
+    class Wild:
+        blend = 7
+
+    assert (blend_of(Own()), blend_of(Wild()), blend_of(object())) == (0.25, 1.0, BLEND)
+    first, second = floats([0.9, 0.5, 0.3]), floats([0, 1, 2])
+    assert rerank_scores(first, second, 0.0).tolist() == first.tolist()
+    assert np.argsort(-rerank_scores(first, second, 1.0)).tolist() == [2, 1, 0]
 
 
 @pytest.mark.parametrize("second", [[1, 1, 1], [1, float("nan"), 2], [1, float("inf"), 2]])

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.serve.runner import Outcrop
+from tests.serve.tiny_model import write_model
 
 
 def test_ls_lists_documents_and_collections(kb: Outcrop) -> None:
@@ -104,6 +105,22 @@ def test_reembed_says_how_many(kb: Outcrop) -> None:
     assert kb.json("reembed")["embedded"] == 0
     assert "the index uses" in kb("reembed").stdout
     assert kb("reembed", "--model", "nonsense").exit_code == 2
+
+
+def test_reembed_switches_the_model_for_good_and_back(kb: Outcrop, tmp_path: Path) -> None:
+    model = tmp_path / "tiny"
+    write_model(model)
+    switched = kb.json("reembed", "--model", f"onnx:{model}")
+    assert switched["embedded"] == kb.json("status")["stats"]["chunks"]
+    assert switched["model"]["name"] == "onnx:tiny"
+    assert kb.json("status")["index_model"] == kb.json("status")["model"] == switched["model"]
+    answer = kb.json("search", "roll back a release")
+    assert answer["reason"] is None
+    assert answer["hits"][0]["document"]["path"] == "deploy/rollback.md"
+    assert kb("add", "--text", "wombats dig").exit_code == 0
+    assert kb.json("reembed", "--model", "static")["model"]["name"] != "onnx:tiny"
+    assert kb.json("search", "wombats")["reason"] is None
+    assert kb("doctor").exit_code == 0
 
 
 def test_eval_prints_the_figures_and_warns_of_missing_documents(kb: Outcrop, tmp_path: Path) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections.abc import Sequence
 
+import pytest
 from rich.console import Console
 from tests.serve.runner import Outcrop
 
 from outcrop.engine import open_engine
+from outcrop.errors import EmbedError
 from outcrop.serve.excerpt import Marker, best_lines, cut_line
 from outcrop.serve.render import print_answer
 from outcrop.serve.terminal import clean
@@ -31,6 +34,41 @@ def test_json_of_a_search_is_one_document_with_every_field(kb: Outcrop) -> None:
     assert hit["document"]["path"] == "deploy/rollback.md"
     assert hit["why"]["matched_terms"]
     assert answer["timings_ms"]["total"] > 0
+
+
+class Backwards:
+    """Prefers what the first stage put last."""
+
+    def score(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+        assert seconds <= 60
+        return [float(i) for i in range(len(texts))]
+
+
+def test_a_search_and_a_context_may_be_reranked(kb: Outcrop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("outcrop.parts.open_reranker", lambda name: Backwards())
+    words = ("search", "release", "budget", "delay", "--floor", "0")
+    plain = kb.json(*words)
+    assert plain["reranked"] == 0
+    for options in (("--rerank",), ("--rerank-seconds", "3"), ("--rerank", "--rerank-seconds", "0.25")):
+        again = kb.json(*words, *options)
+        assert again["reranked"] > 1
+        assert [hit["chunk_ids"] for hit in again["hits"]] != [hit["chunk_ids"] for hit in plain["hits"]]
+    assert "candidates reranked; ms:" in kb(*words, "--rerank", "--explain").stdout
+    assert kb("context", "release", "budget", "--rerank").exit_code == 0
+    assert kb("context", "release", "budget", "--code", "--rerank-seconds", "2").exit_code == 0
+    assert kb(*words, "--rerank-seconds", "0").exit_code == 2
+
+
+def test_a_reranker_that_is_not_installed_is_one_clear_line(
+    kb: Outcrop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise EmbedError("reranking needs pip install 'outcrop[mini]'")
+
+    monkeypatch.setattr("outcrop.parts.open_reranker", missing)
+    result = kb("search", "release", "--rerank")
+    assert result.exit_code == 4
+    assert result.stderr == "Error: reranking needs pip install 'outcrop[mini]'\n"
 
 
 def test_filters_restrict_the_search(kb: Outcrop) -> None:

@@ -25,11 +25,14 @@ def test_a_terminal_sees_counts_and_the_file_in_hand(monkeypatch: pytest.MonkeyP
         progress(Progress(512, None, 0, "a", "scan"))
         progress(Progress(1, 4, 10, "a.md", "read"))
         progress(Progress(2, 4, 20, "b\x1b[2J.md", "read"))
+        progress(Progress(64, 900, 64, "", "embed"))
+        progress(Progress(128, 900, 128, "", "embed"))
     text = shown.getvalue()
     assert "2/4 files" in text
     assert "files/s" in text
     assert "chunks/s" in text
     assert "b␛[2J.md" in text
+    assert "128/900 texts" in text
 
 
 def test_nobody_watching_gets_no_bar() -> None:

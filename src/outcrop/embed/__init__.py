@@ -1,1 +1,1 @@
-"""Texts to vectors."""
+"""Texts to vectors, and pairs to scores."""

@@ -1,14 +1,15 @@
-"""The embedders there are: one line each in the table below, imported only when asked for."""
+"""The embedders and rerankers there are: one line each in the tables below, imported only when asked for."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from outcrop.contracts import Embedder
-from outcrop.errors import ConfigError
+from outcrop.contracts import Embedder, Reranker
+from outcrop.errors import ConfigError, EmbedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,12 @@ def _open_static(_settings: _Settings) -> Embedder:
     from outcrop.embed.static import StaticEmbedder
 
     return StaticEmbedder()
+
+
+def _open_mini(settings: _Settings) -> Embedder:
+    from outcrop.embed.onnx import OnnxEmbedder
+
+    return OnnxEmbedder(_packaged("mini", "model mini"), query_prefix=settings.query_prefix)
 
 
 def _open_openai(settings: _Settings) -> Embedder:
@@ -47,14 +54,41 @@ def _open_sentence_transformers(settings: _Settings) -> Embedder:
     return SentenceTransformersEmbedder(Path(settings.name).expanduser(), query_prefix=settings.query_prefix)
 
 
+def _open_mini_reranker(_folder: str) -> Reranker:
+    from outcrop.embed.cross import CrossEncoder
+
+    return CrossEncoder(_packaged("rerank", "reranker mini"))
+
+
+def _open_onnx_reranker(folder: str) -> Reranker:
+    from outcrop.embed.cross import CrossEncoder
+
+    return CrossEncoder(Path(folder).expanduser())
+
+
+def _packaged(folder: str, what: str) -> Path:
+    """A folder of the distribution that holds our transformers."""
+    try:
+        import outcrop_models
+    except ImportError as error:
+        raise EmbedError(f"the {what} comes with pip install 'outcrop[mini]'") from error
+    path: Path = getattr(outcrop_models, folder)
+    return path
+
+
 _MODELS: dict[str, tuple[str, Callable[[_Settings], Embedder]]] = {
     # what is typed before the colon: what is typed after it, and how it is opened
     "static": ("", _open_static),
+    "mini": ("", _open_mini),
     "openai": ("NAME", _open_openai),
     "onnx": ("FOLDER", _open_onnx),
     "sentence-transformers": ("FOLDER", _open_sentence_transformers),
 }
-_CHOICES = ", ".join(f"{kind}:{rest}" if rest else kind for kind, (rest, _) in _MODELS.items())
+_RERANKERS: dict[str, tuple[str, Callable[[str], Reranker]]] = {
+    "mini": ("", _open_mini_reranker),
+    "onnx": ("FOLDER", _open_onnx_reranker),
+}
+_Opening = TypeVar("_Opening")
 
 
 def open_embedder(model: str, *, url: str, key: str, query_prefix: str) -> Embedder:
@@ -63,13 +97,26 @@ def open_embedder(model: str, *, url: str, key: str, query_prefix: str) -> Embed
     `query_prefix` is for models that want an instruction before a query; the static model wants none and
     leaves it aside.
     """
-    kind, _, name = model.partition(":")
-    if kind not in _MODELS:
-        near = difflib.get_close_matches(kind, _MODELS, n=1)
+    open_model, name = _look_up("model", model, _MODELS)
+    return open_model(_Settings(name, url, key, query_prefix))
+
+
+def open_reranker(name: str) -> Reranker:
+    """The reranker a name stands for: `mini`, or `onnx:FOLDER`. It loads in the background."""
+    open_model, folder = _look_up("reranker", name, _RERANKERS)
+    return open_model(folder)
+
+
+def _look_up(what: str, given: str, table: Mapping[str, tuple[str, _Opening]]) -> tuple[_Opening, str]:
+    """How to open what is named, and what stands after the colon."""
+    kind, _, name = given.partition(":")
+    if kind not in table:
+        near = difflib.get_close_matches(kind, table, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise ConfigError(f"there is no model {model!r}; {hint}choose one of {_CHOICES}")
-    rest, open_model = _MODELS[kind]
+        choices = ", ".join(f"{choice}:{rest}" if rest else choice for choice, (rest, _) in table.items())
+        raise ConfigError(f"there is no {what} {given!r}; {hint}choose one of {choices}")
+    rest, opening = table[kind]
     if bool(name) != bool(rest):
         expected = f"{kind}:{rest}" if rest else kind
-        raise ConfigError(f"the model {model!r} is not complete or says too much: write it as {expected}")
-    return open_model(_Settings(name, url, key, query_prefix))
+        raise ConfigError(f"the {what} {given!r} is not complete or says too much: write it as {expected}")
+    return opening, name

@@ -1,153 +1,181 @@
-"""Transformer models on disk, run by onnxruntime: a folder with model.onnx and tokenizer.json."""
+"""Transformer models on disk, run by onnxruntime: a folder with model.onnx and tokenizer.json, and perhaps a card."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outcrop.embed.card import Card, find_damage, read_card
 from outcrop.embed.fingerprint import fingerprint
 from outcrop.embed.folder import Pooling, read_model_folder
-from outcrop.embed.transformer import Transformer
+from outcrop.embed.running.graph import Graph, Reads, find_graph, graph_files, stamp_files, usual_threads
+from outcrop.embed.running.held import HeldModel
+from outcrop.embed.running.runner import Runner
+from outcrop.embed.transformer import PATH_WEIGHT, Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
-from outcrop.records import Matrix, Model, Vector
+from outcrop.records import Matrix, Model, Trust, Vector
 
-_INPUT_TYPES: dict[str, type[np.signedinteger[Any]]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
-_RUNTIME_ERRORS = (
-    "Fail",
-    "InvalidArgument",
-    "InvalidGraph",
-    "InvalidProtobuf",
-    "NoModel",
-    "NoSuchFile",
-    "NotImplemented",
-    "RuntimeException",
-)
+CHARACTERS_A_TOKEN = 64
+"""Of a text no more is sent to the worker than this times the tokens it may have: even blank lines and long words
+hardly use more, and a text of megabytes costs nothing."""
 
 
 class OnnxEmbedder(Transformer):
-    """A transformer on the CPU. Rows are of unit length.
+    """A transformer on the CPU, in a process of its own that all models share. Rows are of unit length.
 
-    Texts go through one at a time: padding a batch would change the last digits of a vector (for quantised
-    models more than that) with the company it is in, and on a CPU a chunk fills the cores by itself.
+    What a model is and how it is used, its card says; without one, the files sentence-transformers leaves beside it,
+    and a fingerprint is its version. A model with a card loads in the background, and what is wrong with its graph
+    shows at the first use.
     """
 
     def __init__(
-        self, folder: Path, *, query_prefix: str = "", document_prefix: str = "", threads: int = 0
+        self,
+        folder: Path,
+        *,
+        query_prefix: str = "",
+        document_prefix: str = "",
+        threads: int = 0,
+        runner: Runner | None = None,
     ) -> None:
-        """A prefix that is not given is taken from the model's folder; `threads` 0 means every core."""
-        ort, tokenizers = _import_runtime()
-        settings = read_model_folder(folder)
-        graph = _find_graph(folder)
-        self._folder = folder
-        self._query_prefix = query_prefix or settings.query_prompt
-        self._document_prefix = document_prefix or settings.document_prompt
-        self._pooling: Pooling = settings.pooling
-        self._errors = _runtime_errors(ort)
-        try:
-            self._tokenizer = tokenizers.Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
-            # What a tokenizer.json says of padding and length is left over from training.
-            self._tokenizer.no_padding()
-            self._tokenizer.enable_truncation(settings.max_tokens)
-            options = ort.SessionOptions()
-            options.intra_op_num_threads = threads
-            self._session = ort.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
-            # Weights past 2 GB lie in files beside the graph that begin with its name.
-            parts = [*sorted(graph.parent.glob(f"{graph.name}*")), folder / "tokenizer.json"]
-            version = fingerprint(
-                (self._pooling, str(settings.max_tokens), self._document_prefix), filter(Path.is_file, parts)
-            )
-        except self._errors as error:
-            raise EmbedError(f"the model in {folder} cannot be loaded: {error}") from error
-        self._inputs = self._check_inputs()
-        names = [output.name for output in self._session.get_outputs()]
-        # A graph that pools by itself says so with this name; else the first output holds a vector a token.
-        self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
-        # One run tells the dimensions and that the model works at all.
-        self._dimensions = 0
-        self._dimensions = len(self._run("dimensions"))
-        if not self._dimensions:
-            raise EmbedError(f"the tokenizer in {folder} makes no tokens: copy the model's folder again")
-        self._model = Model(f"onnx:{folder.name}", version, self._dimensions)
+        """A prefix that is not given is taken from the model's folder; `threads` 0 means one a core, four at most."""
+        found = OnnxFolder.read(folder)
+        card = found.card
+        self._folder = found
+        self._query_prefix = query_prefix or found.query_prefix
+        self._document_prefix = document_prefix or found.document_prefix
+        self._path_weight = card.path_weight if card else PATH_WEIGHT
+        self._trust = card.trust if card else Trust()
+        self._held = HeldModel(found.graph("texts", threads), runner)
+        if card is None:
+            self._model = Model(f"onnx:{folder.name}", self._fingerprint(), self._held.width())
+        else:
+            # A prefix of one's own makes other vectors: they must not be taken for the card's.
+            same = self._document_prefix == card.document_prefix
+            version = card.version if same else f"{card.version}+{fingerprint((self._document_prefix,))}"
+            self._model = Model(card.name, version, card.dimensions)
 
     def __repr__(self) -> str:
         return f"OnnxEmbedder({self._model})"
 
     @property
     def model(self) -> Model:
-        """The folder's name, a fingerprint of its files and settings, and the dimensions found."""
+        """As the card has it; without one the folder's name, a fingerprint of its files, the dimensions found."""
         return self._model
 
-    def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
-        out = np.zeros((len(texts), self._model.dimensions), np.float32)
-        for number, text in enumerate(texts):
-            if text.strip():
-                out[number] = self._run(prefix + text)
-        if not np.isfinite(out).all():
-            raise EmbedError(f"{self._model.name} made numbers that are not finite: use another model")
-        return unit_rows(out)
+    @property
+    def path_weight(self) -> float:
+        """How much the vector of the path counts, as the card has it, else half."""
+        return self._path_weight
 
-    def _run(self, text: str) -> Vector:
-        """The pooled vector of one text, of any length."""
-        # Rust strings hold no lone surrogates.
-        encoded = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
-        if not encoded.ids:
-            return np.zeros(self._dimensions, np.float32)
-        known = {
-            "input_ids": encoded.ids,
-            "attention_mask": encoded.attention_mask,
-            "token_type_ids": encoded.type_ids,
-        }
-        feed = {name: np.array([known[name]], kind) for name, kind in self._inputs.items()}
+    @property
+    def trust(self) -> Trust:
+        """How much its similarities weigh, as the card has it, else in full."""
+        return self._trust
+
+    def embed_query(self, text: str) -> Vector:
+        """The unit vector of a query; goes before all documents that wait."""
+        vector: Vector = self._embed([text], self._query_prefix, urgent=True)[0]
+        return vector
+
+    def damage(self) -> list[str]:
+        """What is wrong with the model's files; empty when all is well. Reads them whole."""
+        if self._folder.card is not None:
+            return find_damage(self._folder.path, self._folder.card)
         try:
-            output: NDArray[Any] = self._session.run([self._output], feed)[0]
-        except self._errors as error:
-            raise EmbedError(f"the model in {self._folder} failed: {error}") from error
-        first = np.asarray(output[0], np.float32)
-        if first.ndim == 1:
-            return first
-        if first.ndim != 2:
-            raise EmbedError(f"{self._folder}: the output {self._output} is no vector a token, nor one a text")
-        # Without padding the mask is all ones, and the mean over the tokens is the plain mean.
-        return np.asarray(first[0] if self._pooling == "cls" else first.mean(axis=0), np.float32)
+            changed = self._fingerprint() != self._model.version
+        except EmbedError as error:
+            return [str(error)]
+        return [f"the files in {self._folder.path} changed: open the index again"] if changed else []
 
-    def _check_inputs(self) -> dict[str, type[np.signedinteger[Any]]]:
-        inputs = {entry.name: entry.type for entry in self._session.get_inputs()}
-        wrong = [name for name, kind in inputs.items() if name not in _INPUTS or kind not in _INPUT_TYPES]
-        if wrong:
+    def close(self) -> None:
+        """Let the model go; the worker process ends with the last one."""
+        self._held.close()
+
+    def _fingerprint(self) -> str:
+        found = self._folder
+        try:
+            return fingerprint((found.pooling, str(found.max_tokens), self._document_prefix), found.files)
+        except OSError as error:
+            raise EmbedError(f"the model in {found.path} cannot be loaded: {error}") from error
+
+    def _embed(self, texts: Sequence[str], prefix: str, *, urgent: bool = False) -> Matrix:
+        out = np.zeros((len(texts), self._model.dimensions), np.float32)
+        sent = [number for number, text in enumerate(texts) if text.strip()]
+        if not sent:
+            return out
+        longest = self._folder.max_tokens * CHARACTERS_A_TOKEN
+        rows = self._held.run([((prefix + texts[number])[:longest],) for number in sent], urgent=urgent)
+        if rows.shape[1] != self._model.dimensions:
             raise EmbedError(
-                f"the model in {self._folder} wants the inputs {', '.join(wrong)}, which a text encoder does "
-                "not have: export it for feature extraction"
+                f"the model in {self._folder.path} makes {rows.shape[1]} numbers a text, its card says "
+                f"{self._model.dimensions}: reinstall the package that holds it"
             )
-        return {name: _INPUT_TYPES[kind] for name, kind in inputs.items()}
+        if not np.isfinite(rows).all():
+            raise EmbedError(f"{self._model.name} made numbers that are not finite: use another model")
+        out[sent] = unit_rows(rows)
+        return out
 
 
-def _import_runtime() -> tuple[Any, Any]:
-    try:
-        import onnxruntime
-        import tokenizers
-    except ImportError as error:
-        raise EmbedError(
-            f"onnx models need two more packages ({error}): run pip install 'outcrop[onnx]'"
-        ) from error
-    return onnxruntime, tokenizers
+@dataclass(frozen=True, slots=True)
+class OnnxFolder:
+    """A model's folder, looked at but not yet loaded."""
+
+    path: Path
+    card: Card | None
+    graph_path: Path
+    files: tuple[Path, ...]
+    stamp: str
+    pooling: Pooling
+    max_tokens: int
+    query_prefix: str
+    document_prefix: str
+
+    @classmethod
+    def read(cls, folder: Path) -> OnnxFolder:
+        """Look at a folder; EmbedError says what is missing, in it or of the packages that run it."""
+        _require_runtime()
+        settings = read_model_folder(folder)
+        card = read_card(folder)
+        graph = find_graph(folder)
+        files = graph_files(folder, graph)
+        try:
+            stamp = stamp_files(files)
+        except OSError as error:
+            raise EmbedError(f"the model in {folder} cannot be loaded: {error}") from error
+        return cls(
+            path=folder,
+            card=card,
+            graph_path=graph,
+            files=tuple(files),
+            stamp=stamp,
+            pooling=card.pooling if card else settings.pooling,
+            max_tokens=card.max_tokens if card else settings.max_tokens,
+            query_prefix=card.query_prefix if card else settings.query_prompt,
+            document_prefix=card.document_prefix if card else settings.document_prompt,
+        )
+
+    def graph(self, reads: Reads, threads: int) -> Graph:
+        """What the worker process is told of it."""
+        return Graph(
+            folder=str(self.path.absolute()),
+            path=str(self.graph_path.absolute()),
+            reads=reads,
+            max_tokens=self.max_tokens,
+            pooling=self.pooling,
+            threads=threads or usual_threads(),
+            stamp=self.stamp,
+        )
 
 
-def _find_graph(folder: Path) -> Path:
-    for path in (folder / "model.onnx", folder / "onnx" / "model.onnx"):
-        if path.is_file():
-            return path
-    raise EmbedError(
-        f"there is no model.onnx in {folder} or in its folder onnx: export the model to ONNX first"
-    )
-
-
-def _runtime_errors(ort: Any) -> tuple[type[Exception], ...]:
-    """What tokenizers and onnxruntime raise; the classes of the latter share no root of their own."""
-    state = ort.capi.onnxruntime_pybind11_state
-    return (OSError, ValueError, *(getattr(state, name) for name in _RUNTIME_ERRORS if hasattr(state, name)))
+def _require_runtime() -> None:
+    """Both are imported by the worker process only."""
+    for name in ("onnxruntime", "tokenizers"):
+        if importlib.util.find_spec(name) is None:
+            raise EmbedError(
+                f"onnx models need two more packages ({name} is missing): run pip install 'outcrop[onnx]'"
+            )

@@ -116,11 +116,13 @@ FORMATS: tuple[Format, ...] = (
 )
 
 PLAIN_TEXT = next(f for f in FORMATS if isinstance(f, TextFormat) and f.read is read_text)
+SOURCE_CODE = next(f for f in FORMATS if isinstance(f, TextFormat) and f.read is read_code)
 LIBRARY_FORMATS = {f.kind: f for f in FORMATS if isinstance(f, LibraryFormat)}
 _BY_EXTENSION = {extension: f for f in FORMATS for extension in f.extensions}
 _BY_MEDIA_TYPE = {media_type: f for f in FORMATS for media_type in f.media_types}
 
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,200}(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+_FIRST_LINE = 200
 _PDF_HEADER_WITHIN = 1024  # where readers look for it: mail gateways put lines in front
 
 
@@ -133,8 +135,18 @@ def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
     if chosen is None:  # text/plain and octet-stream are what servers say when they do not know
         chosen = _BY_EXTENSION.get(extension)
     if chosen is None:
-        chosen = LIBRARY_FORMATS["html"] if not extension and _HTML_START.match(data) else PLAIN_TEXT
+        if not extension and _HTML_START.match(data):
+            chosen = LIBRARY_FORMATS["html"]
+        else:
+            chosen = SOURCE_CODE if _is_code(data, path) else PLAIN_TEXT
     return _check_magic(chosen, data, extension)
+
+
+def _is_code(data: bytes, path: str) -> bool:
+    """Whether a file whose extension tells nothing is source by its name (`Makefile`) or its first line (`#!`)."""
+    from outcrop.parse.code import find_language
+
+    return find_language(path, data[:_FIRST_LINE].decode("utf-8", "replace")) is not None
 
 
 def _check_magic(chosen: Format, data: bytes, extension: str) -> Format:

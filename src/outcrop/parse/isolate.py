@@ -15,7 +15,8 @@ import threading
 from typing import Any, BinaryIO
 
 from outcrop.errors import ParseError
-from outcrop.parse.frames import read_frame, unpack_document, write_frame
+from outcrop.frames import read_frame, write_frame
+from outcrop.parse.frames import unpack_document
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document
 

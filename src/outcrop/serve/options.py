@@ -121,6 +121,27 @@ def read_filters(*, since: str | None, until: str | None, **filters: Any) -> Fil
     return Filter(since=as_timestamp(since), until=as_timestamp(until), **filters)
 
 
+rerank_options: Final = stack(
+    (
+        click.option("--rerank", is_flag=True, help="Let a cross-encoder look at the best candidates again."),
+        click.option(
+            "--rerank-seconds",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
+            help="Time that may take, beside loading it; 0.5 unless said. Implies --rerank.",
+        ),
+    )
+)
+"""A second opinion, and how long it may take."""
+
+
+def read_rerank(rerank: bool, rerank_seconds: float | None) -> dict[str, Any]:
+    """The values of `rerank_options` in the words of `SearchOptions`."""
+    if rerank_seconds is None:
+        return {"rerank": rerank}
+    return {"rerank": True, "rerank_seconds": rerank_seconds}
+
+
 search_options: Final = stack(
     (
         document_filters,
@@ -149,6 +170,7 @@ search_options: Final = stack(
             "--floor", type=click.FloatRange(0, 1), help="Least similarity of a hit without a shared word."
         ),
         click.option("--max-distance", type=click.FloatRange(0, 2), help="Largest cosine distance of a hit."),
+        rerank_options,
         click.option("--no-merge", is_flag=True, help="Do not join neighbouring chunks into one hit."),
     )
 )

@@ -63,13 +63,13 @@ _PHASES = {"scan": "looking", "read": "indexing", "embed": "embedding"}
 def _count(progress: Progress, seconds: float) -> str:
     if progress.phase == "scan":
         return f"{progress.done:,} files"
-    noun = "chunks" if progress.phase == "embed" else "files"
+    noun = "texts" if progress.phase == "embed" else "files"
     count = f"{progress.done:,}" + (f"/{progress.total:,}" if progress.total is not None else "") + f" {noun}"
     if seconds < 0.2:
         return count  # a rate of a moment is a random number
     files, chunks = progress.done / seconds, progress.chunks / seconds
     if progress.phase == "embed":
-        return f"{count}, {chunks:,.0f} chunks/s"
+        return f"{count}, {chunks:,.0f} texts/s"
     return f"{count}, {files:,.0f} files/s, {chunks:,.0f} chunks/s"
 
 

@@ -54,7 +54,8 @@ def print_answer(
     console.print(Text(f"{count} hit{'' if count == 1 else 's'}{took}", "dim"))
     if explain:
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
-        console.print(Text(f"query read as {answer.query_type}; ms: {steps}", "dim"), soft_wrap=True)
+        again = f"; {answer.reranked} candidates reranked" if answer.reranked else ""
+        console.print(Text(f"query read as {answer.query_type}{again}; ms: {steps}", "dim"), soft_wrap=True)
 
 
 def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool, verbose: bool) -> None:

@@ -94,13 +94,14 @@ def _environment(config: Config) -> list[Check]:
 
 
 @click.command("reembed")
-@click.option("--model", metavar="NAME", help="Change to this model: static, openai:NAME, onnx:FOLDER …")
+@click.option("--model", metavar="NAME", help="Change to this model: static, mini, openai:NAME, onnx:FOLDER …")
 @common_options
 @pass_session
 def reembed_command(session: Session, model: str | None) -> None:
     """Give every chunk a vector of the model in use.
 
-    Searches are served by the old vectors until all new ones are there. Interrupted, it goes on where it stopped.
+    Searches are served by the old vectors until all new ones are there. Interrupted, it goes on where it stopped. The
+    index remembers the model: later commands and processes that are at work use it by themselves.
     """
     with session.open_existing(model=model) as kb, stop_on_signal() as stop, show_progress(session) as progress:
         made = kb.reembed(progress=progress, stopped=stop.is_set)

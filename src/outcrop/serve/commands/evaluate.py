@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.serve.options import collection_option, common_options
+from outcrop.serve.options import collection_option, common_options, read_rerank, rerank_options
 from outcrop.serve.session import Session, pass_session
 from outcrop.serve.signals import stop_on_signal
 from outcrop.serve.terminal import clean_line
@@ -34,13 +34,21 @@ if TYPE_CHECKING:
     show_default=True,
     help="Words and meaning, or one of them.",
 )
+@rerank_options
 @click.option(
     "--html", "html_path", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to this file."
 )
 @common_options
 @pass_session
 def eval_command(
-    session: Session, file: Path, limit: int, collection: str | None, mode: Any, html_path: Path | None
+    session: Session,
+    file: Path,
+    limit: int,
+    collection: str | None,
+    mode: Any,
+    rerank: bool,
+    rerank_seconds: float | None,
+    html_path: Path | None,
 ) -> None:
     """Measure search quality on your own questions.
 
@@ -56,7 +64,8 @@ def eval_command(
     cases = load_cases(file)
     with session.open_existing() as kb, stop_on_signal() as stop:
         where = Filter(collections=() if collection is None else (collection,))
-        options = SearchOptions(where=where, mode=mode, floor=kb.config.floor)
+        second = read_rerank(rerank, rerank_seconds)
+        options = SearchOptions(where=where, mode=mode, floor=kb.config.floor, **second)
         report = evaluate(kb, cases, limit=limit, options=options, stopped=stop.is_set)
     if all(len(row.missing) == len(row.expected) for row in report.rows):
         raise NotFound(

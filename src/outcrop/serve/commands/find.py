@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.serve.options import common_options, many, search_options
+from outcrop.serve.options import common_options, many, read_rerank, search_options
 from outcrop.serve.session import Session, pass_session
 from outcrop.serve.terminal import clean
 
@@ -151,4 +151,6 @@ def _options(kb: Engine, filters: dict[str, Any]) -> dict[str, Any]:
     """What the command line has, in the words of `Engine.search`."""
     references: Sequence[str] = filters.pop("documents")
     merge = not filters.pop("no_merge")
-    return {**filters, "documents": [kb.get(reference).id for reference in references], "merge": merge}
+    rerank = read_rerank(filters.pop("rerank"), filters.pop("rerank_seconds"))
+    documents = [kb.get(reference).id for reference in references]
+    return {**filters, **rerank, "documents": documents, "merge": merge}

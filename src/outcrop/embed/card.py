@@ -1,0 +1,87 @@
+"""The card of a model that ships with Outcrop: card.json beside its files says what it is and how it is used.
+
+name, version       what vectors are stored under
+dimensions          of its vectors; a reranker has none
+max_tokens          of a text, or of a query and a text together
+pooling             mean or cls (embedders)
+query_prefix, document_prefix, path_weight, trust {prose, code}   (embedders; each may be missing)
+blend               how much a reranker's scores weigh against the first order, 0 to 1 (rerankers; may be missing)
+sha256              of its files, by name
+licence, figures …  for people
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from outcrop.embed.folder import Pooling
+from outcrop.embed.transformer import PATH_WEIGHT
+from outcrop.errors import EmbedError
+from outcrop.records import Trust
+
+_CARD = "card.json"
+_REINSTALL = "reinstall the package that holds it"
+_POOLINGS: dict[str, Pooling] = {"mean": "mean", "cls": "cls"}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a card says, checked."""
+
+    name: str
+    version: str
+    dimensions: int
+    max_tokens: int
+    pooling: Pooling
+    query_prefix: str
+    document_prefix: str
+    path_weight: float
+    trust: Trust
+    blend: float | None = None
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_card(folder: Path) -> Card | None:
+    """The card in a model's folder, if there is one."""
+    path = folder / _CARD
+    if not path.is_file():
+        return None
+    try:
+        said: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        trust = said.get("trust", {})
+        return Card(
+            name=str(said["name"]),
+            version=str(said["version"]),
+            dimensions=int(said.get("dimensions", 0)),
+            max_tokens=int(said["max_tokens"]),
+            pooling=_POOLINGS[said.get("pooling", "mean")],
+            query_prefix=str(said.get("query_prefix", "")),
+            document_prefix=str(said.get("document_prefix", "")),
+            path_weight=float(said.get("path_weight", PATH_WEIGHT)),
+            trust=Trust(float(trust.get("prose", 1.0)), float(trust.get("code", 1.0))),
+            blend=float(said["blend"]) if "blend" in said else None,
+            sha256=dict(said["sha256"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EmbedError(f"{path} cannot be read ({type(error).__name__}: {error}): {_REINSTALL}") from error
+
+
+def find_damage(folder: Path, card: Card) -> list[str]:
+    """What is wrong with a model's files, by the hashes on its card; empty when all is well. Reads them whole."""
+    problems = []
+    for name, expected in card.sha256.items():
+        path = folder / name
+        try:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            problems.append(f"{path} cannot be read ({error}): {_REINSTALL}")
+            continue
+        if found != expected:
+            problems.append(f"{path} is not the file its card names: {_REINSTALL}")
+    return problems

@@ -1,0 +1,59 @@
+"""Which ONNX graph is run and how texts go into it: all the worker process needs to know of a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from outcrop.embed.folder import Pooling
+from outcrop.errors import EmbedError
+
+Reads = Literal["texts", "pairs"]
+
+_USUAL_THREADS = 4
+"""Texts run side by side at most, unless more are asked for: past four cores a laptop has other things to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A model on disk: what it reads (texts to vectors, or pairs to scores), how, and the state of its files."""
+
+    folder: str
+    path: str
+    reads: Reads
+    max_tokens: int
+    pooling: Pooling
+    threads: int
+    stamp: str
+
+
+def find_graph(folder: Path) -> Path:
+    """The graph in a model's folder."""
+    for path in (folder / "model.onnx", folder / "onnx" / "model.onnx"):
+        if path.is_file():
+            return path
+    raise EmbedError(
+        f"there is no model.onnx in {folder} or in its folder onnx: export the model to ONNX first"
+    )
+
+
+def graph_files(folder: Path, graph: Path) -> list[Path]:
+    """The files that decide what a model makes of a text. Weights past 2 GB lie in files that begin with its name."""
+    parts = [path for path in sorted(graph.parent.glob(f"{graph.name}*")) if path.is_file()]
+    return [*parts, folder / "tokenizer.json"]
+
+
+def stamp_files(files: Iterable[Path]) -> str:
+    """Size and time of change of each file: changes when one of them is replaced."""
+    found = [path.stat() for path in files]
+    return " ".join(f"{status.st_size}:{status.st_mtime_ns}" for status in found)
+
+
+def usual_threads() -> int:
+    """How many texts run side by side when nobody says: one a core, four at most."""
+    affinity = getattr(os, "sched_getaffinity", None)  # a container may have fewer cores than its machine
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return min(cores, _USUAL_THREADS)

@@ -1,0 +1,123 @@
+"""What callers want of the worker process, and how it is cut into slices of it."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from outcrop.embed.running.graph import Graph
+from outcrop.records import Vector
+
+Item = tuple[str, ...]
+"""A text, or a query and a text."""
+
+_SLICE_ITEMS: Final = 64
+_SLICE_CHARACTERS: Final = 100_000
+"""A slice is ended by its time; these bound a frame."""
+
+
+class Request:
+    """What one caller waits for: a row for each item, in their order."""
+
+    def __init__(self, graph: Graph, items: Sequence[Item]) -> None:
+        self.graph = graph
+        self.items = items
+        self.rows: list[Vector] = []
+        self.failures = 0
+        self.error = ""
+        self.given_up = False
+        self.finished = threading.Event()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is to be done for it any more."""
+        return self.given_up or self.finished.is_set()
+
+    def fail(self, error: str) -> None:
+        """Finish without the rest of the rows."""
+        if not self.finished.is_set():
+            self.error = error
+            self.finished.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Items of one or more requests for the same model; the worker does as many as it manages within `seconds`."""
+
+    graph: Graph
+    requests: list[Request]
+    items: list[tuple[Request, Item]]
+    seconds: float
+
+    def settle(self, answer: dict[str, Any], payload: bytes) -> None:
+        """Hand out what is done; the item that failed, if one did, fails its request alone."""
+        done = answer.get("done", 0)
+        rows = np.frombuffer(payload, np.float32).reshape(done, answer["width"])
+        for row, (request, _) in zip(rows, self.items[:done], strict=True):
+            request.rows.append(row)
+            request.failures = 0
+        if "error" in answer:
+            self.items[done][0].fail(answer["error"])
+        for request in self.requests:
+            if len(request.rows) == len(request.items):
+                request.finished.set()
+
+
+class Lane:
+    """Requests that wait their turn. Used under its owner's lock."""
+
+    def __init__(self, slice_s: float) -> None:
+        self._slice_s = slice_s
+        self._requests: deque[Request] = deque()
+        self._reach: dict[Graph, int] = {}
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter([request for request in self._requests if not request.is_over])
+
+    def append(self, request: Request) -> None:
+        """Queue up."""
+        self._requests.append(request)
+
+    def cut(self) -> Slice | None:
+        """The next slice: items of all requests for the model of the first one, in turns; None when there is nothing.
+
+        A request that was there when a worker died goes by itself.
+        """
+        self._requests = deque(self)
+        if not self._requests:
+            return None
+        head = self._requests[0]
+        self._requests.rotate(-1)
+        together = [head]
+        if not head.failures:
+            others = (request for request in self._requests if request is not head and not request.failures)
+            together += [request for request in others if request.graph == head.graph]
+        return Slice(head.graph, together, self._take(together), self._slice_s)
+
+    def learn(self, piece: Slice, done: int) -> None:
+        """Send twice as much the next time as was done this time: enough to go on with, little in vain."""
+        self._reach[piece.graph] = max(2 * done, _first_reach(piece.graph))
+
+    def _take(self, requests: Sequence[Request]) -> list[tuple[Request, Item]]:
+        graph = requests[0].graph
+        most = min(self._reach.get(graph, _first_reach(graph)), _SLICE_ITEMS)
+        items: list[tuple[Request, Item]] = []
+        characters = depth = 0
+        while len(items) < most and characters < _SLICE_CHARACTERS:
+            waiting = [request for request in requests if len(request.rows) + depth < len(request.items)]
+            if not waiting:
+                break
+            turn = [(request, request.items[len(request.rows) + depth]) for request in waiting]
+            items += turn[: most - len(items)]
+            characters += sum(len(text) for _, item in turn for text in item)
+            depth += 1
+        return items
+
+
+def _first_reach(graph: Graph) -> int:
+    return 2 * graph.threads

@@ -1,0 +1,206 @@
+"""One model inside the worker process: a graph run by onnxruntime, a text or a pair at a time.
+
+Never a batch in one run: padding changes the last digits of a vector with the company it is in, and a model quantised
+to int8 scales its activations by all that is in the batch, so that even texts of equal length change each other (up to
+2.0 in a component of a BERT of 384, measured). Nor would it pay: on two cores 256 tokens took 28 ms alone and 29 to 32
+in batches of 4 and 8. Each run has one thread and several run side by side: 30 ms a text of 256 tokens on two cores
+and 59 of processor time, against 34 to 37 and 68 for runs of two threads, which also spin between queries (18 ms of
+processor time for a query of 4). And the numbers do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.embed.running.graph import Graph, graph_files, stamp_files
+from outcrop.errors import EmbedError
+from outcrop.records import Vector
+
+_INPUT_TYPES: dict[str, type[np.signedinteger[Any]]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+_RUNTIME_ERRORS = (
+    "Fail",
+    "InvalidArgument",
+    "InvalidGraph",
+    "InvalidProtobuf",
+    "NoModel",
+    "NoSuchFile",
+    "NotImplemented",
+    "RuntimeException",
+)
+_NAMED_OUTPUTS = {"texts": "sentence_embedding", "pairs": "logits"}
+"""How a graph calls the output that is wanted when it has several; else the first is taken."""
+_QUERY_SHARE = 3
+"""A query has at most one in so many tokens of a pair: a pasted page must leave room for the text it is asked of."""
+_CUT_QUERIES = 64
+"""Queries whose cut is remembered; each comes once for every text it is paired with."""
+_WARM_UP = {"texts": ("dimensions",), "pairs": ("what is this?", "a text")}
+
+
+class Session:
+    """A loaded model. The first run is made here: it tells the width of the answers and that the model works."""
+
+    def __init__(self, graph: Graph) -> None:
+        ort, tokenizers = _import_runtime()
+        self._graph = graph
+        self._errors = _runtime_errors(ort)
+        folder = Path(graph.folder)
+        pairs = graph.reads == "pairs"
+        try:
+            if stamp_files(graph_files(folder, Path(graph.path))) != graph.stamp:
+                raise EmbedError(f"the model in {folder} changed while it was in use: open the index again")
+            self._tokenizer = _load_tokenizer(tokenizers, folder)
+            # A second one, as how it cuts is a state of a tokenizer; for texts it is not used.
+            self._query_tokenizer = _load_tokenizer(tokenizers, folder) if pairs else self._tokenizer
+            self._session = self._load(ort)
+        except self._errors as error:
+            raise EmbedError(f"the model in {folder} cannot be loaded: {error}") from error
+        self._query_tokenizer.enable_truncation(max(1, graph.max_tokens // _QUERY_SHARE))
+        self._tokenizer.enable_truncation(
+            graph.max_tokens, strategy="only_second" if pairs else "longest_first"
+        )
+        self._cut = lru_cache(_CUT_QUERIES)(self._cut_query)
+        self._inputs = self._check_inputs()
+        names = [output.name for output in self._session.get_outputs()]
+        wanted = _NAMED_OUTPUTS[graph.reads]
+        self._output = wanted if wanted in names else names[0]
+        self._pool = ThreadPoolExecutor(max(1, graph.threads - 1))
+        self.width = 0
+        self.width = len(self.run(_WARM_UP[graph.reads]))
+        if not self.width:
+            raise EmbedError(f"the tokenizer in {folder} makes no tokens: copy the model's folder again")
+
+    def run_many(self, items: list[list[str]], seconds: float) -> tuple[list[Vector], str]:
+        """Rows of the first items, at least one and then as many as are begun within `seconds`; and what went wrong
+        with the one after them, if anything did."""
+        rows: dict[int, Vector] = {}
+        errors: dict[int, str] = {}
+        lock = threading.Lock()
+        until = time.monotonic() + seconds
+        begun = 0
+
+        def work() -> None:
+            nonlocal begun
+            while True:
+                with lock:
+                    if begun == len(items) or errors or (begun and time.monotonic() >= until):
+                        return
+                    number = begun
+                    begun += 1
+                try:
+                    rows[number] = self.run(items[number])
+                except EmbedError as error:
+                    errors[number] = str(error)
+
+        others = [self._pool.submit(work) for _ in range(min(self._graph.threads, len(items)) - 1)]
+        work()
+        wait(others)
+        for other in others:
+            other.result()  # what is no EmbedError ends the process, from whichever thread it came
+        if errors:
+            first = min(errors)
+            return [rows[number] for number in range(first)], errors[first]
+        return [rows[number] for number in range(begun)], ""
+
+    def run(self, item: tuple[str, ...] | list[str]) -> Vector:
+        """What the model makes of a text, or of a query and a text, of any length."""
+        encoded = self._encode(item)
+        if not encoded.ids:
+            return np.zeros(self.width, np.float32)
+        known = {
+            "input_ids": encoded.ids,
+            "attention_mask": encoded.attention_mask,
+            "token_type_ids": encoded.type_ids,
+        }
+        feed = {name: np.array([known[name]], kind) for name, kind in self._inputs.items()}
+        try:
+            output: NDArray[Any] = self._session.run([self._output], feed)[0]
+        except self._errors as error:
+            raise EmbedError(f"the model in {self._graph.folder} failed: {error}") from error
+        first = np.asarray(output[0], np.float32)
+        return self._only_score(first) if self._graph.reads == "pairs" else self._pooled(first)
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._pool.shutdown(wait=False)
+
+    def _load(self, ort: Any) -> Any:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 1
+        return ort.InferenceSession(self._graph.path, options, providers=["CPUExecutionProvider"])
+
+    def _encode(self, item: tuple[str, ...] | list[str]) -> Any:
+        clean = [_without_surrogates(text) for text in item]
+        if self._graph.reads == "texts":
+            return self._tokenizer.encode(clean[0])
+        return self._tokenizer.encode(self._cut(clean[0]), clean[1])
+
+    def _cut_query(self, query: str) -> str:
+        offsets = self._query_tokenizer.encode(query, add_special_tokens=False).offsets
+        return query[: offsets[-1][1]] if offsets else query
+
+    def _only_score(self, first: Vector) -> Vector:
+        if first.size != 1:
+            raise EmbedError(
+                f"the model in {self._graph.folder} gives {first.size} numbers for a pair, not one score: "
+                "use a cross-encoder with one output"
+            )
+        return first.reshape(1)
+
+    def _pooled(self, first: Vector) -> Vector:
+        if first.ndim == 1:
+            return first
+        if first.ndim != 2:
+            raise EmbedError(
+                f"{self._graph.folder}: the output {self._output} is no vector a token, nor one a text"
+            )
+        # Without padding the mask is all ones, and the mean over the tokens is the plain mean.
+        return np.asarray(first[0] if self._graph.pooling == "cls" else first.mean(axis=0), np.float32)
+
+    def _check_inputs(self) -> dict[str, type[np.signedinteger[Any]]]:
+        inputs = {entry.name: entry.type for entry in self._session.get_inputs()}
+        wrong = [name for name, kind in inputs.items() if name not in _INPUTS or kind not in _INPUT_TYPES]
+        if wrong:
+            raise EmbedError(
+                f"the model in {self._graph.folder} wants the inputs {', '.join(wrong)}, which a text encoder does "
+                "not have: export it for feature extraction"
+            )
+        return {name: _INPUT_TYPES[kind] for name, kind in inputs.items()}
+
+
+def _load_tokenizer(tokenizers: Any, folder: Path) -> Any:
+    tokenizer = tokenizers.Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
+    # What a tokenizer.json says of padding and length is left over from training.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _without_surrogates(text: str) -> str:
+    """Rust strings hold no lone surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _import_runtime() -> tuple[Any, Any]:
+    try:
+        import onnxruntime
+        import tokenizers
+    except ImportError as error:
+        raise EmbedError(
+            f"onnx models need two more packages ({error}): run pip install 'outcrop[onnx]'"
+        ) from error
+    return onnxruntime, tokenizers
+
+
+def _runtime_errors(ort: Any) -> tuple[type[Exception], ...]:
+    """What tokenizers and onnxruntime raise; the classes of the latter share no root of their own."""
+    state = ort.capi.onnxruntime_pybind11_state
+    return (OSError, ValueError, *(getattr(state, name) for name in _RUNTIME_ERRORS if hasattr(state, name)))

@@ -1,0 +1,1 @@
+"""How the models that ship with Outcrop are made. Not installed with it; see README.md beside this file."""
