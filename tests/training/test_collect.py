@@ -16,10 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from training.collect import main, read_list
-from training.collect_unpack import TextFile, choose, is_useful, read_text_file, sane_path
-
-from training import collect_registries
+from training.collect import registries
+from training.collect.__main__ import main, read_list
+from training.collect.unpack import TextFile, choose, is_useful, read_text_file, sane_path
 
 SOURCE = "def area(width, height):\n    return width * height\n"
 
@@ -94,8 +93,8 @@ class Registry:
         self.pages["/npm/" + name.replace("/", "%2F")] = json.dumps(answer).encode()
 
     def add_debian(self, sources: str = "", binaries: str = "") -> None:
-        for suite in collect_registries.DEBIAN_SUITES:
-            is_first = suite == collect_registries.DEBIAN_SUITES[0]
+        for suite in registries.DEBIAN_SUITES:
+            is_first = suite == registries.DEBIAN_SUITES[0]
             for index, text in (("source/Sources.xz", sources), ("binary-amd64/Packages.xz", binaries)):
                 self.pages[f"/debian/dists/{suite}/main/{index}"] = lzma.compress(
                     (text if is_first else "").encode()
@@ -105,9 +104,9 @@ class Registry:
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     server = Registry()
-    monkeypatch.setattr(collect_registries, "PYPI", f"{server.address}/pypi")
-    monkeypatch.setattr(collect_registries, "NPM", f"{server.address}/npm")
-    monkeypatch.setattr(collect_registries, "DEBIAN", f"{server.address}/debian")
+    monkeypatch.setattr(registries, "PYPI", f"{server.address}/pypi")
+    monkeypatch.setattr(registries, "NPM", f"{server.address}/npm")
+    monkeypatch.setattr(registries, "DEBIAN", f"{server.address}/debian")
     yield server
     server.close()
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from training.collect_overlap import drop_overlapping, is_distinctive
-from training.exclude import Exclusions, main, read_exclusions
+from training.collect.exclude import Exclusions, main, read_exclusions
+from training.collect.overlap import drop_overlapping, is_distinctive
 
 LISTED = """\
 # projects that are measured

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from training.export import main
-from training.export_channels import open_session
+from training.export.__main__ import main
+from training.export.channels import open_session
 from training.weights import save_arrays
 
 from outcrop.embed.onnx import OnnxEmbedder

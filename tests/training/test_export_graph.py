@@ -12,8 +12,8 @@ import onnx
 import onnxruntime
 import pytest
 from numpy.typing import NDArray
-from training.export_channels import open_session, wide_channels
-from training.onnx_graph import Architecture, Mode, cross_graph, encoder_graph, quantise
+from training.export.channels import open_session, wide_channels
+from training.export.onnx_graph import Architecture, Mode, cross_graph, encoder_graph, quantise
 
 Floats = NDArray[Any]
 WORDS, WIDTH, WIDE, HEADS, PLACES = 50, 32, 64, 4, 20

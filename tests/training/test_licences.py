@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from training.licences import (
+from training.collect.licences import (
     has_copyleft_header,
     read_copyright,
     read_expression,

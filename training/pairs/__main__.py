@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from training.collect_unpack import sane_path
+from training.collect.unpack import sane_path
 from training.pairs.merge import merge, table_lines
 from training.pairs.parts import make_parts, part_of
 

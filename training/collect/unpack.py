@@ -17,8 +17,8 @@ from typing import Final
 
 from outcrop.parse.code.languages import LANGUAGES, find_language
 from outcrop.parse.roles import role_of
-from training.collect_registries import CollectError
-from training.licences import has_copyleft_header
+from training.collect.licences import has_copyleft_header
+from training.collect.registries import CollectError
 
 MAX_FILE_BYTES: Final = 300_000
 MAX_PACKAGE_BYTES: Final = 4_000_000

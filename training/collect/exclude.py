@@ -1,9 +1,9 @@
 """Keeps the projects that models are measured on out of the data that they are trained on.
 
 By name: a file of `owner/name` lines; a package is out when its repository or its name says that it is one of them, or
-a part or a fork of one. By content: see `training.collect_overlap`, which this command runs over what was collected:
+a part or a fork of one. By content: see `training.collect.overlap`, which this command runs over what was collected:
 
-    python -m training.exclude --into DIR [--exclude FILE] --against FOLDER [--against FOLDER …]
+    python -m training.collect.exclude --into DIR [--exclude FILE] --against FOLDER [--against FOLDER …]
 """
 
 from __future__ import annotations
@@ -147,10 +147,10 @@ def _repositories(urls: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command: compares what was collected with the folders and writes what has to be dropped."""
-    from training.collect_overlap import drop_overlapping
+    from training.collect.overlap import drop_overlapping
 
     parser = argparse.ArgumentParser(
-        prog="training.exclude", description="Finds collected texts that are in FOLDER too."
+        prog="training.collect.exclude", description="Finds collected texts that are in FOLDER too."
     )
     parser.add_argument("--into", type=Path, required=True, help="the folder that training.collect wrote")
     parser.add_argument(

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from training.licences import NO_LICENCE, Licence, read_npm, read_pypi
+from training.collect.licences import NO_LICENCE, Licence, read_npm, read_pypi
 
 PYPI: Final = "https://pypi.org/pypi"
 PYPI_FILES: Final = "https://files.pythonhosted.org/packages"

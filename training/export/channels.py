@@ -17,7 +17,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from training.onnx_graph import Architecture, Arrays, encoder_graph
+from training.export.onnx_graph import Architecture, Arrays, encoder_graph
 
 _TEXTS, _SHORTEST, _LONGEST = 64, 10, 250
 """Texts of random words: they find channels as good as 64 chunks of real text do, and are the same everywhere."""

@@ -4,7 +4,7 @@
 
 Writes DIR/src/<registry>/<name>/… and one line a package to DIR/manifest.jsonl. A package that has a line is not
 fetched again, so a run that was stopped goes on where it was. `--against` compares the result with folders of texts
-that models are measured on (see `training.exclude`).
+that models are measured on (see `training.collect.exclude`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from training.collect_overlap import drop_overlapping
-from training.collect_registries import (
+from training.collect.exclude import NO_EXCLUSIONS, Exclusions, read_exclusions
+from training.collect.licences import CopyrightFile, read_copyright, read_text
+from training.collect.overlap import drop_overlapping
+from training.collect.registries import (
     MAX_ARCHIVE_BYTES,
     CollectError,
     Debian,
@@ -34,7 +36,7 @@ from training.collect_registries import (
     look_up_npm,
     look_up_pypi,
 )
-from training.collect_unpack import (
+from training.collect.unpack import (
     MAX_PACKAGE_BYTES,
     MAX_PACKAGE_FILES,
     TextFile,
@@ -44,8 +46,6 @@ from training.collect_unpack import (
     read_text_file,
     sane_path,
 )
-from training.exclude import NO_EXCLUSIONS, Exclusions, read_exclusions
-from training.licences import CopyrightFile, read_copyright, read_text
 
 LookUp = Callable[[str], list[Package]]
 REGISTRIES: Final = ("pypi", "npm", "debian")

@@ -26,8 +26,8 @@ from onnx import ModelProto
 from tokenizers import Tokenizer
 
 from outcrop.embed.static import StaticEmbedder
-from training.export_channels import Feed, open_session, random_texts, wide_channels
-from training.onnx_graph import Architecture, Arrays, Mode, cross_graph, encoder_graph
+from training.export.channels import Feed, open_session, random_texts, wide_channels
+from training.export.onnx_graph import Architecture, Arrays, Mode, cross_graph, encoder_graph
 from training.weights import load_arrays
 
 _LONGEST = 512

@@ -1,0 +1,1 @@
+"""Trained arrays to the files that ship."""
