@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from training.tune import BLENDS, TRUSTS, Package, Remembering, Trusted, ask, lay_out, main, read_packages, tune
+from training.tune import (
+    BLENDS,
+    PATHS,
+    TRUSTS,
+    Package,
+    Remembering,
+    Trusted,
+    ask,
+    lay_out,
+    main,
+    read_packages,
+    tune,
+)
 
 import outcrop
 from outcrop.embed.paths import path_text
@@ -111,7 +123,12 @@ def test_the_trust_that_is_set_is_the_trust_that_ranks(pairs_folder: Path) -> No
     embedder = Trusted(Mistaken())
     own = embedder.trust
     table = {name: values[0] for name, values in tune(packages, embedder, None).items()}
-    assert list(table) == ["keyword", "semantic", *(f"trust {value}" for value in TRUSTS)]
+    assert list(table) == [
+        "keyword",
+        "semantic",
+        *(f"path {value}" for value in PATHS),
+        *(f"trust {value}" for value in TRUSTS),
+    ]
     assert table["trust 0.0"] == table["keyword"] == 1.0
     assert table["semantic"] < table["trust 2.5"] < 1.0
     assert embedder.trust == own
@@ -149,5 +166,10 @@ def test_both_tables_are_printed(
         assert head == f"{kind}: 1 packages, 4 questions"
         assert done == f"{name}: 4 questions, 24 documents"
         table = {row[:14].strip(): float(row[14:]) for row in rows}
-        assert list(table) == ["keyword", "semantic", *(f"trust {value}" for value in TRUSTS)]
+        assert list(table) == [
+            "keyword",
+            "semantic",
+            *(f"path {value}" for value in PATHS),
+            *(f"trust {value}" for value in TRUSTS),
+        ]
         assert all(0.6 < value <= 1 for value in table.values())
