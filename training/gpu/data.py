@@ -199,22 +199,21 @@ def encode_texts(texts: Sequence[Any], tokenizer: str, most: int) -> Flat:
     return flatten([one.ids for one in _reader(tokenizer, most).encode_batch_fast(list(texts))])
 
 
-def _encode_documents(
-    documents: Sequence[tuple[str, str, str]], tokenizer: str, most: int
-) -> tuple[Flat, Flat]:
+def _encode_documents(documents: Sequence[tuple[str, str, str]], tokenizer: str, most: int) -> tuple[Flat, ...]:
     reader = _reader(tokenizer, most)
     first, last = reader.encode("").ids
     heads, said, texts = (
         [one.ids for one in reader.encode_batch_fast(list(column), add_special_tokens=False)]
         for column in zip(*documents, strict=True)
     )
-    plain, spoken = [], []
+    bare, headed, spoken = [], [], []
     for head, comment, text in zip(heads, said, texts, strict=True):
-        above = [first, *head[:HEAD_TOKENS]]
-        plain.append([*above, *text[: most - 1 - len(above)], last])
-        above += comment[:HEAD_TOKENS]
-        spoken.append([*above, *text[: most - 1 - len(above)], last])
-    return flatten(plain), flatten(spoken)
+        above = head[:HEAD_TOKENS]
+        bare.append([first, *text[: most - 2], last])
+        headed.append([first, *above, *text[: most - 2 - len(above)], last])
+        above = above + comment[:HEAD_TOKENS]
+        spoken.append([first, *above, *text[: most - 2 - len(above)], last])
+    return flatten(bare), flatten(headed), flatten(spoken)
 
 
 def tokenise(tokenizer: Path, texts: Sequence[Any], most: int, device: str) -> Ragged:
@@ -222,13 +221,14 @@ def tokenise(tokenizer: Path, texts: Sequence[Any], most: int, device: str) -> R
     return ragged(spread(partial(encode_texts, tokenizer=str(tokenizer), most=most), texts), device)
 
 
-def tokenise_documents(tokenizer: Path, pairs: Pairs, most: int, device: str) -> tuple[Ragged, Ragged]:
-    """Documents below their headings, without and with what their doc comments say."""
+def tokenise_documents(tokenizer: Path, pairs: Pairs, most: int, device: str) -> tuple[Ragged, Ragged, Ragged]:
+    """Documents by themselves, below their headings, and below those with what their doc comments say."""
     documents = list(
         zip(pairs.heads, [f"{said}\n" if said else "" for said in pairs.said], pairs.texts, strict=True)
     )
     parts = spread(partial(_encode_documents, tokenizer=str(tokenizer), most=most), documents)
-    return ragged([plain for plain, _ in parts], device), ragged([spoken for _, spoken in parts], device)
+    bare, headed, spoken = zip(*parts, strict=True)
+    return ragged(bare, device), ragged(headed, device), ragged(spoken, device)
 
 
 # ------------------------------------------------------------------ the static model's tokens
