@@ -151,15 +151,33 @@ def test_texts_of_callers_that_wait_go_to_the_worker_together(
     assert len(frames) < 20, "36 texts"
 
 
-def test_a_query_goes_before_documents_that_wait(shared: OnnxEmbedder, frames: list[list[str]]) -> None:
-    ingest, outcome = in_thread(lambda: shared.embed_documents(["slow"] * 6))
-    wait_for(lambda: frames)
-    shared.embed_query("red")
-    assert not outcome, "the documents are not through"
+def test_a_query_goes_before_documents_that_wait(
+    folder: Path, frames: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = Runner()
+    embedder = OnnxEmbedder(folder, threads=2, runner=runner)
+    embedder.embed_query("green")  # it is loaded
+    frames.clear()
+    ask = WorkerProcess.ask
+
+    def held_back(
+        self: WorkerProcess, header: dict[str, Any], *, within_s: float
+    ) -> tuple[dict[str, Any], bytes]:
+        if (
+            header["op"] == "run" and not frames
+        ):  # the first slice of documents is out until the query waits, too
+            wait_for(lambda: runner.state().waiting == 2)
+        return ask(self, header, within_s=within_s)
+
+    monkeypatch.setattr(WorkerProcess, "ask", held_back)
+    ingest, outcome = in_thread(lambda: embedder.embed_documents(["blue"] * 300))
+    wait_for(lambda: runner.state().waiting == 1)
+    embedder.embed_query("red")
     ingest.join()
     assert isinstance(outcome[0], np.ndarray)
-    at = frames.index(["red"])
-    assert 0 < at < len(frames) - 1
+    assert frames.index(["red"]) == 1, "after the slice that was out, before all others"
+    assert len(frames) > 2
+    embedder.close()
 
 
 def test_a_text_that_fails_fails_its_own_caller_only(
