@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from outcrop.embed.vocabulary import words
 from outcrop.rank.excerpt import passage
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _STEM_CHARS = 6
 """The engine compares stems; the first letters come close and need no stemmer on the machine that trains."""
 _COMMON = 4
@@ -16,7 +15,7 @@ _COMMON = 4
 
 def terms(text: str) -> list[str]:
     """The words of a text, cut to what they share with their other forms."""
-    return [word.lower()[:_STEM_CHARS] for word in _WORD.findall(text)]
+    return [word[:_STEM_CHARS] for word in words(text)]
 
 
 def make_passage(path: str, place: Sequence[str], text: str, query: str) -> str:

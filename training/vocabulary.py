@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+from outcrop.embed.vocabulary import words
+
 _PLAIN = re.compile(r"[a-z]{2,22}")
 _NUMBER = re.compile(r"[0-9]{1,4}")
 PIECES = 3_500
@@ -21,7 +22,7 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
     """In how many texts each word occurs, words as the engine cuts them (`outcrop.embed.vocabulary`)."""
     found: Counter[str] = Counter()
     for text in texts:
-        found.update({word.lower() for word in _WORD.findall(text)})
+        found.update(set(words(text)))
     return found
 
 

@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from training.weights import load_arrays
 
 EPSILON = 1e-12
-PAD = 0
 
 
 class Layer(nn.Module):
@@ -123,12 +122,10 @@ def _array(values: Tensor) -> NDArray[np.float32]:
     return values.detach().float().cpu().numpy()
 
 
-def open_encoder(folder: Path, layers: Sequence[int] | None = None) -> Encoder:
-    """The encoder in a folder of `training.weights`, or some of its layers."""
+def open_encoder(folder: Path) -> Encoder:
+    """The encoder in a folder of `training.weights`."""
     about = json.loads((folder / "about.json").read_text("utf-8"))
     arrays = load_arrays(folder / "encoder.npz")
-    if layers is not None:
-        arrays = keep_layers(arrays, layers)
     return Encoder(
         arrays, heads=about["heads"], first_position=about["first_position"], pooling=about["pooling"]
     )
@@ -149,16 +146,3 @@ def keep_layers(
             }
         )
     return kept
-
-
-def padded(rows: Sequence[NDArray[np.int32]], device: torch.device | str) -> tuple[Tensor, Tensor]:
-    """Token ids of unequal length as one block, and where there are tokens; the length is a multiple of 8."""
-    longest = max(8, -(-max(map(len, rows)) // 8) * 8)
-    ids = np.full((len(rows), longest), PAD, np.int64)
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    mask = np.arange(longest)[None, :] < lengths[:, None]
-    ids[mask] = np.concatenate(rows)
-    return (
-        torch.from_numpy(ids).to(device, non_blocking=True),
-        torch.from_numpy(mask).to(device, non_blocking=True),
-    )

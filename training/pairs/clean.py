@@ -104,11 +104,6 @@ def plain(text: str) -> str:
     return " ".join(text.replace("`", "").split()).strip(" -*#\t\"'")
 
 
-def first_paragraph(comment: str) -> str:
-    """The first paragraph of a documentation comment in plain words; nothing where it only holds tags."""
-    return asked_part(comment)[0]
-
-
 def asked_part(comment: str) -> tuple[str, str]:
     """The first paragraph of a documentation comment in plain words, and what is left of it, as it stands there."""
     bare = strip_markers(comment)

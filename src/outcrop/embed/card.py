@@ -12,7 +12,6 @@ licence, figures …  for people
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from outcrop.errors import EmbedError
 from outcrop.records import Trust
 
 _CARD = "card.json"
-_REINSTALL = "reinstall the package that holds it"
+REINSTALL = "reinstall the package that holds it"
 _POOLINGS: dict[str, Pooling] = {"mean": "mean", "cls": "cls"}
 
 
@@ -68,20 +67,4 @@ def read_card(folder: Path) -> Card | None:
             sha256=dict(said["sha256"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise EmbedError(f"{path} cannot be read ({type(error).__name__}: {error}): {_REINSTALL}") from error
-
-
-def find_damage(folder: Path, card: Card) -> list[str]:
-    """What is wrong with a model's files, by the hashes on its card; empty when all is well. Reads them whole."""
-    problems = []
-    for name, expected in card.sha256.items():
-        path = folder / name
-        try:
-            with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            problems.append(f"{path} cannot be read ({error}): {_REINSTALL}")
-            continue
-        if found != expected:
-            problems.append(f"{path} is not the file its card names: {_REINSTALL}")
-    return problems
+        raise EmbedError(f"{path} cannot be read ({type(error).__name__}: {error}): {REINSTALL}") from error

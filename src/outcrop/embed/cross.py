@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from outcrop.embed.card import find_damage
+from outcrop.embed.card import REINSTALL
+from outcrop.embed.fingerprint import find_damage
 from outcrop.embed.onnx import CHARACTERS_A_TOKEN, OnnxFolder
 from outcrop.embed.running.held import HeldModel
 from outcrop.embed.running.runner import Runner
@@ -56,7 +57,7 @@ class CrossEncoder:
     def damage(self) -> list[str]:
         """What is wrong with the model's files, by the hashes on its card; empty when all is well."""
         card = self._folder.card
-        return find_damage(self._folder.path, card) if card is not None else []
+        return find_damage(self._folder.path, card.sha256, REINSTALL) if card is not None else []
 
     def close(self) -> None:
         """Let the model go; the worker process ends with the last one."""

@@ -1,9 +1,9 @@
-"""Short fingerprints that tell one model's vectors from another's."""
+"""What tells one model's files from another's: short fingerprints, and the hashes on a card."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from hashlib import blake2b
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 _DIGEST_BYTES = 6
@@ -23,3 +23,19 @@ def fingerprint(settings: Iterable[str], files: Iterable[Path] = ()) -> str:
             while block := file.read(_READ_BYTES):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def find_damage(folder: Path, expected: Mapping[str, str | None], advice: str) -> list[str]:
+    """What is wrong with files, by the sha256 each should have; empty when all is well. Reads them whole."""
+    problems = []
+    for name, wanted in expected.items():
+        path = folder / name
+        try:
+            with path.open("rb") as file:
+                found = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            problems.append(f"{path} cannot be read ({error}): {advice}")
+            continue
+        if found != wanted:
+            problems.append(f"{path} is not the file its card names: {advice}")
+    return problems

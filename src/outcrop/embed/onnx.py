@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from outcrop.embed.card import Card, find_damage, read_card
-from outcrop.embed.fingerprint import fingerprint
+from outcrop.embed.card import REINSTALL, Card, read_card
+from outcrop.embed.fingerprint import find_damage, fingerprint
 from outcrop.embed.folder import Pooling, read_model_folder
 from outcrop.embed.running.graph import Graph, Reads, find_graph, graph_files, stamp_files, usual_threads
 from outcrop.embed.running.held import HeldModel
@@ -85,7 +85,7 @@ class OnnxEmbedder(Transformer):
     def damage(self) -> list[str]:
         """What is wrong with the model's files; empty when all is well. Reads them whole."""
         if self._folder.card is not None:
-            return find_damage(self._folder.path, self._folder.card)
+            return find_damage(self._folder.path, self._folder.card.sha256, REINSTALL)
         try:
             changed = self._fingerprint() != self._model.version
         except EmbedError as error:

@@ -21,7 +21,6 @@ words alone, .643 at a trust of .3 and within .002 of that from .2 to .5; of pro
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.embed.fingerprint import find_damage
 from outcrop.embed.keys import split_context
 from outcrop.embed.paths import path_text
 from outcrop.embed.vocabulary import ID_BYTES, Vocabulary
@@ -128,17 +128,8 @@ class StaticEmbedder:
 
     def damage(self) -> list[str]:
         """What is wrong with the model's files, by their hashes; empty when all is well. Reads them whole."""
-        problems = []
-        for name in (_TABLE, _WEIGHTS, _VOCABULARY):
-            try:
-                with (self._folder / name).open("rb") as file:
-                    found = hashlib.file_digest(file, "sha256").hexdigest()
-            except OSError as error:
-                problems.append(f"{self._folder / name} cannot be read ({error}): {_REINSTALL}")
-                continue
-            if found != self._hashes.get(name):
-                problems.append(f"{self._folder / name} is not the file its card names: {_REINSTALL}")
-        return problems
+        expected = {name: self._hashes.get(name) for name in (_TABLE, _WEIGHTS, _VOCABULARY)}
+        return find_damage(self._folder, expected, _REINSTALL)
 
     def _check_sizes(self, rows: int, weights: NDArray[Any]) -> None:
         expected = {

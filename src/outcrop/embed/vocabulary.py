@@ -40,6 +40,11 @@ _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _TO_STRETCHES = bytes(c if c >= 0x80 or c in _KEPT else 0x20 for c in range(256))
 
 
+def words(text: str) -> list[str]:
+    """The words of a text, cut as the model's tokens are, in lower case."""
+    return [word.lower() for word in _WORD.findall(text)]
+
+
 class Vocabulary:
     """The tokens of a static model and how text is spelled in them. Safe to use from any thread."""
 
