@@ -67,6 +67,29 @@ class Config:
     tokenizer: str = ""
     """A tokenizer.json that counts the tokens of a context; empty: an estimate that errs on the safe side."""
 
+    # knowledge base, server and chat
+    kb: Path = Path()
+    """The folder of the notes that agents write; by default `kb` beside the index."""
+    host: str = "127.0.0.1"
+    """Where `outcrop serve` listens. Anything but this machine itself needs a token."""
+    port: int = 7411
+    token: str = field(default="", repr=False)
+    """What clients of the server must show, if set. Never logged."""
+    roots: tuple[str, ...] = ()
+    """Folders that may be indexed over HTTP or by an agent, with all below them. None: only what was added here."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Further names under which the server may be asked for, such as the one of a proxy before it."""
+    allowed_origins: tuple[str, ...] = ()
+    """Web pages of other origins that may call the server."""
+    requests_per_minute: int = 0
+    """The most that one client may ask in a minute; 0: no limit."""
+    chat_model: str = ""
+    """The model that `outcrop chat` and the page talk to; empty: no chat."""
+    chat_url: str = "http://127.0.0.1:11434/v1"
+    """Base URL of its OpenAI-compatible endpoint. The default is Ollama's."""
+    chat_key: str = field(default="", repr=False)
+    """Key for that endpoint; OUTCROP_CHAT_KEY, else OPENAI_API_KEY. Never logged or stored."""
+
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
@@ -75,7 +98,7 @@ def load_config(overrides: Mapping[str, Any] | None = None, environ: Mapping[str
     """Arguments, environment, file and defaults become one Config; anything unknown is an error."""
     env = os.environ if environ is None else environ
     # What is said of Outcrop's own settings, by file or variable, counts more than a key meant for all programs.
-    values: dict[str, Any] = dict.fromkeys(("embed_key", "comment_key"), env.get("OPENAI_API_KEY", ""))
+    values: dict[str, Any] = dict.fromkeys(("embed_key", "comment_key", "chat_key"), env.get("OPENAI_API_KEY", ""))
     config_file = _config_file(env)
     if config_file is not None and config_file.is_file():
         values |= _read_file(config_file)
@@ -157,6 +180,11 @@ def _coerce(name: str, value: Any) -> Any:
     try:
         if kind == "Path":
             return Path(value).expanduser()
+        if kind == "tuple[str, ...]":
+            parts = value.split(",") if isinstance(value, str) else list(value)
+            if not all(isinstance(part, str) for part in parts):
+                raise TypeError
+            return tuple(part.strip() for part in parts if part.strip())
         if kind == "bool":
             if isinstance(value, bool):
                 return value
@@ -182,6 +210,9 @@ def _validate(config: Config) -> Config:
         raise ConfigError("floor must lie between 0 and 1")
     if config.chunk_tokens < 0:
         raise ConfigError("chunk_tokens must be zero (the default) or more")
+    if not 0 <= config.port <= 65_535:
+        raise ConfigError("port must lie between 0 (any that is free) and 65535")
     if config.comment_url != _FIELDS["comment_url"].default and not config.comment_model:
         raise ConfigError("comment_url is set but comment_model is not: name the model that shall comment")
-    return replace(config, db=config.db.absolute())
+    kb = config.kb if config.kb != Path() else config.db.parent / "kb"
+    return replace(config, db=config.db.absolute(), kb=kb.absolute())
