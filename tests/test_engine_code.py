@@ -289,6 +289,7 @@ def test_rows_that_only_say_what_stands_beside_a_candidate_do_not_move_the_other
 
 
 TO_VERSION_1 = """
+DROP TABLE waiting;
 DROP INDEX notes_by_summary_key;
 DELETE FROM vectors WHERE key IN (SELECT summary_key FROM notes);
 DROP TABLE notes;

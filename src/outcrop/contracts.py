@@ -125,14 +125,23 @@ class Store(Protocol):
         vectors: Mapping[bytes, Vector],
         model: Model,
         remove: Collection[int] = (),
+        *,
+        later: bool = False,
     ) -> list[int]:
         """Insert or replace documents and remove others in one transaction; the ids of `writes`, in order.
 
-        Raises MissingVectors when a key is neither in `vectors` nor stored for `model`; nothing is written then.
+        Raises MissingVectors when a key is neither in `vectors` nor stored for `model`; nothing is written then. With
+        `later` it is written nevertheless: the document is found by its words, and waits until `fill` brings the rest.
         """
 
     def move(
-        self, document_id: int, write: DocumentWrite, vectors: Mapping[bytes, Vector], model: Model
+        self,
+        document_id: int,
+        write: DocumentWrite,
+        vectors: Mapping[bytes, Vector],
+        model: Model,
+        *,
+        later: bool = False,
     ) -> None:
         """The document's file has a new name: as `write`, keeping the document's id and creation time."""
 
@@ -152,17 +161,32 @@ class Store(Protocol):
     def active_model(self) -> Model | None:
         """The model whose vectors are searched; None in a new database. The first write sets it."""
 
-    def unembedded(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
-        """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
+    def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
+        """Up to `limit` (key, chunk id) of chunks, of one document or of all, that have no vector of `model`, oldest
+        first."""
 
-    def unembedded_paths(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+    def unembedded_paths(
+        self, model: Model, limit: int, document: int | None = None
+    ) -> list[tuple[bytes, int]]:
         """The same for paths: (path key, document id)."""
 
-    def unembedded_summaries(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+    def unembedded_summaries(
+        self, model: Model, limit: int, document: int | None = None
+    ) -> list[tuple[bytes, int]]:
         """The same for summaries of code: (summary key, chunk id)."""
 
+    def waiting(self, limit: int | None = None) -> list[int]:
+        """Ids of the documents that were written with `later` and still lack a vector, ascending."""
+
+    def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
+        """Keep vectors that documents wait for; how many documents have all of theirs now.
+
+        All chunks of such a document get new ids, in order, and the old ones join `removals`, so that derived arrays
+        take them in. Keys that nothing uses any more are passed over. Raises StoreError when `model` is not active.
+        """
+
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep vectors of a model that is not active yet."""
+        """Keep vectors of a model that is not active yet; if it is, as `fill`."""
 
     def activate(self, model: Model) -> None:
         """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""

@@ -76,6 +76,9 @@ class _Run:
     force: bool
     progress: OnProgress | None
     stopped: Callable[[], bool] | None
+    later: bool = False
+    waiting: frozenset[int] = frozenset()
+    read: Callable[[SourceFile], bytes] | None = None
     started: float = field(default_factory=time.monotonic)
     total: int | None = None
     done: int = 0
@@ -146,6 +149,21 @@ class Ingestor:
 
     # ------------------------------------------------------------------ folders and files
 
+    def _start(
+        self,
+        collection: str,
+        tags: Sequence[str] = (),
+        *,
+        force: bool = False,
+        later: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> _Run:
+        """A run. With `later` nothing is embedded: documents wait for their vectors. Without it, those of them that
+        wait from before get theirs although they did not change."""
+        waiting = frozenset(() if later else self._store.waiting())
+        return _Run(collection, tuple(tags), force, progress, stopped, later, waiting)
+
     def sync(
         self,
         root: Path,
@@ -153,6 +171,7 @@ class Ingestor:
         *,
         tags: Sequence[str] = (),
         force: bool = False,
+        later: bool = False,
         prune: bool = True,
         progress: OnProgress | None = None,
         stopped: Callable[[], bool] | None = None,
@@ -162,7 +181,7 @@ class Ingestor:
         `prune` removes documents whose files are gone; `force` reads every file again. Documents below a folder that
         could not be read are kept: their files are not known to be gone.
         """
-        run = _Run(collection, tuple(tags), force, progress, stopped)
+        run = self._start(collection, tags, force=force, later=later, progress=progress, stopped=stopped)
         checkouts = Checkouts()
         items = walk(root, max_file_bytes=self._options.max_file_bytes, checkouts=checkouts)
         seen = self._scan(run, items)
@@ -212,9 +231,28 @@ class Ingestor:
                     size=status.st_size,
                 )
             )
-        run = _Run(collection, tuple(tags), False, None, None)
+        run = self._start(collection, tags)
         self._sync_files(run, files, states, str(real), prune=False)
         self._note_revisions(run, real, Checkouts())
+        return self._finish(run)
+
+    def sync_files(
+        self,
+        files: Sequence[SourceFile],
+        gone: Iterable[str],
+        collection: str,
+        *,
+        read: Callable[[SourceFile], bytes],
+        later: bool = False,
+    ) -> IngestReport:
+        """Bring these files of one folder up to date, which the caller found and reads himself; documents with a uri
+        of `gone` leave the index, or move where a new file has the same bytes."""
+        uris = {*gone, *(file.uri for file in files)}
+        found = ((uri, self._store.find(collection, uri)) for uri in uris)
+        states = {uri: state_of(known) for uri, known in found if known is not None}
+        run = self._start(collection, later=later)
+        run.read = read
+        self._sync_files(run, list(files), states, files[0].root or "" if files else "", prune=True)
         return self._finish(run)
 
     def _scan(self, run: _Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
@@ -244,7 +282,7 @@ class Ingestor:
             if uri not in uris and not any(shields(f, _below(uri, root)) for f in shielding)
         }
         movable = {state.sha256: uri for uri, state in gone.items()} if prune else {}
-        changed = [file for file in files if run.force or not _same_stat(file, states.get(file.uri))]
+        changed = [file for file in files if not self._is_done(run, file, states.get(file.uri))]
         run.unchanged += len(files) - len(changed)
         run.total = len(changed)
         with _rare_collections():
@@ -258,6 +296,12 @@ class Ingestor:
         if prune and gone:
             run.removed += self._store.delete([state.document_id for state in gone.values()])
 
+    def _is_done(self, run: _Run, file: SourceFile, state: FileState | None) -> bool:
+        return _same_stat(file, state) and not run.force and not self._is_waiting(run, state)
+
+    def _is_waiting(self, run: _Run, state: FileState | None) -> bool:
+        return state is not None and state.document_id in run.waiting
+
     def _read_one(
         self,
         run: _Run,
@@ -266,10 +310,11 @@ class Ingestor:
         gone: dict[str, FileState],
         movable: dict[str, str],
     ) -> None:
-        data = read_file(file, self._options.max_file_bytes)
+        data = run.read(file) if run.read else read_file(file, self._options.max_file_bytes)
         digest = sha256(data).hexdigest()
         state = states.get(file.uri)
-        if state is not None and state.sha256 == digest and not run.force:
+        waits = self._is_waiting(run, state)
+        if state is not None and state.sha256 == digest and not run.force and not waits:
             run.unchanged += 1
             run.touched[state.document_id] = (file.mtime_ns, file.size)
             return
@@ -300,13 +345,20 @@ class Ingestor:
     # ------------------------------------------------------------------ single documents
 
     def add(
-        self, file: SourceFile, data: bytes, collection: str, text: Text, *, force: bool = False
+        self,
+        file: SourceFile,
+        data: bytes,
+        collection: str,
+        text: Text,
+        *,
+        force: bool = False,
+        later: bool = False,
     ) -> IngestReport:
         """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing (D4).
 
         Unlike a file in a folder, content that cannot be parsed raises: there is no run to go on with.
         """
-        run = _Run(collection, (), force, None, None)
+        run = self._start(collection, force=force, later=later)
         self._add_one(run, file, data, text)
         return self._finish(run)
 
@@ -316,11 +368,12 @@ class Ingestor:
         collection: str,
         *,
         force: bool = False,
+        later: bool = False,
         progress: OnProgress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> IngestReport:
         """Many documents in few transactions; one that cannot be parsed is a line in the report."""
-        run = _Run(collection, (), force, progress, stopped)
+        run = self._start(collection, force=force, later=later, progress=progress, stopped=stopped)
         for text in texts:
             name = text.id or text.text[:40]
             try:
@@ -335,7 +388,9 @@ class Ingestor:
         stored = self._store.find(run.collection, file.uri)
         state = None
         if stored is not None:
-            same = stored.sha256 == digest and text.title in (None, stored.title)
+            same = (
+                stored.sha256 == digest and text.title in (None, stored.title) and stored.id not in run.waiting
+            )
             if same and set(text.tags) <= set(stored.tags) and not run.force:
                 run.unchanged += 1
                 run.document_ids.append(stored.id)
@@ -390,7 +445,11 @@ class Ingestor:
         if not run.pending:
             return
         writes = self._comment(run, [write for write, _ in run.pending])
-        ids = self._write(run, writes, lambda vectors: self._store.write(writes, vectors, self._embedder.model))
+
+        def store(vectors: Mapping[bytes, Vector]) -> list[int]:
+            return self._store.write(writes, vectors, self._embedder.model, later=run.later)
+
+        ids = self._write(run, writes, store)
         run.document_ids.extend(ids)
         run.added += sum(state is None for _, state in run.pending)
         run.changed += sum(state is not None for _, state in run.pending)
@@ -404,7 +463,7 @@ class Ingestor:
         (write,) = self._comment(run, [write])
 
         def store(vectors: Mapping[bytes, Vector]) -> list[int]:
-            self._store.move(state.document_id, write, vectors, self._embedder.model)
+            self._store.move(state.document_id, write, vectors, self._embedder.model, later=run.later)
             return [state.document_id]
 
         run.document_ids.extend(self._write(run, [write], store))
@@ -425,6 +484,8 @@ class Ingestor:
         store: Callable[[Mapping[bytes, Vector]], list[int]],
     ) -> list[int]:
         """Embed what has no vector yet and store; once more if another process removed a vector meanwhile."""
+        if run.later:
+            return store({})
         wanted = {key for write in writes for key in (*write.text_keys, *write.summary_keys, write.path_key)}
         wanted.discard(b"")
         missing = self._store.missing_vectors(self._embedder.model, wanted)

@@ -69,9 +69,23 @@ def test_writes_of_another_process_are_seen(store: SqliteStore, db: Path) -> Non
     assert found(arrays, view, "theirs")
 
 
+def test_where_many_rows_are_gone_they_are_left_out_at_once(store: SqliteStore) -> None:
+    arrays = open_arrays(store)
+    put(store, make_write("a.md", "granite"), make_write("b.md", "marble"))
+    for number in range(5):
+        put(store, make_write("a.md", f"granite {number}"))
+        view = arrays.refresh()
+        assert alive(view) == in_store(store)
+        assert view.rows <= 3, "former versions would make its words look common"
+    store.delete([info.id for info in store.documents()])
+    assert arrays.refresh().rows == 0
+
+
 def test_removed_and_replaced_chunks_vanish(store: SqliteStore) -> None:
     arrays = open_arrays(store)
     ids = put(store, *(make_write(f"{i}.md", f"{WORDS[i]} stone") for i in range(5)))
+    # Few removed rows are masked.
+    put(store, *(make_write(f"more-{i}.md", "ordinary stone") for i in range(20)))
     arrays.refresh()
     store.delete(ids[:2])
     put(store, make_write("2.md", "granite now"))

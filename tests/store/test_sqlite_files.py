@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.builders import MODEL, OTHER, key, make_code, make_write, notes_of, put, vector
+from tests.store.builders import MODEL, OTHER, key, make_code, make_write, notes_of, put, vector, vectors_for
 
 from outcrop.errors import CorruptDatabase, NewerDatabase, StoreError
 from outcrop.store.connections import Connections
@@ -311,3 +311,32 @@ def test_two_databases_have_two_identities(sqlite: SqliteStore, tmp_path: Path) 
     other = open_sqlite(tmp_path / "other.db")
     assert other.lineage(1) != sqlite.lineage(1)
     other.close()
+
+
+@pytest.mark.parametrize("others", [0, 3, 60], ids=["alone", "index rewritten", "rows wiped"])
+def test_words_that_waited_for_their_vectors_are_gone_from_the_disk_too(
+    sqlite: SqliteStore, db: Path, others: int
+) -> None:
+    put(sqlite, *(make_write(f"{i}.md", filler(i, 40)) for i in range(others)))
+    write = make_write("late.md", "the xyzzysecret is here")
+    (id_,) = sqlite.write([write], {}, MODEL, later=True)
+    assert sqlite.fill(MODEL, vectors_for(write)) == 1
+    sqlite.delete([id_])
+    assert b"xyzzysecret" not in on_disk(db)
+    assert list(sqlite.check()) == []
+
+
+def test_a_chunk_that_lost_its_vector_is_told_from_one_that_waits(db: Path) -> None:
+    store = open_sqlite(db)
+    put(store, make_write())
+    store.write([make_write("late.md", "late words")], {}, MODEL, later=True)
+    assert list(store.check()) == []
+    raw = apsw.Connection(str(db))
+    raw.execute("DELETE FROM vectors WHERE key = (SELECT text_key FROM chunks WHERE id = 1)")
+    raw.execute("INSERT INTO waiting VALUES (999)")
+    raw.close()
+    assert list(store.check()) == [
+        "1 chunks have no vector of the active model",
+        "1 documents that wait for vectors are not there",
+    ]
+    store.close()

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.builders import make_code, make_write, notes_of, put
+from tests.store.builders import MODEL, make_code, make_write, notes_of, put, vector
 
 from outcrop.errors import NewerDatabase, StoreError
 from outcrop.store.schema import APPLICATION_ID, MIGRATIONS, migrate, schema_version
 from outcrop.store.sqlite import open_sqlite
 
 ROOT = Path(__file__).parents[2]
-VERSIONS = {version: Path(__file__).with_name(f"schema_{version}.sql") for version in (1, 2)}
+VERSIONS = {version: Path(__file__).with_name(f"schema_{version}.sql") for version in (1, 2, 3)}
 """A database of each version that was released, as SQL."""
 
 CODE_OF_VERSION_1 = """
@@ -82,6 +82,18 @@ def test_a_database_of_version_2_opens_with_all_that_is_in_it(tmp_path: Path) ->
     assert [chunk.code for chunk in store.chunks_of(code.id)] == [None, notes_of("Pool", "keeps connections")]
     vectors = [row.summary_vector for row in store.feed(0, 9)]
     assert [found is not None for found in vectors] == [False, False, False, True]
+    store.close()
+
+
+def test_a_database_of_version_3_opens_with_what_waits_in_it(tmp_path: Path) -> None:
+    store = open_sqlite(make_database(tmp_path / "version_3.db", 3))
+    assert list(store.check()) == []
+    assert store.waiting() == [1]
+    assert [found.vector is not None for found in store.feed(0, 9)] == [True, False, True, True]
+    ((late, _),) = store.unembedded(MODEL, 9)
+    assert store.fill(MODEL, {late: vector(late)}) == 1
+    assert store.waiting() == []
+    assert list(store.check()) == []
     store.close()
 
 

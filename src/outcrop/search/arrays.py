@@ -102,6 +102,7 @@ class SearchArrays:
             dead.append(np.zeros(len(slab), np.bool_))
             last = feed[-1].chunk_id
             slabs, dead = self._tidy(slabs, dead)
+        slabs, dead = self._tidy(slabs, dead)
         self._view = _view(slabs, dead, version, model, last, view.removals)
         self._masks.clear()
 
@@ -120,12 +121,18 @@ class SearchArrays:
     def _tidy(
         self, slabs: list[Slab], dead: list[NDArray[np.bool_]]
     ) -> tuple[list[Slab], list[NDArray[np.bool_]]]:
-        """Merge the run of small slabs at the end when it has grown long or large."""
+        """Merge the run of small slabs at the end when it has grown long or large, or many of its rows are gone.
+
+        Rows that are gone still count when a word is weighed: of a note that is changed again and again, each former
+        version would make its words look common.
+        """
         small = len(slabs)
         while small and len(slabs[small - 1]) < SLAB_ROWS // 2:
             small -= 1
         tail_rows = sum(len(slab) for slab in slabs[small:])
-        if len(slabs) - small <= MAX_SMALL_SLABS and tail_rows < SLAB_ROWS:
+        gone = sum(int(gone.sum()) for gone in dead[small:])
+        few = len(slabs) - small <= MAX_SMALL_SLABS and tail_rows < SLAB_ROWS
+        if few and gone <= MAX_DEAD_SHARE * tail_rows:
             return slabs, dead
         merged = merge_slabs(slabs[small:], dead[small:])
         return [*slabs[:small], merged], [*dead[:small], np.zeros(len(merged), np.bool_)]

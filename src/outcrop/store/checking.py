@@ -25,12 +25,14 @@ _PROBLEMS = (
     ),
     (
         f"SELECT count(*) FROM chunks c WHERE NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = {ACTIVE})",
+        f" (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = {ACTIVE})"
+        " AND c.document_id NOT IN (SELECT document_id FROM waiting)",
         "{} chunks have no vector of the active model",
     ),
     (
         f"SELECT count(*) FROM documents d WHERE length(d.path_key) > 0 AND NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = {ACTIVE})",
+        f" (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = {ACTIVE})"
+        " AND d.id NOT IN (SELECT document_id FROM waiting)",
         "{} documents have no path vector of the active model",
     ),
     (
@@ -46,8 +48,14 @@ _PROBLEMS = (
     ),
     (
         f"SELECT count(*) FROM notes n WHERE length(n.summary_key) > 0 AND NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = {ACTIVE})",
+        f" (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = {ACTIVE})"
+        " AND n.chunk_id NOT IN"
+        " (SELECT c.id FROM waiting JOIN chunks c ON c.document_id = waiting.document_id)",
         "{} summaries have no vector of the active model",
+    ),
+    (
+        "SELECT count(*) FROM waiting WHERE document_id NOT IN (SELECT id FROM documents)",
+        "{} documents that wait for vectors are not there",
     ),
     (
         "SELECT count(*) FROM notes WHERE chunk_id NOT IN (SELECT id FROM chunks)",

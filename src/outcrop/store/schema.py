@@ -166,7 +166,20 @@ def _add_code(connection: apsw.Connection) -> None:
     connection.execute(_CODE).fetchall()
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables, _add_code)
+# Version 3, vectors that come later. A document stands here while a vector of its own is still to be made: that is the
+# queue, and what tells a document that waits from one that was damaged.
+_WAITING = """
+CREATE TABLE waiting (
+    document_id INTEGER PRIMARY KEY
+) STRICT;
+"""
+
+
+def _add_waiting(connection: apsw.Connection) -> None:
+    connection.execute(_WAITING).fetchall()
+
+
+MIGRATIONS: Sequence[Migration] = (_create_tables, _add_code, _add_waiting)
 """Step i brings a database of version i to version i + 1. Append; never edit one that was released."""
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import apsw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +28,7 @@ from outcrop.records import (
     StoreStats,
     Vector,
 )
+from outcrop.store import filling
 from outcrop.store import vectors as stored_vectors
 from outcrop.store.checking import count_everything, find_problems
 from outcrop.store.connections import Connections
@@ -73,10 +75,13 @@ class SqliteStore:
         vectors: Mapping[bytes, Vector],
         model: Model,
         remove: Collection[int] = (),
+        *,
+        later: bool = False,
     ) -> list[int]:
         """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
 
-        Where two of `writes` name the same document, the later one counts.
+        Where two of `writes` name the same document, the one that comes last counts. With `later` what has no vector
+        yet waits for `fill`.
         """
         last = {(write.collection, write.file.uri): write for write in writes}
         with self._connections.writing() as connection:
@@ -90,16 +95,21 @@ class SqliteStore:
             removed = remove_documents(connection, set(remove).difference(known.values()))
             ids: list[int] = []
             if last:
-                ids = put_documents(
-                    connection, [(write, known.get(name)) for name, write in last.items()], vectors, model
-                )
+                pairs = [(write, known.get(name)) for name, write in last.items()]
+                ids = put_documents(connection, pairs, vectors, model, later=later)
         if removed:
             self._connections.purge()
         id_of = dict(zip(last, ids, strict=True))
         return [id_of[write.collection, write.file.uri] for write in writes]
 
     def move(
-        self, document_id: int, write: DocumentWrite, vectors: Mapping[bytes, Vector], model: Model
+        self,
+        document_id: int,
+        write: DocumentWrite,
+        vectors: Mapping[bytes, Vector],
+        model: Model,
+        *,
+        later: bool = False,
     ) -> None:
         """As `write`, keeping the document's id and creation time; what stood under the new name goes."""
         with self._connections.writing() as connection:
@@ -111,7 +121,7 @@ class SqliteStore:
                 (write.collection, write.file.uri, document_id),
             )
             remove_documents(connection, [id_ for (id_,) in in_the_way])
-            put_documents(connection, [(write, document_id)], vectors, model)
+            put_documents(connection, [(write, document_id)], vectors, model, later=later)
         if in_the_way:
             self._connections.purge()
 
@@ -161,51 +171,69 @@ class SqliteStore:
             active = stored_vectors.active_model(connection)
             return active[1] if active else None
 
-    def unembedded(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+    def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
         """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
         with self._connections.reading_at_once() as connection:
             model_id = stored_vectors.find_model(connection, model) or 0  # 0 is no model's id
-            below = self._embedded_below.get(model_id, 0)
+            below = self._embedded_below.get(model_id, 0) if document is None else 0
             rows = fetch(
                 connection,
                 "SELECT text_key, id FROM chunks c WHERE id >= ? AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = ?) ORDER BY id LIMIT ?",
+                f" (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = ?) {_of('document_id', document)}"
+                " ORDER BY id LIMIT ?",
                 (below, model_id, limit),
             )
-        if rows and model_id:
+        if rows and model_id and document is None:
             self._embedded_below[model_id] = rows[0][1]
         return rows
 
-    def unembedded_paths(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+    def unembedded_paths(
+        self, model: Model, limit: int, document: int | None = None
+    ) -> list[tuple[bytes, int]]:
         """The same for paths: (path key, document id)."""
         with self._connections.reading_at_once() as connection:
             return fetch(
                 connection,
                 "SELECT path_key, id FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = ?) ORDER BY id LIMIT ?",
+                f" (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = ?) {_of('id', document)}"
+                " ORDER BY id LIMIT ?",
                 (stored_vectors.find_model(connection, model) or 0, limit),
             )
 
-    def unembedded_summaries(self, model: Model, limit: int) -> list[tuple[bytes, int]]:
+    def unembedded_summaries(
+        self, model: Model, limit: int, document: int | None = None
+    ) -> list[tuple[bytes, int]]:
         """The same for the summaries of chunks of code: (summary key, chunk id)."""
         with self._connections.reading_at_once() as connection:
             return fetch(
                 connection,
                 "SELECT summary_key, chunk_id FROM notes n WHERE length(summary_key) > 0 AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = ?) ORDER BY chunk_id LIMIT ?",
+                " (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = ?)"
+                f" {_of_chunks(document)} ORDER BY chunk_id LIMIT ?",
                 (stored_vectors.find_model(connection, model) or 0, limit),
             )
 
+    def waiting(self, limit: int | None = None) -> list[int]:
+        """Ids of the documents that were written with `later` and still lack a vector, ascending."""
+        with self._connections.reading() as connection:
+            return filling.waiting_documents(connection, limit)
+
+    def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
+        """Keep vectors that documents wait for; how many documents have all of theirs now."""
+        with self._connections.writing() as connection:
+            active = stored_vectors.active_model(connection)
+            if active is None or active[1] != model:
+                raise StoreError(
+                    f"the index is searched with {active and active[1]}, not with {model}: reembed it"
+                )
+            return _keep_vectors(connection, active[0], model, vectors)
+
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep vectors of a model that is not active yet. Keys that nothing uses any more are passed over."""
+        """Keep vectors of a model that is not active yet; if it is, as `fill`. What nothing uses is passed over."""
         if not vectors:
             return
         with self._connections.writing() as connection:
-            used = stored_vectors.referenced(connection, vectors.keys())
-            model_id = stored_vectors.ensure_model(connection, model)
-            stored_vectors.add(
-                connection, model_id, model, {key: vectors[key] for key in vectors if key in used}
-            )
+            _keep_vectors(connection, stored_vectors.ensure_model(connection, model), model, vectors)
 
     def activate(self, model: Model) -> None:
         """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
@@ -228,6 +256,7 @@ class SqliteStore:
                 )
             stored_vectors.set_active(connection, model_id)
             stored_vectors.drop_other_models(connection, model_id)
+            connection.execute("DELETE FROM waiting")  # arrays are made anew for another model
         self._connections.purge()
 
     # ------------------------------------------------------------------ reading
@@ -409,3 +438,28 @@ class SqliteStore:
     def close(self) -> None:
         """Close every connection; using the store afterwards raises StoreError."""
         self._connections.close()
+
+
+def _of(column: str, document: int | None) -> str:
+    return "" if document is None else f"AND {column} = {int(document)}"
+
+
+def _of_chunks(document: int | None) -> str:
+    return (
+        ""
+        if document is None
+        else f"AND chunk_id IN (SELECT id FROM chunks WHERE document_id = {int(document)})"
+    )
+
+
+def _keep_vectors(
+    connection: apsw.Connection, model_id: int, model: Model, vectors: Mapping[bytes, Vector]
+) -> int:
+    """Keep those that something uses; how many documents that waited are complete by them."""
+    used = stored_vectors.referenced(connection, vectors.keys())
+    came = stored_vectors.missing(connection, model_id, used)
+    stored_vectors.add(connection, model_id, model, {key: vectors[key] for key in came})
+    active = stored_vectors.active_model(connection)
+    if active is None or active[0] != model_id:
+        return 0
+    return filling.complete_documents(connection, model_id, came)

@@ -12,7 +12,7 @@ import apsw
 
 from outcrop.errors import MissingVectors, StoreError
 from outcrop.records import DocumentWrite, Model, Vector
-from outcrop.store import keywords, vectors
+from outcrop.store import filling, keywords, vectors
 from outcrop.store.rows import fetch, join_headings, join_names, split_text, stated_date
 
 _INSERT_CHUNK = """
@@ -38,18 +38,27 @@ def put_documents(
     writes: Sequence[tuple[DocumentWrite, int | None]],
     new_vectors: Mapping[bytes, Vector],
     model: Model,
+    *,
+    later: bool = False,
 ) -> list[int]:
-    """Insert documents or, where an id stands beside one, replace that document; their ids, in order."""
+    """Insert documents or, where an id stands beside one, replace that document; their ids, in order.
+
+    With `later` vectors may be missing; the documents that lack one wait for it.
+    """
     for write, _ in writes:
         _check_shape(write)
-    _put_vectors(connection, [write for write, _ in writes], new_vectors, model)
+    missing, came = _put_vectors(connection, [write for write, _ in writes], new_vectors, model)
+    if missing and not later:
+        raise MissingVectors(frozenset(missing))
     abandoned = _clear(connection, [id_ for _, id_ in writes if id_ is not None], for_good=False)
+    if came and (active := vectors.active_model(connection)):
+        filling.complete_documents(connection, active[0], came)
     now = time.time()
     ids: list[int] = []
     tags: list[tuple[int, str]] = []
     rows: list[tuple[Any, ...]] = []
     notes: list[tuple[Any, ...]] = []
-    last_chunk = _last_chunk_id(connection)
+    last_chunk = filling.last_chunk_id(connection)
     for write, old_id in writes:
         gaps, tail = split_text(write.document.text, write.chunks)
         document_id = _put_row(connection, write, old_id, tail, now)
@@ -63,6 +72,8 @@ def put_documents(
     connection.executemany(_INSERT_NOTES, notes)
     keywords.add_rows(connection, ((row[0], row[-1]) for row in rows))
     vectors.drop_unreferenced(connection, abandoned)
+    lacking = [id_ for id_, (write, _) in zip(ids, writes, strict=True) if not missing.isdisjoint(_keys(write))]
+    filling.wait_for_vectors(connection, lacking)
     return ids
 
 
@@ -103,6 +114,7 @@ def _clear(connection: apsw.Connection, document_ids: Sequence[int], *, for_good
     connection.execute(f"DELETE FROM notes WHERE chunk_id IN (SELECT id FROM chunks WHERE {mine})", (ids,))
     connection.execute(f"DELETE FROM chunks WHERE {mine}", (ids,))
     connection.execute(f"DELETE FROM tags WHERE {mine}", (ids,))
+    filling.stop_waiting(connection, ids)
     return {key for (key,) in abandoned}
 
 
@@ -125,7 +137,8 @@ def _put_vectors(
     writes: Sequence[DocumentWrite],
     new_vectors: Mapping[bytes, Vector],
     model: Model,
-) -> None:
+) -> tuple[set[bytes], set[bytes]]:
+    """Keep the vectors that are there; the keys that have none, and those that documents before may have waited for."""
     active = vectors.active_model(connection)
     if active is not None and active[1] != model:
         raise StoreError(
@@ -135,12 +148,16 @@ def _put_vectors(
     model_id = active[0] if active else vectors.ensure_model(connection, model)
     if active is None:
         vectors.set_active(connection, model_id)
-    needed = {key for write in writes for key in write.text_keys}
-    needed.update(key for write in writes for key in write.summary_keys if key)
-    needed.update(write.path_key for write in writes if write.path_key)  # an empty key: the model uses no paths
-    vectors.add(connection, model_id, model, {key: new_vectors[key] for key in needed & new_vectors.keys()})
-    if missing := vectors.missing(connection, model_id, needed - new_vectors.keys()):
-        raise MissingVectors(frozenset(missing))
+    needed = {key for write in writes for key in _keys(write)}
+    given = needed & new_vectors.keys()
+    came = vectors.missing(connection, model_id, given) if filling.is_any_waiting(connection) else set()
+    vectors.add(connection, model_id, model, {key: new_vectors[key] for key in given})
+    return vectors.missing(connection, model_id, needed - given), came
+
+
+def _keys(write: DocumentWrite) -> set[bytes]:
+    """The keys of all vectors that a document has; an empty one: the model uses no paths, the chunk has no summary."""
+    return {*write.text_keys, *write.summary_keys, write.path_key} - {b""}
 
 
 def _put_row(
@@ -184,9 +201,3 @@ def _note_rows(write: DocumentWrite, first_id: int) -> list[tuple[Any, ...]]:
         for i, (chunk, key) in enumerate(zip(write.chunks, keys, strict=True))
         if (code := chunk.code) is not None
     ]
-
-
-def _last_chunk_id(connection: apsw.Connection) -> int:
-    """The highest chunk id ever given out, deleted ones included."""
-    row = fetch(connection, "SELECT seq FROM sqlite_sequence WHERE name = 'chunks'")
-    return row[0][0] if row else 0
