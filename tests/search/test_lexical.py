@@ -14,7 +14,7 @@ import pytest
 from tests.search.rows import feed_row, slab_of_texts, view_of
 
 from outcrop.search.arrays import View
-from outcrop.search.lexical import MAX_TERMS, matched_terms, score_slab, weigh_terms
+from outcrop.search.lexical import MAX_TERMS, PRIOR_ROWS, matched_terms, score_slab, weigh_terms
 from outcrop.search.slab import TITLE_WEIGHT, build_slab, merge_slabs
 from outcrop.search.terms import Terms
 
@@ -40,14 +40,14 @@ def our_scores(query: str, view: View, terms: Terms) -> list[float]:
 
 
 def plain_scores(query: str, texts: Sequence[str]) -> list[float]:
-    """BM25 as the book has it: k1 = 1.2, b = 0.75, the inverse document frequency that is never negative."""
+    """BM25 as the book has it: k1 = 1.2, b = 0.75, the inverse document frequency that is never negative, smoothed."""
     counts = [Counter(text.split()) for text in texts]
     lengths = [sum(count.values()) for count in counts]
     mean = sum(lengths) / len(lengths)
     scores = [0.0] * len(texts)
     for word in set(query.split()):
         holding = sum(word in count for count in counts)
-        weight = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
+        weight = math.log(1 + (PRIOR_ROWS + len(texts) - holding + 0.5) / (holding + 0.5))
         for i, count in enumerate(counts):
             tf = count[word]
             scores[i] += weight * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * lengths[i] / mean))
@@ -74,8 +74,10 @@ def test_scores_are_proportional_to_those_of_sqlite(terms: Terms, seed: int) -> 
         n, total = len(theirs), len(texts)
         if not n:
             continue
-        # SQLite leaves the 1 out of log(1 + …); all else is the same.
-        ratio = math.log(1 + (total - n + 0.5) / (n + 0.5)) / math.log((total - n + 0.5) / (n + 0.5))
+        # SQLite leaves the 1 out of log(1 + …), and thinks of no rows but its own; all else is the same.
+        ratio = math.log(1 + (PRIOR_ROWS + total - n + 0.5) / (n + 0.5)) / math.log(
+            (total - n + 0.5) / (n + 0.5)
+        )
         for row, score in theirs.items():
             assert ours[row] == pytest.approx(score * ratio, rel=1e-4)
 
@@ -100,6 +102,13 @@ def test_scores_are_those_of_the_formula_over_several_slabs_merged_and_after_rem
         assert our_scores(query, split, terms) == pytest.approx(expected, abs=1e-4)
         assert our_scores(query, merged, terms) == pytest.approx(expected, abs=1e-4)
         assert our_scores(query, rest, terms) == pytest.approx(plain_scores(query, kept), abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 3, 15])
+def test_what_a_few_notes_have_in_common_still_finds_them(terms: Terms, count: int) -> None:
+    view = view_of(slab_of_texts([f"gak fum {word}" for word in WORDS[:count]], terms))
+    scores = score_slab(weigh_terms("gak", terms, view.slabs), 0, view.slabs[0], view.mean_length)
+    assert scores.min() > 0.3
 
 
 def test_a_score_is_a_share_of_the_best_possible(terms: Terms) -> None:
