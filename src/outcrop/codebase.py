@@ -83,8 +83,17 @@ class Codebase:
 
     # ------------------------------------------------------------------ what a name or a place means
 
-    def find(self, target: str, collections: Sequence[str], within: str | None = None) -> list[StoredChunk]:
-        """The chunks that `FILE:LINE`, a file, or a declaration's name (qualified or not) means; NotFound if none."""
+    def find(
+        self, target: str, collections: Sequence[str], within: str | None = None, *, numbers: bool = False
+    ) -> list[StoredChunk]:
+        """The chunks that `FILE:LINE`, a file, or a declaration's name (qualified or not) means; NotFound if none.
+
+        `#12` means chunk 12, and with `numbers` so does `12`, which otherwise is a document.
+        """
+        if target.startswith("#") or numbers:
+            number = target.removeprefix("#")
+            if number.isascii() and number.isdecimal():
+                return self._numbered(number, within)
         place = _PLACE.fullmatch(target)
         if place is not None:
             document = find_document(self._store, place[1], collections, within=within)
@@ -100,6 +109,13 @@ class Codebase:
             raise NotFound(
                 f"there is no declaration and no file {target!r}; write FILE:LINE, or find the name with a search"
             ) from error
+
+    def _numbered(self, number: str, within: str | None) -> list[StoredChunk]:
+        chunks = self._store.chunks([int(number)]) if len(number) < 19 else []  # SQLite has no larger numbers
+        found = [chunk for chunk in chunks if within in (None, chunk.document.collection)]
+        if not found:
+            raise NotFound(f"there is no chunk {number}; a changed file has new ones: search again")
+        return found
 
     def declarations(self, name: str, within: str | None = None) -> list[StoredChunk]:
         """All chunks of the declarations that bear this name, the likeliest declaration first."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Store
+from outcrop.distinct import distinct
 from outcrop.rank.walk import pagerank
 from outcrop.records import CodeMap, Definition, MapEntry, StoredChunk
 from outcrop.search.edges import Edges
@@ -90,6 +91,18 @@ def draw_map(
         files=len({placed.document for placed in chosen}),
         left_out=len(entries) - len(chosen),
     )
+
+
+def rank_chunks(graph: Graph, within: NDArray[np.int64] | None) -> tuple[Nodes, NDArray[np.float64]]:
+    """The chunks that hold central declarations, most central first, with the rank of the best they hold, 0 to 1."""
+    ranked = _rank_declarations(graph, graph.all_edges(), np.zeros(0, np.int64))
+    if within is not None:
+        ranked = ranked.take(np.isin(graph.documents(ranked.node), within))
+    ranked = _spread(graph, ranked)
+    order = np.argsort(ranked.node, kind="stable")  # of the declarations of a chunk the best comes first
+    first = order[np.searchsorted(ranked.node[order], distinct(ranked.node))]
+    ranked = ranked.take(np.sort(first))
+    return ranked.node, ranked.rank / max(float(ranked.rank.max(initial=0)), 1e-12)
 
 
 def _rank_declarations(graph: Graph, edges: Edges, focus: Nodes) -> _Ranked:

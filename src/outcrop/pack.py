@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from outcrop.contracts import Tokenizer
 from outcrop.errors import ConfigError
-from outcrop.records import Answer, Context, Hit, PackedSource
+from outcrop.records import Answer, Context, Hit, LeftOut, PackedSource
 
 Merge = Callable[[Sequence[Hit]], Sequence[Hit]]
 """Joins hits that are neighbours in their document."""
@@ -146,9 +147,11 @@ def pack(
             left_out.append(hit)
             continue
         blocks.append(block)
-        sources.append(PackedSource(number, hit, block[len(header) + 1 :], truncated))
+        shown = block[len(header) + 1 :]
+        tokens = (count(hit.text), count(shown)) if truncated else (None, None)
+        sources.append(PackedSource(number, hit, shown, truncated, *tokens))
     text = _join(blocks)
-    return Context(
+    context = Context(
         text=text,
         tokens=count(text),
         budget_tokens=budget_tokens,
@@ -157,6 +160,23 @@ def pack(
         reason=answer.reason,
         detail=answer.detail,
     )
+    return tell_dropped(context, answer)
+
+
+def tell_dropped(context: Context, answer: Answer) -> Context:
+    """The context with all that is not in it, best first: what had no room, and what the search left out before."""
+    source_of = {id_: source.number for source in context.sources for id_ in source.hit.chunk_ids}
+    dropped = {hit.chunk_ids[0]: LeftOut.of(hit, "no room") for hit in context.left_out}
+    for item in answer.left_out:
+        if item.chunk_id in source_of or item.chunk_id in dropped:
+            continue
+        if item.number is not None:  # of a hit, which is another number here
+            number = source_of.get(answer.hits[item.number - 1].chunk_ids[0])
+            kind = item.reason.removesuffix(f" {item.number}")
+            reason = "no room" if number is None else f"{kind} {number}"
+            item = replace(item, reason=reason, number=number)  # noqa: PLW2901 - the item as it goes on
+        dropped[item.chunk_id] = item
+    return replace(context, dropped=tuple(sorted(dropped.values(), key=lambda item: -item.score)))
 
 
 def _choose(

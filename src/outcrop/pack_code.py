@@ -276,7 +276,12 @@ class _Shelf:
             commentary = next((piece.commentary for piece in [leader, *run] if piece.commentary), "")
             elements.append(_element(attributes, commentary, _content(text)))
             truncated = not all(piece.is_whole for piece in run)
-            sources.append(PackedSource(len(sources) + 1, hit, text, truncated))
+            tokens = (
+                (sum(piece.whole_cost() for piece in run), sum(piece.content_cost for piece in run))
+                if truncated
+                else (None, None)
+            )
+            sources.append(PackedSource(len(sources) + 1, hit, text, truncated, *tokens))
         return f"{OPENING}{''.join(elements)}{CLOSING}", sources
 
 

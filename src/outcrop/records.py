@@ -394,7 +394,10 @@ class SearchOptions:
     largest cosine distance (0–2) of any hit that has a vector; `cutoff` drops hits that score below that share of
     the best one (0 keeps them all); `query_type` forces what is otherwise detected; `offset` skips the hits of earlier
     pages. `rerank` asks a cross-encoder for a second opinion on the best candidates, on as many as fit into
-    `rerank_seconds`; the time to load it, once in a process, comes on top."""
+    `rerank_seconds`; the time to load it, once in a process, comes on top. `balance` says how much meaning counts
+    against words in a hybrid search, 0 (words only) to 1 (meaning only); None leaves it to the type of the query and
+    the model. `reference_follow` (0 to 10) says how strongly code that the best hits lean on is lifted, 0 not at all.
+    `explain` asks for what was left out too."""
 
     limit: int = 10
     offset: int = 0
@@ -408,6 +411,9 @@ class SearchOptions:
     merge: bool = True
     rerank: bool = False
     rerank_seconds: float = RERANK_SECONDS
+    balance: float | None = None
+    reference_follow: float = 1.0
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +426,12 @@ class Boost:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a hit stands where it stands. Ranks count from 1; None where that leg did not find it."""
+    """Why a hit stands where it stands. Ranks count from 1; None where that leg did not find it.
+
+    `words` and `meaning` are what each leg gave and add up to `fused`; `fused` and the boosts add up to `total`, of
+    which the hit's `score` is the calibrated form. A context may then lift a hit: boosts named `must`, `preferred`,
+    `mentioned` and `followed` are in terms of the score itself and no part of the total.
+    """
 
     lexical_rank: int | None
     lexical_score: float | None
@@ -429,6 +440,9 @@ class Explanation:
     fused: float
     boosts: tuple[Boost, ...] = ()
     matched_terms: tuple[str, ...] = ()
+    words: float = 0.0
+    meaning: float = 0.0
+    total: float = 0.0
 
 
 EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf"})
@@ -470,11 +484,68 @@ class Hit:
     @property
     def place(self) -> str:
         """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `page.html text 12-30` (of the extracted text)."""
-        if self.page is not None:
-            return f"{self.document.path} p. {self.page}"
-        last = "" if self.line_end == self.line_start else f"-{self.line_end}"
-        joint = " text " if self.document.kind in EXTRACTED_KINDS else ":"
-        return f"{self.document.path}{joint}{self.line_start}{last}"
+        return place_of(self.document.path, self.document.kind, self.page, self.line_start, self.line_end)
+
+
+def place_of(path: str, kind: str, page: int | None, line_start: int, line_end: int) -> str:
+    """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `page.html text 12-30` (of the extracted text)."""
+    if page is not None:
+        return f"{path} p. {page}"
+    last = "" if line_end == line_start else f"-{line_end}"
+    joint = " text " if kind in EXTRACTED_KINDS else ":"
+    return f"{path}{joint}{line_start}{last}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A chunk that could have been in an answer or a context and is not, or not by itself.
+
+    `reason` is one of: `below floor`, `too far` (max_distance), `below cutoff`, `past the limit`, `boilerplate`,
+    `merged into N`, `same text as N`, where N, also in `number`, is the place of a hit in the answer, counted from 1,
+    or the number of a source of the context. A context has `no room` besides.
+    """
+
+    chunk_id: int
+    document: DocumentInfo
+    text: str
+    line_start: int
+    line_end: int
+    page: int | None
+    heading_path: tuple[str, ...]
+    index: int
+    tokens: int
+    score: float
+    distance: float | None
+    match_type: MatchType
+    why: Explanation
+    reason: str
+    number: int | None = None
+
+    @classmethod
+    def of(cls, hit: Hit, reason: str, number: int | None = None) -> LeftOut:
+        """A hit as something that was left out."""
+        return cls(
+            chunk_id=hit.chunk_ids[0],
+            document=hit.document,
+            text=hit.text,
+            line_start=hit.line_start,
+            line_end=hit.line_end,
+            page=hit.page,
+            heading_path=hit.heading_path,
+            index=hit.index,
+            tokens=hit.tokens,
+            score=hit.score,
+            distance=hit.distance,
+            match_type=hit.match_type,
+            why=hit.why,
+            reason=reason,
+            number=number,
+        )
+
+    @property
+    def place(self) -> str:
+        """Where to look, as a hit says it."""
+        return place_of(self.document.path, self.document.kind, self.page, self.line_start, self.line_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,7 +553,8 @@ class Answer:
     """What a search returns: hits, or the reason why there are none, and how long each step took.
 
     `reason` can also stand beside hits: when they came from the keyword leg alone (`model_mismatch`), or a model failed
-    (`error`). `reranked` is how many candidates a reranker had its say on.
+    (`error`). `reranked` is how many candidates a reranker had its say on. `left_out` has, best first, what else was
+    considered, when that was asked for (`explain`).
     """
 
     query: str
@@ -492,6 +564,7 @@ class Answer:
     detail: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     reranked: int = 0
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,18 +633,65 @@ class CodeMap:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A chunk in a graph: where it is, what it declares, and how central it is there (0 to 1)."""
+
+    id: int
+    collection: str
+    document_id: int
+    path: str
+    line: int
+    symbol: str
+    kind: str
+    rank: float
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """One chunk leans on another, by chunk ids: how (`relation`) and how surely (`weight`)."""
+
+    source: int
+    target: int
+    relation: ReferenceKind
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A part of the reference graph, the most central chunks first: around `target`, or of a whole collection.
+
+    `target` has the chunks that were asked about, which are among the nodes; `left_out` is how many more were near.
+    """
+
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+    target: tuple[int, ...] = ()
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PackedSource:
-    """A numbered source of a packed context."""
+    """A numbered source of a packed context.
+
+    `hit.chunk_ids` are the chunks that were joined in it. Where it is `truncated`, `whole_tokens` is what its text
+    would have taken and `shown_tokens` what it takes; None where it is whole.
+    """
 
     number: int
     hit: Hit
     text: str
     truncated: bool
+    whole_tokens: int | None = None
+    shown_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One text within a token budget, and where each part of it came from."""
+    """One text within a token budget, and where each part of it came from.
+
+    `left_out` are hits that did not fit; `dropped` has them with the reason and, where the search was asked to
+    explain, what it left out before.
+    """
 
     text: str
     tokens: int
@@ -580,6 +700,7 @@ class Context:
     left_out: tuple[Hit, ...]
     reason: Reason | None = None
     detail: str = ""
+    dropped: tuple[LeftOut, ...] = ()
 
 
 # ------------------------------------------------------------------ reports

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -21,20 +21,21 @@ from numpy.typing import NDArray
 from outcrop.contracts import Embedder, Reranker, Store
 from outcrop.distinct import is_among
 from outcrop.errors import Cancelled, EmbedError, QueryError
+from outcrop.explaining import Ranked, explain, find_left_out, may_be_returned
 from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.calibrate import calibrate
-from outcrop.rank.fusion import fuse_ranks, fuse_scores
-from outcrop.rank.merge import Scored, as_hit, merge_hits
+from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
+from outcrop.rank.merge import Fate, Scored, as_hit, merge_hits
 from outcrop.rank.rerank import blend_of, rerank_scores
 from outcrop.rank.signals import Candidates, apply_signals
 from outcrop.rank.walk import DAMPING, walk
-from outcrop.records import Answer, Boost, Explanation, Hit, Reason, SearchOptions, Vector
+from outcrop.records import Answer, Hit, LeftOut, Reason, SearchOptions, Vector
 from outcrop.reranking import Opinion, ask_reranker
 from outcrop.search.arrays import SearchArrays, View
 from outcrop.search.candidates import POOL, Found, Masks, find_candidates
 from outcrop.search.describe import Declared, describe, find_declared
 from outcrop.search.graph import Graph
-from outcrop.search.lexical import LexicalQuery, matched_terms, weigh_terms
+from outcrop.search.lexical import LexicalQuery, weigh_terms
 from outcrop.search.query import Query, read_query
 from outcrop.search.terms import Terms
 
@@ -49,23 +50,18 @@ LINK_SEEDS = 10
 LINK_STEPS = 1
 """Candidates from which the reference graph is walked, and how far. With 1, 2 and 4 steps NDCG@10 on the code set was
 .899, .900 and .900, with five seeds .897; a step costs about a millisecond."""
+MOST_FOLLOWED = 10.0
+"""Ten times the usual weight makes a link count as much as a declaration that is asked for. Judgement."""
+MOST_MOVES = 3
+"""How often a search begins again because what it found was written anew before it was fetched, which takes a write in
+that very millisecond. Judgement."""
+WARM_QUERY = "where does it begin?"
 CACHED_QUERIES = 1024
 CACHED_ANSWERS = 256
 
 Stop = Callable[[], bool]
 K = TypeVar("K")
 V = TypeVar("V")
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """Candidates in order of their final score."""
-
-    found: Found
-    order: NDArray[np.intp]
-    fused: NDArray[np.float32]
-    final: NDArray[np.float32]
-    boosts: dict[str, NDArray[np.float32]]
 
 
 class Retriever:
@@ -93,6 +89,7 @@ class Retriever:
     def search(self, text: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """The best passages for a query; `stopped` is asked between steps and ends the work with Cancelled."""
         _check(options)
+        options = _one_leg(options)
         query = read_query(text, options.query_type)
         if query.is_empty:
             return Answer(text, query.kind, (), "empty_query", "type at least two characters")
@@ -105,14 +102,19 @@ class Retriever:
         cached = self._cached_answer((text, options), view)
         if cached is not None:
             return replace(cached, timings_ms=clock.done())
-        try:
-            answer, is_whole = self._answer(query, options, view, reranker, clock)
-        except (
-            IndexError
-        ) as error:  # rows that are not there: the array files were damaged after they were checked
-            log.warning("search arrays are damaged, making them again: %s", error)
-            view = self._arrays.rebuild()
-            answer, is_whole = self._answer(query, options, view, reranker, clock)
+        for last in (False,) * MOST_MOVES + (True,):
+            try:
+                answer, is_whole = self._answer(query, options, view, reranker, clock, last=last)
+                break
+            except _Moved:
+                view = self._arrays.refresh()
+            except (
+                IndexError
+            ) as error:  # rows that are not there: the files were damaged after they were checked
+                if last:
+                    raise
+                log.warning("search arrays are damaged, making them again: %s", error)
+                view = self._arrays.rebuild()
         answer = replace(answer, query=text, timings_ms=clock.done())
         if is_whole:
             with self._lock:
@@ -122,6 +124,16 @@ class Retriever:
             extra={"hits": len(answer.hits), "type": query.kind, "reason": answer.reason, **answer.timings_ms},
         )
         return answer
+
+    def warm(self) -> None:
+        """Load what the first search would wait for: the model, the arrays, the graph, what reading them touches."""
+        self._embedder.embed_query(WARM_QUERY)
+        view = self._arrays.refresh()
+        if not view.rows:
+            return
+        self.graph(view)
+        options = SearchOptions(limit=1)  # not `search`: nobody asked this, it belongs in no log and no cache
+        self._answer(read_query(WARM_QUERY, None), options, view, None, _Clock(None))
 
     # ------------------------------------------------------------------ the steps
 
@@ -133,16 +145,25 @@ class Retriever:
         return self._open_reranker()
 
     def _answer(
-        self, query: Query, options: SearchOptions, view: View, reranker: Reranker | None, clock: _Clock
+        self,
+        query: Query,
+        options: SearchOptions,
+        view: View,
+        reranker: Reranker | None,
+        clock: _Clock,
+        *,
+        last: bool = True,
     ) -> tuple[Answer, bool]:
         """The answer, and whether it is all that could be had: one that a failure or a lack of time made poorer must
-        not be given again."""
+        not be given again. Raises `_Moved` if the index changed under it, unless this is the `last` try."""
         if not view.rows:
             detail = "nothing is indexed yet: add a folder, a file, a URL or a text"
             return Answer(query.text, query.kind, (), "empty_index", detail), True
         vector, reason, detail = self._query_vector(query, options, view)
         clock.lap("embed")
         masks = self._masks(query, options, view)
+        if query.phrases and not last and self._store.version() != view.version:
+            raise _Moved  # the phrases were looked up in a later state than these rows are of
         words = None if options.mode == "semantic" else weigh_terms(query.text, self._terms, view.slabs)
         declared = find_declared(view, masks, query.symbols) if words is not None else {}
         pool = max(POOL, 2 * (options.offset + options.limit))
@@ -155,7 +176,7 @@ class Retriever:
             opinion = self._ask(query, options, view, words, ranked, reranker)
             ranked = _blend(ranked, opinion, blend_of(reranker))
             clock.lap("rerank")
-        hits = tuple(self._hits(query, options, view, words, ranked))
+        hits, left_out = self._hits(query, options, view, words, ranked, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
             reason, detail = _why_empty(masks, options)
@@ -163,7 +184,10 @@ class Retriever:
         if opinion.detail:
             detail = "; ".join(part for part in (detail, opinion.detail) if part)
             reason = reason or ("error" if opinion.failure else None)
-        return Answer(query.text, query.kind, hits, reason, detail, reranked=len(opinion.scores)), is_whole
+        answer = Answer(
+            query.text, query.kind, hits, reason, detail, reranked=len(opinion.scores), left_out=left_out
+        )
+        return answer, is_whole
 
     def _query_vector(
         self, query: Query, options: SearchOptions, view: View
@@ -201,8 +225,9 @@ class Retriever:
 
     def _rank(
         self, query: Query, options: SearchOptions, view: View, found: Found, declared: Declared
-    ) -> _Ranked:
-        fused = self._fuse(query, options, found)
+    ) -> Ranked:
+        legs = self._fuse(query, options, found)
+        fused = legs.fused
         before, after = found.neighbour(fused, -1), found.neighbour(fused, +1)
         # A row that is only there to say what stands beside another has said it: nothing else may depend on it.
         kept = np.flatnonzero(found.candidate)
@@ -220,24 +245,28 @@ class Retriever:
             stem=described.stem,
             folder=described.folder,
             defines=described.defines,
-            linked=self._linked(query, view, found, fused),
+            linked=self._linked(query, options, view, found, fused),
             asked=asks_for(query.text),
             wants_guide=asks_for_guide(query.text),
         )
         final, boosts = apply_signals(seen)
-        allowed = np.flatnonzero(self._passes(options, found))
+        allowed = np.flatnonzero(may_be_returned(options, found))
         order = allowed[np.lexsort((found.chunk_id[allowed], -final[allowed]))]
         if options.cutoff and len(order):
             order = order[final[order] >= options.cutoff * final[order[0]]]
-        return _Ranked(found, order, fused, final, boosts)
+        return Ranked(found, order, legs.words[kept], legs.meaning[kept], fused, final, boosts)
 
-    def _fuse(self, query: Query, options: SearchOptions, found: Found) -> NDArray[np.float32]:
-        """One score for each row, from both legs or from the one that was asked for."""
+    def _fuse(self, query: Query, options: SearchOptions, found: Found) -> Legs:
+        """What each leg gives to the score of each row, or the one that was asked for."""
         if options.fusion == "rrf":
-            return fuse_ranks(found.lexical_rank, found.dense_rank)
+            return fuse_ranks(found.lexical_rank, found.dense_rank, options.balance)
         if options.mode == "hybrid":
-            return fuse_scores(found.lexical, found.cosine, found.code, query.kind, self._embedder.trust)
-        return found.lexical if options.mode == "keyword" else np.maximum(found.cosine, 0)
+            trust = self._embedder.trust
+            return fuse_scores(found.lexical, found.cosine, found.code, query.kind, trust, options.balance)
+        nothing = np.zeros(len(found), np.float32)
+        if options.mode == "keyword":
+            return Legs(found.lexical, nothing)
+        return Legs(nothing, np.maximum(found.cosine, 0))
 
     def graph(self, view: View) -> Graph:
         """The reference graph of a view, kept until the index changes."""
@@ -247,12 +276,12 @@ class Retriever:
             return self._graph
 
     def _linked(
-        self, query: Query, view: View, found: Found, fused: NDArray[np.float32]
+        self, query: Query, options: SearchOptions, view: View, found: Found, fused: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """How strongly the best candidates lean on each candidate, 0 to 1."""
+        """How strongly the best candidates lean on each candidate, 0 to 1 times how strongly that is to count."""
         linked = np.zeros(len(found), np.float32)
         seeds = np.flatnonzero(found.code & (fused > 0))
-        if not len(seeds):
+        if not len(seeds) or not options.reference_follow:
             return linked
         seeds = seeds[np.argsort(-fused[seeds], kind="stable")[:LINK_SEEDS]]
         graph = self.graph(view)
@@ -264,23 +293,28 @@ class Retriever:
         linked = np.where(visited[place] == nodes, visits[place], 0).astype(np.float32)
         linked[seeds] -= (1 - DAMPING) * shares  # what merely starts there
         share: NDArray[np.float32] = np.clip(linked / max(float(linked.max()), 1e-9), 0, 1)
-        return share
-
-    @staticmethod
-    def _passes(options: SearchOptions, found: Found) -> NDArray[np.bool_]:
-        passes: NDArray[np.bool_] = (found.lexical > 0) | (found.cosine >= options.floor)
-        if options.max_distance is not None:
-            passes &= (1 - found.cosine) <= options.max_distance
-        return passes
+        return share * np.float32(options.reference_follow)
 
     def _hits(
-        self, query: Query, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
-    ) -> list[Hit]:
-        chunks = self._fetch(query, options, view, words, ranked)
+        self,
+        query: Query,
+        options: SearchOptions,
+        view: View,
+        words: LexicalQuery | None,
+        ranked: Ranked,
+        *,
+        last: bool,
+    ) -> tuple[tuple[Hit, ...], tuple[LeftOut, ...]]:
+        """The hits of the page that was asked for and, if that was asked too, what was left out."""
+        chunks = self._fetch(query, options, view, words, ranked, last=last)
         wanted = options.offset + options.limit
+        fates: dict[int, Fate] = {}
         # A phrase in quotes asks for every place that holds it.
-        hits = merge_hits(chunks, wanted, merge=options.merge, repeats=bool(query.phrases))
-        return hits[options.offset :]
+        hits = merge_hits(chunks, wanted, merge=options.merge, repeats=bool(query.phrases), fates=fates)
+        left_out: tuple[LeftOut, ...] = ()
+        if options.explain:
+            left_out = find_left_out(self._store, view, words, ranked, options, query.kind, hits, fates)
+        return tuple(hits[options.offset :]), left_out
 
     def _ask(
         self,
@@ -288,7 +322,7 @@ class Retriever:
         options: SearchOptions,
         view: View,
         words: LexicalQuery | None,
-        ranked: _Ranked,
+        ranked: Ranked,
         reranker: Reranker,
     ) -> Opinion:
         best = ranked.found.chunk_id[ranked.order[:RERANKED]].tolist()
@@ -298,7 +332,14 @@ class Retriever:
         )
 
     def _fetch(
-        self, query: Query, options: SearchOptions, view: View, words: LexicalQuery | None, ranked: _Ranked
+        self,
+        query: Query,
+        options: SearchOptions,
+        view: View,
+        words: LexicalQuery | None,
+        ranked: Ranked,
+        *,
+        last: bool,
     ) -> Iterator[Hit]:
         """Chunks from the store, in order, a batch at a time: most searches need one."""
         wanted = options.offset + options.limit
@@ -306,9 +347,12 @@ class Retriever:
         for start in range(0, len(ranked.order), step):
             places = ranked.order[start : start + step]
             at = dict(zip(ranked.found.chunk_id[places].tolist(), places.tolist(), strict=True))
-            for chunk in self._store.chunks(list(at)):
+            fetched = self._store.chunks(list(at))
+            if len(fetched) < len(at) and not last and self._store.version() != view.version:
+                raise _Moved
+            for chunk in fetched:
                 place = at[chunk.id]
-                why = _explain(view, words, ranked, place)
+                why = explain(view, words, ranked, place)
                 yield as_hit(Scored(chunk, calibrate(float(ranked.final[place]), query.kind), why))
 
     def _cached_answer(self, key: tuple[str, SearchOptions], view: View) -> Answer | None:
@@ -318,6 +362,10 @@ class Retriever:
                 return None
             self._answers.move_to_end(key)
             return cached[1]
+
+
+class _Moved(Exception):
+    """Chunks that were found are gone from the store: they were written anew meanwhile and have other ids now."""
 
 
 class _Clock:
@@ -339,7 +387,7 @@ class _Clock:
         return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}
 
 
-def _blend(ranked: _Ranked, opinion: Opinion, weight: float) -> _Ranked:
+def _blend(ranked: Ranked, opinion: Opinion, weight: float) -> Ranked:
     """All in order again: candidates without a second score keep their first, which blended ones stay in range of."""
     if not opinion.scores:
         return ranked
@@ -352,24 +400,6 @@ def _blend(ranked: _Ranked, opinion: Opinion, weight: float) -> _Ranked:
     boosts = {**ranked.boosts, "rerank": final - ranked.final}
     order = ranked.order[np.argsort(-final[ranked.order], kind="stable")]
     return replace(ranked, order=order, final=final, boosts=boosts)
-
-
-def _explain(view: View, words: LexicalQuery | None, ranked: _Ranked, place: int) -> Explanation:
-    found = ranked.found
-    row, number = int(found.row[place]), int(found.slab[place])
-    lexical = float(found.lexical[place])
-    cosine = float(found.cosine[place])
-    has_vector = bool(view.slabs[number].scales[row] > 0)
-    amounts = ((name, round(float(amount[place]), 4)) for name, amount in ranked.boosts.items())
-    return Explanation(
-        lexical_rank=int(found.lexical_rank[place]) or None,
-        lexical_score=lexical if lexical > 0 else None,
-        dense_rank=int(found.dense_rank[place]) or None,
-        similarity=cosine if has_vector and cosine else None,
-        fused=float(ranked.fused[place]),
-        boosts=tuple(Boost(name, amount) for name, amount in amounts if amount),
-        matched_terms=() if words is None else matched_terms(words, number, row),
-    )
 
 
 def _why_empty(masks: Masks, options: SearchOptions) -> tuple[Reason, str]:
@@ -389,8 +419,21 @@ def _check(options: SearchOptions) -> None:
         raise QueryError(f"cutoff must lie between 0 and 1, not {options.cutoff}")
     if not options.rerank_seconds > 0:  # nor a number that is none
         raise QueryError(f"rerank_seconds must be above 0, not {options.rerank_seconds}")
+    if options.balance is not None and not 0 <= options.balance <= 1:
+        raise QueryError(f"balance must lie between 0 (words only) and 1 (meaning only), not {options.balance}")
+    if not 0 <= options.reference_follow <= MOST_FOLLOWED:
+        raise QueryError(
+            f"reference_follow must lie between 0 and {MOST_FOLLOWED:g}, not {options.reference_follow}"
+        )
     if options.max_distance is not None and not 0 <= options.max_distance <= 2:
         raise QueryError(f"max_distance must lie between 0 and 2, not {options.max_distance}")
+
+
+def _one_leg(options: SearchOptions) -> SearchOptions:
+    """A balance that leaves one leg nothing to say is a search by the other alone."""
+    if options.mode != "hybrid" or options.balance not in (0, 1):
+        return options
+    return replace(options, mode="semantic" if options.balance else "keyword", balance=None)
 
 
 def _remember(cache: OrderedDict[K, V], key: K, value: V, size: int) -> None:

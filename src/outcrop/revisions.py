@@ -46,9 +46,10 @@ class Revisions:
         # A file that was added by itself is its own root; the survey is of the folder it lies in.
         root = document.root if document.root != document.uri else document.uri.rpartition("/")[0] or "/"
         key = (document.collection, root)
-        survey = self._surveys.get(key)
+        surveys = self._surveys  # another thread may begin anew meanwhile: what is old must not come in there
+        survey = surveys.get(key)
         if survey is None:
-            survey = self._surveys[key] = Survey.from_json(self._store.setting(_name(*key)))
+            survey = surveys[key] = Survey.from_json(self._store.setting(_name(*key)))
         return survey.stamp(document.uri, document.updated_at)
 
 

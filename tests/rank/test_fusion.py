@@ -32,7 +32,7 @@ def test_meaning_weighs_more_the_less_exact_a_query_is_and_nothing_without_trust
 
 def test_code_and_prose_are_weighed_by_the_models_trust_in_each() -> None:
     lexical, cosine, code = floats([1, 1]), floats([0, 0]), np.array([True, False])
-    fused = fuse_scores(lexical, cosine, code, "mixed", Trust(prose=1.0, code=0.0))
+    fused = fuse_scores(lexical, cosine, code, "mixed", Trust(prose=1.0, code=0.0)).fused
     assert fused.tolist() == pytest.approx([1.0, 0.4])
     assert fused.dtype == np.float32
 
@@ -43,21 +43,21 @@ def test_a_fused_score_lies_between_those_of_the_legs(
 ) -> None:
     size = min(len(lexical), len(cosine))
     a, b = floats(lexical[:size]), floats(cosine[:size])
-    fused = fuse_scores(a, b, np.zeros(size, np.bool_), kind, Trust(trust, trust))
+    fused = fuse_scores(a, b, np.zeros(size, np.bool_), kind, Trust(trust, trust)).fused
     assert (fused >= np.minimum(a, b) - 1e-6).all()
     assert (fused <= np.maximum(a, b) + 1e-6).all()
 
 
 def test_a_vector_that_points_away_counts_as_none() -> None:
     args = (np.zeros(2, np.bool_), "semantic", Trust())
-    assert fuse_scores(floats([0, 0]), floats([-0.9, 0]), *args).tolist() == [0, 0]  # type: ignore[arg-type]
+    assert fuse_scores(floats([0, 0]), floats([-0.9, 0]), *args).fused.tolist() == [0, 0]  # type: ignore[arg-type]
 
 
 def test_ranks_fuse_by_their_reciprocals() -> None:
-    fused = fuse_ranks(np.array([1, 1, 0, 2, 0], np.int32), np.array([1, 0, 1, 2, 0], np.int32))
+    fused = fuse_ranks(np.array([1, 1, 0, 2, 0], np.int32), np.array([1, 0, 1, 2, 0], np.int32)).fused
     assert fused.tolist() == pytest.approx([1, 0.5, 0.5, (RRF_K + 1) / (RRF_K + 2), 0])
     assert fused.dtype == np.float32
-    assert len(fuse_ranks(np.zeros(0, np.int32), np.zeros(0, np.int32))) == 0
+    assert len(fuse_ranks(np.zeros(0, np.int32), np.zeros(0, np.int32)).fused) == 0
 
 
 def test_a_reranker_moves_scores_within_their_range() -> None:
@@ -102,3 +102,14 @@ def test_the_score_people_see_lies_in_0_to_1_and_keeps_the_order(one: float, oth
 
 def test_the_middle_of_the_scale_is_even_odds_for_each_type_of_query() -> None:
     assert all(calibrate(middle, kind) == 0.5 for kind, middle in MIDPOINT.items())
+
+
+def test_a_balance_says_how_much_meaning_weighs_whatever_the_model() -> None:
+    lexical, cosine, code = floats([1, 0]), floats([0, 1]), np.array([True, False])
+    legs = fuse_scores(lexical, cosine, code, "exact", Trust(prose=0.1, code=0.0), balance=0.8)
+    assert legs.fused.tolist() == pytest.approx([0.2, 0.8])
+    assert legs.words.tolist() == pytest.approx([0.2, 0])
+    assert legs.meaning.tolist() == pytest.approx([0, 0.8])
+    ranks = fuse_ranks(np.array([1, 0], np.int32), np.array([0, 1], np.int32), balance=0.8)
+    assert ranks.fused.tolist() == pytest.approx([0.2, 0.8])
+    assert ranks.fused.dtype == legs.fused.dtype == np.float32

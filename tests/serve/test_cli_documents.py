@@ -146,6 +146,33 @@ def test_eval_prints_the_figures_and_warns_of_missing_documents(kb: Outcrop, tmp
     assert kb("eval", other).exit_code == 3
 
 
+def test_eval_keeps_its_runs_and_says_what_changed(kb: Outcrop, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps({"query": "roll back a release", "expected": ["deploy/rollback.md"]}))
+    assert "no runs yet" in kb("eval", "--runs").stdout
+    assert kb("eval").exit_code == 2
+    assert kb("eval", cases, "--no-keep").exit_code == 0
+    assert kb.json("eval", "--runs") == {"runs": [], "changes": []}
+    assert kb("eval", cases).exit_code == 0
+    (run,) = kb.json("eval", "--runs")["runs"]
+    assert run["metrics"]["top_1"] == 1.0
+    assert run["name"] == "cases.jsonl"
+    kb(
+        "add",
+        "--text",
+        "# Roll back a release\n\nRoll back a release, a release.",
+        "--id",
+        "roll back a release",
+    )
+    assert kb("eval", cases, "--balance", "0.5").exit_code == 0
+    shown = kb("eval", "--runs").stdout
+    assert "1 → " in shown
+    assert "balance 0.5" in shown
+    told = kb.json("eval", "--runs", cases)
+    assert [run["options"].get("balance") for run in told["runs"]] == [0.5, None]
+    assert told["changes"][0]["before"] == 1
+
+
 def test_completion_prints_a_script_for_each_shell(outcrop: Outcrop) -> None:
     for shell in ("bash", "zsh", "fish"):
         result = outcrop("completion", shell)

@@ -120,6 +120,25 @@ def test_explain_names_the_legs(kb: Outcrop) -> None:
     assert "query read as" in out
 
 
+def test_explain_shows_what_was_left_out(kb: Outcrop) -> None:
+    shown = kb("search", "rollback release", "--explain", "-n", "1").stdout
+    assert "left out: " in shown
+    assert "total " in shown
+    answer = kb.json("search", "rollback release", "--explain", "-n", "1")
+    assert answer["left_out"][0]["reason"]
+    assert kb.json("search", "rollback release", "-n", "1")["left_out"] == []
+
+
+def test_the_balance_decides_between_words_and_meaning(kb: Outcrop) -> None:
+    words = kb.json("search", "roll back a release", "--balance", "0")
+    assert [hit["score"] for hit in words["hits"]] == [
+        hit["score"] for hit in kb.json("search", "roll back a release", "--mode", "keyword")["hits"]
+    ]
+    assert kb("search", "rollback", "--balance", "2").exit_code == 2
+    assert kb("search", "rollback", "--follow", "0").exit_code == 0
+    assert kb("context", "rollback", "--balance", "0.9").exit_code == 0
+
+
 def test_a_changed_file_is_marked_stale(kb: Outcrop) -> None:
     file = kb.notes / "budget.txt"
     file.write_text("The budget is gone.")

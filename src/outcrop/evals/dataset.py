@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import json
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,40 @@ def load_cases(path: Path) -> tuple[EvalCase, ...]:
     if not cases:
         raise ParseError(f"{path}: there are no cases in it")
     return tuple(cases)
+
+
+_appending = threading.Lock()
+
+
+def append_case(path: Path, case: EvalCase) -> bool:
+    """Add a case to a JSONL file, which is made where there is none; False when it holds that case already.
+
+    The file is written anew beside the old one and put in its place, so a crash leaves either.
+    """
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise ParseError(f"{path}: cases are added to a .jsonl file")
+    entry: dict[str, object] = {"query": case.query, "expected": _as_written(case.expected)}
+    if case.collections:
+        entry["collections"] = list(case.collections)
+    case = _as_case(entry, "the new case")
+    draft = path.with_name(f".{path.name}.part")
+    with _appending:
+        text = _read_text(path) if path.exists() else ""
+        if case in [_as_case(known, where) for where, known in _read_jsonl(path)] if text.strip() else []:
+            return False
+        gap = "" if not text or text.endswith("\n") else "\n"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(f"{text}{gap}{json.dumps(entry, ensure_ascii=False)}\n", "utf-8")
+            draft.replace(path)
+        except (OSError, UnicodeEncodeError) as error:
+            raise SourceError(f"{path} cannot be written: {error}") from error
+    return True
+
+
+def _as_written(expected: Mapping[str, float]) -> list[str] | dict[str, float]:
+    """Names alone, unless they are graded."""
+    return list(expected) if all(grade == 1.0 for grade in expected.values()) else dict(expected)
 
 
 Entries = Iterator[tuple[str, object]]

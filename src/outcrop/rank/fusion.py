@@ -8,7 +8,7 @@ other's doubt, which ranks alone cannot express. On seven sets of prose equal-we
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,18 @@ SEMANTIC_SHARE: Final[dict[QueryType, float]] = {"exact": 0.30, "mixed": 0.60, "
 
 RRF_K: Final = 60
 """The constant of the original paper; larger flattens the top of the lists."""
+
+
+class Legs(NamedTuple):
+    """What each leg gives to the fused score, which is their sum."""
+
+    words: NDArray[np.float32]
+    meaning: NDArray[np.float32]
+
+    @property
+    def fused(self) -> NDArray[np.float32]:
+        """The score of both."""
+        return self.words + self.meaning
 
 
 def dense_weight(kind: QueryType, trust: float) -> float:
@@ -34,15 +46,28 @@ def fuse_scores(
     code: NDArray[np.bool_],
     kind: QueryType,
     trust: Trust,
-) -> NDArray[np.float32]:
-    """Weighted sum of the legs; code and prose are weighed by how well the model knows each."""
-    weight = np.where(code, dense_weight(kind, trust.code), dense_weight(kind, trust.prose)).astype(np.float32)
-    return (1 - weight) * lexical + weight * np.maximum(cosine, 0)
+    balance: float | None = None,
+) -> Legs:
+    """The legs of a weighted sum; code and prose are weighed by how well the model knows each, or `balance` says how
+    much meaning weighs."""
+    if balance is None:
+        weight = np.where(code, dense_weight(kind, trust.code), dense_weight(kind, trust.prose))
+    else:
+        weight = np.full(len(code), balance)
+    weight = weight.astype(np.float32)
+    return Legs((1 - weight) * lexical, weight * np.maximum(cosine, 0))
 
 
-def fuse_ranks(lexical_rank: NDArray[np.int32], dense_rank: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Reciprocal rank fusion, scaled so that first in both lists is 1; rank 0 means not in that list."""
-    total = np.zeros(len(lexical_rank), np.float32)
-    for rank in (lexical_rank, dense_rank):
-        total += np.where(rank > 0, (RRF_K + 1) / (RRF_K + rank) / 2, 0).astype(np.float32)
-    return total
+def fuse_ranks(
+    lexical_rank: NDArray[np.int32], dense_rank: NDArray[np.int32], balance: float | None = None
+) -> Legs:
+    """The legs of reciprocal rank fusion, scaled so that first in both lists is 1; rank 0 means not in that list. Both
+    weigh the same, unless `balance` says how much meaning does."""
+    meaning = 0.5 if balance is None else balance
+    shares = ((lexical_rank, 1 - meaning), (dense_rank, meaning))
+    return Legs(
+        *(
+            np.where(rank > 0, (RRF_K + 1) / (RRF_K + rank) * share, 0).astype(np.float32)
+            for rank, share in shares
+        )
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from outcrop.rank.repeats import Shown
 from outcrop.records import Explanation, Hit, MatchType, StoredChunk
@@ -20,6 +20,13 @@ class Scored:
     chunk: StoredChunk
     score: float
     why: Explanation
+
+
+class Fate(NamedTuple):
+    """What became of a chunk that is no hit of its own, and of which other chunk's sake."""
+
+    reason: str
+    other: int | None = None
 
 
 def as_hit(scored: Scored) -> Hit:
@@ -46,20 +53,33 @@ def as_hit(scored: Scored) -> Hit:
     )
 
 
-def merge_hits(ordered: Iterable[Hit], limit: int, *, merge: bool = True, repeats: bool = False) -> list[Hit]:
+def merge_hits(
+    ordered: Iterable[Hit],
+    limit: int,
+    *,
+    merge: bool = True,
+    repeats: bool = False,
+    fates: dict[int, Fate] | None = None,
+) -> list[Hit]:
     """The best `limit` hits from hits of one chunk each, in order of score.
 
     A chunk whose text was seen already is left out, and so is boilerplate that repeats an earlier hit's, unless
     `repeats` lets it in. A chunk next to one already taken, in the same document and on the same page, joins it: the
-    hit keeps the better score and its code, all chunk ids, the smaller page and index.
+    hit keeps the better score and its code, all chunk ids, the smaller page and index. `fates` is told of every chunk
+    that did not become a hit of its own.
     """
+    fates = {} if fates is None else fates
     groups: list[list[Hit]] = []
     at: dict[tuple[int, int], list[Hit]] = {}
-    texts: set[str] = set()
+    texts: dict[str, int] = {}
     shown = Shown()
     for hit in ordered:
         text = " ".join(hit.text.split())
-        if text in texts or (not repeats and shown.repeats(hit)):
+        if text in texts:
+            fates[hit.chunk_ids[0]] = Fate("same text as", texts[text])
+            continue
+        if not repeats and shown.repeats(hit):
+            fates[hit.chunk_ids[0]] = Fate("boilerplate")
             continue
         beside = _groups_beside(hit, at) if merge else []
         if not beside:
@@ -68,12 +88,15 @@ def merge_hits(ordered: Iterable[Hit], limit: int, *, merge: bool = True, repeat
             groups.append([])
         group = beside[0] if beside else groups[-1]
         group.append(hit)
-        texts.add(text)
+        if beside:
+            fates[hit.chunk_ids[0]] = Fate("merged into", group[0].chunk_ids[0])
+        texts[text] = hit.chunk_ids[0]
         shown.add(hit)
         if len(beside) > 1 and len(group) + len(beside[1]) <= MAX_MERGED:
             # This chunk closes the gap between two hits: they become one, at the place of the better.
             first, second = sorted(beside, key=lambda g: -g[0].score)
             first.extend(second)
+            fates[second[0].chunk_ids[0]] = Fate("merged into", first[0].chunk_ids[0])
             groups = [g for g in groups if g is not second]
             group = first
         for member in group:

@@ -32,8 +32,9 @@ class Candidates:
     """What signals can see, one entry a candidate. `before` and `after` hold the fused score of the neighbours in
     the same document, NaN where there is none. `file` numbers the documents. `stem` and `folder` say how far the words
     of the file's name and folders are those of the query, `defines` how surely the candidate declares a name of the
-    query, `linked` how strongly the best candidates lean on it; all 0 to 1. `asked` are roles the query
-    asks for; `wants_guide` says that it is a question of a user of the program."""
+    query, `linked` how strongly the best candidates lean on it; all 0 to 1, `linked` times how strongly
+    references are to be followed. `asked` are roles the query asks for; `wants_guide` says that it is a question of a
+    user of the program."""
 
     kind: QueryType
     fused: Floats

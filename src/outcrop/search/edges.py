@@ -14,28 +14,33 @@ from outcrop.search.evidence import Nodes
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Edges in three columns, and for each the declaration it leads to: its place in the names of slab `slab`."""
+    """Edges in three columns, for each the declaration it leads to (its place in the names of slab `slab`), and how the
+    name is used (a place in `USES`)."""
 
     source: Nodes
     target: Nodes
     weight: NDArray[np.float32]
     slab: NDArray[np.int32]
     declared: Nodes
+    kind: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.source)
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Edges:
         """Some of the edges."""
-        columns: tuple[NDArray[Any], ...] = (self.source, self.target, self.weight, self.slab, self.declared)
-        return Edges(*(column[which] for column in columns))
+        return Edges(*(column[which] for column in _columns(self)))
+
+
+def _columns(edges: Edges) -> tuple[NDArray[Any], ...]:
+    return edges.source, edges.target, edges.weight, edges.slab, edges.declared, edges.kind
 
 
 def join(parts: Sequence[Edges]) -> Edges:
     """Several lists of edges as one."""
     if not parts:
         return NO_EDGES
-    columns = zip(*((e.source, e.target, e.weight, e.slab, e.declared) for e in parts), strict=True)
+    columns = zip(*map(_columns, parts), strict=True)
     return Edges(*(np.concatenate(column) for column in columns))
 
 
@@ -45,4 +50,5 @@ NO_EDGES: Final = Edges(
     np.zeros(0, np.float32),
     np.zeros(0, np.int32),
     np.zeros(0, np.int64),
+    np.zeros(0, np.uint8),
 )

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.distinct import distinct, is_among, numbered
+from outcrop.records import ReferenceKind
 from outcrop.search.arrays import View
 from outcrop.search.edges import NO_EDGES, Edges, join
 from outcrop.search.evidence import (
@@ -177,6 +178,12 @@ class Graph:
         weight = np.where(is_among(by, numbers), ASKED_FACTOR * edges.weight, edges.weight)
         return edges.source, edges.target, weight.astype(np.float32)
 
+    @staticmethod
+    def kinds_of(edges: Edges) -> list[ReferenceKind]:
+        """How each edge uses the name it goes by."""
+        kinds: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
+        return [kinds[kind] for kind in edges.kind.tolist()]
+
     def edges_to(self, nodes: Nodes) -> Edges:
         """What leans on these nodes: whoever uses a name they declare, and means it."""
         users: list[Nodes] = []
@@ -270,6 +277,7 @@ class Graph:
             weight[keep].astype(np.float32),
             found.slab[keep],
             found.place[keep],
+            uses.kind[found.use[keep]],
         )
 
     def _evidence(self, uses: Uses, use: Nodes, target: Nodes, slab: NDArray[np.int32], place: Nodes) -> Pairs:

@@ -142,6 +142,13 @@ def read_rerank(rerank: bool, rerank_seconds: float | None) -> dict[str, Any]:
     return {"rerank": True, "rerank_seconds": rerank_seconds}
 
 
+balance_option: Final = click.option(
+    "--balance",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="How much meaning counts against words: 0 words only, 1 meaning only; by the query unless said.",
+)
+
 search_options: Final = stack(
     (
         document_filters,
@@ -170,6 +177,7 @@ search_options: Final = stack(
             "--floor", type=click.FloatRange(0, 1), help="Least similarity of a hit without a shared word."
         ),
         click.option("--max-distance", type=click.FloatRange(0, 2), help="Largest cosine distance of a hit."),
+        balance_option,
         rerank_options,
         click.option("--no-merge", is_flag=True, help="Do not join neighbouring chunks into one hit."),
     )

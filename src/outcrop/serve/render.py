@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         DocumentInfo,
         Explanation,
         Hit,
+        LeftOut,
         StaleDocument,
         Status,
     )
@@ -35,6 +36,9 @@ REVISION_CHARS: Final = 7
 """As git abbreviates a commit."""
 HEADING_CHARS: Final = 60
 """Of a longer heading (a table's header, a paragraph set as one) the beginning tells enough."""
+LEFT_OUT_SHOWN: Final = 15
+LEAST_SHOWN: Final = 0.0005
+"""A smaller boost would be shown as nothing."""
 _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning"}
 
 
@@ -53,9 +57,19 @@ def print_answer(
     took = f" in {answer.timings_ms['total']:.0f} ms" if "total" in answer.timings_ms else ""
     console.print(Text(f"{count} hit{'' if count == 1 else 's'}{took}", "dim"))
     if explain:
+        _print_left_out(console, answer.left_out)
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
         again = f"; {answer.reranked} candidates reranked" if answer.reranked else ""
         console.print(Text(f"query read as {answer.query_type}{again}; ms: {steps}", "dim"), soft_wrap=True)
+
+
+def _print_left_out(console: Console, left_out: Sequence[LeftOut]) -> None:
+    """What else was considered, a line each: where, score, reason."""
+    for item in left_out[:LEFT_OUT_SHOWN]:
+        line = f"left out: {clean_line(item.place)}  {item.score:.2f}  {item.reason}"
+        console.print(Text(line, "dim"), soft_wrap=True)
+    if len(left_out) > LEFT_OUT_SHOWN:
+        console.print(Text(f"and {len(left_out) - LEFT_OUT_SHOWN} more, which --json shows", "dim"))
 
 
 def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool, verbose: bool) -> None:
@@ -128,16 +142,19 @@ def explanation(why: Explanation) -> str:
     """The legs, the signals and the sum, on one line."""
     parts = []
     if why.lexical_rank is not None and why.lexical_score is not None:
-        parts.append(f"words: rank {why.lexical_rank}, score {why.lexical_score:.3f}")
+        parts.append(f"words: rank {why.lexical_rank}, score {why.lexical_score:.3f}, gives {why.words:.3f}")
     else:
         parts.append("words: not found")
     if why.similarity is not None:
         rank = f"rank {why.dense_rank}, " if why.dense_rank is not None else ""
-        parts.append(f"meaning: {rank}similarity {why.similarity:.3f}")
+        parts.append(f"meaning: {rank}similarity {why.similarity:.3f}, gives {why.meaning:.3f}")
     else:
         parts.append("meaning: not found")
     parts.append(f"fused {why.fused:.3f}")
-    parts.extend(f"{boost.name} {boost.amount:+.3f}" for boost in why.boosts)
+    parts.extend(
+        f"{boost.name} {boost.amount:+.3f}" for boost in why.boosts if abs(boost.amount) >= LEAST_SHOWN
+    )
+    parts.append(f"total {why.total:.3f}")
     if why.matched_terms:
         parts.append("matched " + ", ".join(clean_line(term) for term in why.matched_terms))
     return " · ".join(parts)

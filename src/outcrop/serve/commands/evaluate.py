@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.serve.options import collection_option, common_options, read_rerank, rerank_options
+from outcrop.serve.options import balance_option, collection_option, common_options, read_rerank, rerank_options
 from outcrop.serve.session import Session, pass_session
 from outcrop.serve.signals import stop_on_signal
 from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
     from outcrop.evals.run import EvalReport, EvalRow
+    from outcrop.evals.runs import RankChange
+    from outcrop.records import SearchOptions
 
 
 @click.command("eval")
-@click.argument("file", type=click.Path(exists=True, path_type=Path))
+@click.argument("file", type=click.Path(exists=True, path_type=Path), required=False)
 @click.option(
     "-n",
     "--limit",
@@ -34,7 +36,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Words and meaning, or one of them.",
 )
+@balance_option
 @rerank_options
+@click.option(
+    "--runs", is_flag=True, help="List the runs that were kept, of FILE or of all, and compare the last two."
+)
+@click.option("--no-keep", is_flag=True, help="Do not keep this run beside the index.")
 @click.option(
     "--html", "html_path", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to this file."
 )
@@ -42,36 +49,49 @@ if TYPE_CHECKING:
 @pass_session
 def eval_command(
     session: Session,
-    file: Path,
+    file: Path | None,
     limit: int,
     collection: str | None,
     mode: Any,
+    balance: float | None,
     rerank: bool,
     rerank_seconds: float | None,
+    runs: bool,
+    no_keep: bool,
     html_path: Path | None,
 ) -> None:
     """Measure search quality on your own questions.
 
     FILE is JSON, JSONL, CSV or TSV: each case has a `query` and the `expected` document or documents, by path, URL or
-    id. A benchmark's folder (queries.jsonl, qrels.tsv) works too. Exits with 3 when no expected document is in the
-    index.
+    id. A benchmark's folder (queries.jsonl, qrels.tsv) works too. Runs are kept beside the index, so that --runs can
+    tell what a change did. Exits with 3 when no expected document is in the index.
     """
+    if runs:
+        _show_runs(session, file)
+        return
+    if file is None:
+        raise click.UsageError(
+            "Nothing to measure: give a FILE with questions, or --runs for what was measured."
+        )
     from outcrop.errors import NotFound, SourceError
     from outcrop.evals.dataset import load_cases
     from outcrop.evals.run import evaluate
     from outcrop.records import Filter, SearchOptions
 
     cases = load_cases(file)
+    db = session.config().db
     with session.open_existing() as kb, stop_on_signal() as stop:
         where = Filter(collections=() if collection is None else (collection,))
         second = read_rerank(rerank, rerank_seconds)
-        options = SearchOptions(where=where, mode=mode, floor=kb.config.floor, **second)
+        options = SearchOptions(where=where, mode=mode, floor=kb.config.floor, balance=balance, **second)
         report = evaluate(kb, cases, limit=limit, options=options, stopped=stop.is_set)
     if all(len(row.missing) == len(row.expected) for row in report.rows):
         raise NotFound(
             f"none of the expected documents is in the index, for example {report.missing[0]!r}; "
             "name them as `outcrop ls` does"
         )
+    if not no_keep:
+        _keep(db, report, options, file.name)
     if html_path is not None:
         from outcrop.evals.report import html_report
 
@@ -89,6 +109,35 @@ def eval_command(
     _print(session, report)
     if html_path is not None:
         click.echo(f"wrote {clean_line(str(html_path))}", err=True)
+
+
+def _keep(db: Path, report: EvalReport, options: SearchOptions, name: str) -> None:
+    """Keep the run; where that cannot be, the figures are worth having all the same."""
+    from outcrop.errors import SourceError
+    from outcrop.evals.runs import as_run, runs_folder, save_run
+
+    try:
+        save_run(runs_folder(db), as_run(report, options, name))
+    except SourceError as error:
+        click.echo(f"Warning: {clean_line(str(error))}", err=True)
+
+
+def _show_runs(session: Session, file: Path | None) -> None:
+    from outcrop.evals.runs import compare_runs, list_runs, load_run, runs_folder
+
+    folder = runs_folder(session.config().db)
+    lines = [line for line in list_runs(folder) if file is None or line.problem or line.name == file.name]
+    readable = [line for line in lines if not line.problem]
+    same = [line for line in readable if line.name == readable[0].name][:2]
+    changes: tuple[RankChange, ...] = ()
+    if len(same) == 2:
+        changes = compare_runs(load_run(folder, same[1].id), load_run(folder, same[0].id))
+    if session.as_json:
+        session.print_json({"runs": lines, "changes": changes})
+        return
+    from outcrop.serve.render_evals import print_runs
+
+    print_runs(session.out, lines, changes)
 
 
 def _print(session: Session, report: EvalReport) -> None:

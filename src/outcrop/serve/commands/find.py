@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 @click.option(
     "--cutoff", type=click.FloatRange(0, 1), default=0.0, help="Drop hits below this share of the best score."
 )
-@click.option("--explain", is_flag=True, help="Show why each hit stands where it stands.")
+@click.option(
+    "--follow",
+    type=click.FloatRange(0, 10),
+    default=1.0,
+    metavar="WEIGHT",
+    help="How strongly code that the best hits use is lifted: 0 not at all, 1 unless said.",
+)
+@click.option(
+    "--explain", is_flag=True, help="Show why each hit stands where it stands, and what was left out."
+)
 @click.option("--full", is_flag=True, help="Show whole passages, not only the best lines.")
 @common_options
 @pass_session
@@ -35,6 +44,7 @@ def search_command(
     limit: int | None,
     offset: int,
     cutoff: float,
+    follow: float,
     explain: bool,
     full: bool,
     **filters: Any,
@@ -45,7 +55,15 @@ def search_command(
     when there are no hits, as grep does.
     """
     with session.open_existing() as kb:
-        answer = kb.search(" ".join(query), limit=limit, offset=offset, cutoff=cutoff, **_options(kb, filters))
+        answer = kb.search(
+            " ".join(query),
+            limit=limit,
+            offset=offset,
+            cutoff=cutoff,
+            reference_follow=follow,
+            explain=explain,
+            **_options(kb, filters),
+        )
         if session.as_json:
             session.print_json(answer)
         else:

@@ -1,0 +1,123 @@
+"""READ PATH: why a chunk stands where it stands, and why others that were considered were left out (L11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.contracts import Store
+from outcrop.rank.calibrate import calibrate
+from outcrop.rank.merge import Fate, Scored, as_hit
+from outcrop.records import Boost, Explanation, Hit, LeftOut, QueryType, SearchOptions
+from outcrop.search.arrays import View
+from outcrop.search.candidates import Found
+from outcrop.search.lexical import LexicalQuery, matched_terms
+
+MOST_LEFT_OUT: Final = 50
+"""What was left out and is told: more than five pages of hits nobody goes through. Judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates with their scores: what each leg gave, their sum, what signals added to it, and what came of it.
+    `order` has those that may be returned, best first."""
+
+    found: Found
+    order: NDArray[np.intp]
+    words: NDArray[np.float32]
+    meaning: NDArray[np.float32]
+    fused: NDArray[np.float32]
+    final: NDArray[np.float32]
+    boosts: dict[str, NDArray[np.float32]]
+
+
+def may_be_returned(options: SearchOptions, found: Found) -> NDArray[np.bool_]:
+    """Which candidates are near enough: by a word or by the floor, and within the largest distance."""
+    passes = _is_above_floor(options, found)
+    if options.max_distance is not None:
+        passes &= (1 - found.cosine) <= options.max_distance
+    return passes
+
+
+def _is_above_floor(options: SearchOptions, found: Found) -> NDArray[np.bool_]:
+    above: NDArray[np.bool_] = (found.lexical > 0) | (found.cosine >= options.floor)
+    return above
+
+
+def explain(view: View, words: LexicalQuery | None, ranked: Ranked, place: int) -> Explanation:
+    """Why a candidate has its score."""
+    found = ranked.found
+    row, number = int(found.row[place]), int(found.slab[place])
+    lexical = float(found.lexical[place])
+    cosine = float(found.cosine[place])
+    has_vector = bool(view.slabs[number].scales[row] > 0)
+    amounts = ((name, float(amount[place])) for name, amount in ranked.boosts.items())
+    return Explanation(
+        lexical_rank=int(found.lexical_rank[place]) or None,
+        lexical_score=lexical if lexical > 0 else None,
+        dense_rank=int(found.dense_rank[place]) or None,
+        similarity=cosine if has_vector and cosine else None,
+        fused=float(ranked.fused[place]),
+        boosts=tuple(Boost(name, amount) for name, amount in amounts if amount),
+        matched_terms=() if words is None else matched_terms(words, number, row),
+        words=float(ranked.words[place]),
+        meaning=float(ranked.meaning[place]),
+        total=float(ranked.final[place]),
+    )
+
+
+def find_left_out(
+    store: Store,
+    view: View,
+    words: LexicalQuery | None,
+    ranked: Ranked,
+    options: SearchOptions,
+    kind: QueryType,
+    hits: Sequence[Hit],
+    fates: Mapping[int, Fate],
+) -> tuple[LeftOut, ...]:
+    """The best candidates that are no hits of their own, with the reason. `hits` are those of all pages so far, and
+    `fates` what became of chunks when they were merged; what went into an earlier page's hit was told there."""
+    number_of = {id_: number for number, hit in enumerate(hits, 1) for id_ in hit.chunk_ids}
+    reasons = _Reasons(options, ranked)
+    found = ranked.found
+    chosen: dict[int, tuple[int, str, int | None]] = {}
+    for place in np.lexsort((found.chunk_id, -ranked.final)).tolist():
+        id_ = int(found.chunk_id[place])
+        fate = fates.get(id_)
+        if fate is None and id_ in number_of:
+            continue
+        number = None if fate is None or fate.other is None else number_of.get(fate.other, 0) - options.offset
+        if number is not None and number < 1:
+            continue
+        reason = reasons.of(place) if fate is None else fate.reason
+        chosen[id_] = (place, reason if number is None else f"{reason} {number}", number)
+        if len(chosen) == MOST_LEFT_OUT:
+            break
+    left_out = []
+    for chunk in store.chunks(list(chosen)):
+        place, reason, number = chosen[chunk.id]
+        score = calibrate(float(ranked.final[place]), kind)
+        hit = as_hit(Scored(chunk, score, explain(view, words, ranked, place)))
+        left_out.append(LeftOut.of(hit, reason, number))
+    return tuple(left_out)
+
+
+class _Reasons:
+    """Why a candidate did not come as far as merging."""
+
+    def __init__(self, options: SearchOptions, ranked: Ranked) -> None:
+        self._above = _is_above_floor(options, ranked.found)
+        self._near = may_be_returned(options, ranked.found)
+        self._ordered = set(ranked.order.tolist())
+
+    def of(self, place: int) -> str:
+        if not self._above[place]:
+            return "below floor"
+        if not self._near[place]:
+            return "too far"
+        return "past the limit" if place in self._ordered else "below cutoff"
