@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from outcrop.care import examine, find_stale, reembed
+from outcrop.care import embed_waiting, examine, find_stale, reembed
 from outcrop.chunk import ChunkOptions
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
@@ -28,7 +28,7 @@ from outcrop.errors import NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
-from outcrop.pack import FileTokenizer, SafeEstimate, pack
+from outcrop.pack import FileTokenizer, SafeEstimate, pack, tell_dropped
 from outcrop.parse import ParseLimits
 from outcrop.parts import Parts, PartsMaker
 from outcrop.rank.merge import merge_hits
@@ -43,6 +43,7 @@ from outcrop.records import (
     DocumentInfo,
     Filter,
     Fusion,
+    Graph,
     Hit,
     IngestReport,
     Message,
@@ -56,7 +57,7 @@ from outcrop.records import (
     StoredChunk,
     Text,
 )
-from outcrop.retrieve import Stop
+from outcrop.retrieve import MOST_MOVES, Stop
 from outcrop.revisions import Revisions
 from outcrop.sources.freshness import looks_stale
 from outcrop.sources.text import text_source
@@ -70,6 +71,9 @@ log = logging.getLogger(__name__)
 SAVE_EVERY_CHUNKS = 4096
 """During a long ingest the search arrays are caught up and saved this often: bounds memory, what a kill costs, and how
 much another process that searches meanwhile has to catch up by itself (0.1 ms a chunk)."""
+
+COUNTED_WAITING = 10_000
+"""Documents that are counted at most to say how many wait: a second at this number is a millisecond. Judgement."""
 
 EVERYTHING = Filter()
 T = TypeVar("T")
@@ -161,13 +165,15 @@ class Engine:
         collection: str | None = None,
         tags: Sequence[str] = (),
         force: bool = False,
+        later: bool = False,
         progress: OnProgress | None = None,
         stopped: Stop | None = None,
     ) -> IngestReport:
         """Add a folder, a file, a URL or a text. What is there already and unchanged costs next to nothing.
 
         A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
-        text, so that adding it again replaces it. `force` reads and chunks again what did not change.
+        text, so that adding it again replaces it. `force` reads and chunks again what did not change. With `later`
+        it is found by its words at once, and by meaning after `embed_waiting`, in whatever process.
         """
         if (source is None) == (text is None) or source == "":
             raise SourceError("give either a source (folder, file or URL) or a text")
@@ -176,10 +182,13 @@ class Engine:
         elif isinstance(source, str) and source.lower().startswith(("http://", "https://")):
             file, data = self._fetch(source)
         else:
-            return self._add_path(Path(str(source)).expanduser(), collection, tags, force, progress, stopped)
+            path = Path(str(source)).expanduser()
+            return self._add_path(path, collection, tags, force, later, progress, stopped)
         target = collection or DEFAULT_COLLECTION
         wanted = Text("", title=title, tags=tuple(tags))
-        report = self._ingest(lambda ingestor: ingestor.add(file, data, target, wanted, force=force))
+        report = self._ingest(
+            lambda ingestor: ingestor.add(file, data, target, wanted, force=force, later=later)
+        )
         self._settle()
         return report
 
@@ -189,6 +198,7 @@ class Engine:
         *,
         collection: str | None = None,
         force: bool = False,
+        later: bool = False,
         progress: OnProgress | None = None,
         stopped: Stop | None = None,
     ) -> IngestReport:
@@ -196,7 +206,12 @@ class Engine:
         used = self.parts
         try:
             report = self._ingestor().add_many(
-                texts, collection or DEFAULT_COLLECTION, force=force, progress=progress, stopped=stopped
+                texts,
+                collection or DEFAULT_COLLECTION,
+                force=force,
+                later=later,
+                progress=progress,
+                stopped=stopped,
             )
         except StoreError as error:
             if self.parts is used:
@@ -223,6 +238,7 @@ class Engine:
         collection: str | None,
         tags: Sequence[str],
         force: bool,
+        later: bool,
         progress: OnProgress | None,
         stopped: Stop | None,
     ) -> IngestReport:
@@ -236,6 +252,7 @@ class Engine:
                 target,
                 tags=tags,
                 force=force or new,
+                later=later,
                 prune=path.is_dir(),
                 progress=progress,
                 stopped=stopped,
@@ -270,6 +287,41 @@ class Engine:
         )
         self._settle()
         return sum(reports, IngestReport())
+
+    def sync_files(
+        self,
+        files: Sequence[SourceFile],
+        gone: Iterable[str] = (),
+        *,
+        collection: str,
+        read: Callable[[SourceFile], bytes],
+        later: bool = False,
+    ) -> IngestReport:
+        """Bring single files of a folder up to date, found and read by the caller, whatever the folder's rules say of
+        them; documents with a uri of `gone` leave the index, or move where a new file has the same bytes."""
+        report = self._ingest(
+            lambda ingestor: ingestor.sync_files(files, gone, collection, read=read, later=later)
+        )
+        self._settle()
+        return report
+
+    def embed_waiting(self, *, stopped: Stop | None = None) -> int:
+        """Embed what was added with `later`, by whatever process, in small batches; how many documents were completed.
+
+        The queue is the index itself: interrupted, it goes on where it stopped. Two processes that do so at once only
+        waste work.
+        """
+        if not self.waiting():
+            return 0
+        self._renew_vectors()
+        try:
+            return embed_waiting(self._store, self.parts.embedder, stopped)
+        finally:
+            self._settle()
+
+    def waiting(self) -> int:
+        """How many documents wait for a vector, counted up to 10 000. Cheap: for asking each second."""
+        return len(self._store.waiting(COUNTED_WAITING))
 
     def watch(
         self,
@@ -336,6 +388,9 @@ class Engine:
         merge: bool = True,
         rerank: bool = False,
         rerank_seconds: float = RERANK_SECONDS,
+        balance: float | None = None,
+        reference_follow: float = 1.0,
+        explain: bool = False,
         stopped: Stop | None = None,
     ) -> Answer:
         """The passages that answer a query, best first. See SearchOptions and Filter for what each option means."""
@@ -358,6 +413,9 @@ class Engine:
             merge=merge,
             rerank=rerank,
             rerank_seconds=rerank_seconds,
+            balance=balance,
+            reference_follow=reference_follow,
+            explain=explain,
         )
         return self.run_search(query, options, stopped)
 
@@ -455,7 +513,7 @@ class Engine:
         budget = self.config.budget_tokens if approx_length is None else approx_length
         if budget < 1:
             raise QueryError(f"approx_length must be 1 or more, not {budget}")
-        if reference_follow < 0:
+        if not reference_follow >= 0:  # nor a number that is none
             raise QueryError(f"reference_follow must be 0 or more, not {reference_follow}")
         read = Request(request) if isinstance(request, str) else read_conversation(request)
         wishes = (*(Directive(name, "must") for name in must), *(Directive(name) for name in prefer))
@@ -468,12 +526,23 @@ class Engine:
         missing = "; ".join(f"must {name!r} is not in the index" for name in unknown)
         note = answer.detail if not context.sources or answer.reason == "error" else ""
         detail = "; ".join(part for part in (note, missing, context.detail) if part)
-        return replace(context, reason=None if context.sources else answer.reason, detail=detail)
+        context = replace(context, reason=None if context.sources else answer.reason, detail=detail)
+        return tell_dropped(context, answer)
+
+    def query_of(self, messages: Sequence[Message]) -> str:
+        """What a conversation asks for, as words to search by: the latest question and what it refers back to."""
+        from outcrop.conversation import read_conversation
+
+        return read_conversation(messages).query
 
     def related(self, target: str, *, limit: int = 10, collection: str | None = None) -> Related:
         """Callers, callees, tests and docs of a declaration (`Pool.acquire`) or a place (`pool.py:120`)."""
-        names = [info.name for info in self.collections()]
-        return self.codebase.related(self.codebase.find(target, names, collection), limit, target)
+
+        def ask() -> Related:
+            names = [info.name for info in self.collections()]
+            return self.codebase.related(self.codebase.find(target, names, collection), limit, target)
+
+        return self._steadily(ask)
 
     def map(
         self,
@@ -496,6 +565,50 @@ class Engine:
         within = None if where.is_empty() else self._store.select(where)
         count = (tokenizer or self._tokenizer or SafeEstimate()).count
         return draw_map(graph, self._store, budget, count, within=within, focus=graph.find_chunks(chunks))
+
+    def graph(self, target: str | None = None, *, collection: str | None = None, limit: int = 60) -> Graph:
+        """The references among chunks as a graph of at most `limit` of them: around a declaration, a file, a place
+        (`pool.py:120`) or a chunk's number; without one the most central of a collection, or of all."""
+        from outcrop.codegraph import draw_centre, draw_neighbourhood
+
+        if limit < 1:
+            raise QueryError(f"limit must be 1 or more, not {limit}")
+        self._require_collections(() if collection is None else (collection,))
+        where = Filter(collections=() if collection is None else (collection,))
+
+        def draw() -> Graph:
+            within = None if where.is_empty() else self._store.select(where)
+            graph = self.codebase.graph()
+            if target is None:
+                return draw_centre(graph, self._store, limit, within)
+            names = [info.name for info in self.collections()]
+            chunks = self.codebase.find(target, names, collection, numbers=True)
+            return draw_neighbourhood(graph, self._store, limit, within, chunks)
+
+        return self._steadily(draw)
+
+    def definitions(
+        self, name: str, *, collection: str | None = None, limit: int = 20
+    ) -> tuple[StoredChunk, ...]:
+        """The chunks that declare a name (`acquire`, `Pool.acquire`), the likeliest first; none where none does."""
+        if limit < 1:
+            raise QueryError(f"limit must be 1 or more, not {limit}")
+        self._require_collections(() if collection is None else (collection,))
+        return self._steadily(lambda: tuple(self.codebase.declarations(name, collection)[:limit]))
+
+    def _steadily(self, ask: Callable[[], T]) -> T:
+        """What is asked of the graph and then looked up in the store, asked again if a write came between the two."""
+        for _ in range(MOST_MOVES):
+            version = self._store.version()
+            try:
+                answer = ask()
+            except NotFound:
+                if self._store.version() == version:
+                    raise
+                continue
+            if self._store.version() == version:
+                return answer
+        return ask()
 
     @property
     def codebase(self) -> Codebase:
@@ -523,6 +636,19 @@ class Engine:
         """Documents by collection and path."""
         self._require_collections(where.collections)
         return self._store.documents(where, limit, offset)
+
+    def count(self, where: Filter = EVERYTHING) -> int:
+        """How many documents pass a filter."""
+        self._require_collections(where.collections)
+        return len(self._store.select(where))
+
+    def roots(self) -> tuple[str, ...]:
+        """The folders (and single files) that were added, as real paths."""
+        return tuple(dict.fromkeys(root for _, root in self._store.roots()))
+
+    def is_stale(self, document: DocumentInfo) -> bool | None:
+        """Whether a document's file differs from what was indexed; None where there is no file to ask."""
+        return looks_stale(document)
 
     def hashes(self, collection: str) -> dict[str, str]:
         """uri → SHA-256 of every document of a collection, so that a sync elsewhere can diff (R9)."""
@@ -582,9 +708,8 @@ class Engine:
         return examine(self._store, self.parts.arrays, self.parts.embedder, repair=repair)
 
     def warm(self) -> None:
-        """Load the model and the arrays now instead of at the first search."""
-        self.parts.embedder.embed_query("warm")
-        self.parts.arrays.refresh()
+        """Load the model, the arrays and the graph now instead of at the first search."""
+        self.parts.retriever.warm()
 
     def close(self) -> None:
         """Close the database and, where they have any, the connections and processes of the models."""

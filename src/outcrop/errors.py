@@ -3,9 +3,11 @@
     OutcropError
     ├── ConfigError          a setting is unknown, malformed or contradictory
     ├── SourceError          content could not be reached: missing, refused, too large
-    │   └── BlockedAddress   a URL leads to an address that is not public
+    │   ├── BlockedAddress   a URL leads to an address that is not public
+    │   └── OutsideRoots     a path leads out of the folders that may be reached from outside
     ├── ParseError           content was reached but could not be read as its format
     ├── EmbedError           the embedding model failed or is not available
+    ├── ChatError            the chat model's endpoint failed or is not available
     ├── StoreError           the database failed
     │   ├── NewerDatabase    it was written by a newer Outcrop
     │   ├── MissingVectors   a write named vectors that are not there: embed them and write again
@@ -13,6 +15,9 @@
     │   └── CorruptDatabase  it is damaged; the message says how to recover
     ├── NotFound             no such document, chunk or collection
     │   └── Ambiguous        several bear the name; the message lists them
+    ├── NotAllowed           a name or a text that the knowledge base does not take
+    │   └── TooLarge         more than a note may hold
+    ├── Conflict             what is there stands in the way; the message says what that is
     ├── QueryError           the query or a filter cannot be understood
     └── Cancelled            the caller asked the work to stop
 
@@ -39,12 +44,20 @@ class BlockedAddress(SourceError):
     """A URL leads to an address that is not public."""
 
 
+class OutsideRoots(SourceError):
+    """A path leads out of the folders that a server or an agent may reach."""
+
+
 class ParseError(OutcropError):
     """Content was reached but could not be read as its format."""
 
 
 class EmbedError(OutcropError):
     """The embedding model failed or is not available."""
+
+
+class ChatError(OutcropError):
+    """The chat model's endpoint failed or is not available."""
 
 
 class StoreError(OutcropError):
@@ -77,6 +90,18 @@ class NotFound(OutcropError):
 
 class Ambiguous(NotFound):
     """Several documents bear the name that was given; the message lists them."""
+
+
+class NotAllowed(OutcropError):
+    """A name or a text that the knowledge base does not take; the message says why."""
+
+
+class TooLarge(NotAllowed):
+    """More than a note may hold."""
+
+
+class Conflict(OutcropError):
+    """What is there stands in the way of a change: another name, a passage that is not there once."""
 
 
 class QueryError(OutcropError):

@@ -1,0 +1,258 @@
+"""Kill a server in the middle of a hundred writes of notes, again and again: every acknowledged one must be there.
+
+    python -m benchmarks.kb_crash --rounds 50 --seed 1
+
+Every round a child does what a server does: it writes 100 notes, new ones and again, says so after each, while a thread
+embeds what waits and looks for edits. It is killed with SIGKILL after some of them. Then the index is opened again:
+
+- every acknowledged note is on the disk and in the index as it was acknowledged (or as the write that was interrupted);
+- it is found by its words before anything is embedded, and the files are whole;
+- what waited is embedded then, every chunk has its vector, the note is found by meaning, the doctor finds nothing.
+
+The parent never opens the database: children are forked from it warm. Exits with 1 on any divergence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.report import Report, say  # first: it holds numpy to one core
+
+from outcrop.config import load_config  # isort: skip
+from outcrop.contracts import Embedder
+from outcrop.embed.models import open_embedder
+from outcrop.engine import Engine
+from outcrop.kb import KnowledgeBase
+
+WRITES = 100
+NOTES = 60
+"""Fewer than writes, so that notes are replaced too."""
+MAX_DELAY_S = 0.02
+"""From an acknowledgement to the kill: a write takes some 5 ms, so that any moment of one is hit."""
+ROUNDS_A_DATABASE = 10
+
+_LETTERS = "bcdfghjkmnpvwxz"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run of rounds came to."""
+
+    rounds: int = 0
+    acknowledged: int = 0
+    waited: int = 0
+    divergences: list[str] = field(default_factory=list)
+
+
+def mark_of(number: int) -> str:
+    """One plain word for each write, which no stemmer shortens."""
+    letters = ""
+    for _ in range(5):
+        number, digit = divmod(number, len(_LETTERS))
+        letters = _LETTERS[digit] + letters
+    return f"zq{letters}"
+
+
+def text_of(number: int) -> str:
+    """The text of a write."""
+    mark = mark_of(number)
+    return (
+        f"# Decision {mark}\n\nThe word is {mark}. "
+        + f"It was settled on day {number} of the trial. " * 8
+        + "\n"
+    )
+
+
+def path_of(number: int) -> str:
+    """The note that a write goes to."""
+    return f"folder-{number % NOTES % 7}/note-{number % NOTES}.md"
+
+
+def open_kb(home: Path, embedder: Embedder) -> tuple[Engine, KnowledgeBase]:
+    """The index and the notes of a round."""
+    engine = Engine(load_config({"db": home / "index.db"}, environ={}), embedder=embedder)
+    return engine, KnowledgeBase(engine, home / "kb")
+
+
+def serve(home: Path, embedder: Embedder, first: int, said: int) -> None:
+    """Write, and embed in the background, until killed or done."""
+    engine, kb = open_kb(home, embedder)
+
+    def background() -> None:
+        while True:
+            engine.embed_waiting()
+            kb.refresh()
+            time.sleep(0.02)
+
+    threading.Thread(target=background, daemon=True).start()
+    for number in range(first, first + WRITES):
+        kb.write(path_of(number), text_of(number))
+        os.write(said, number.to_bytes(8, "little"))
+    time.sleep(60)
+
+
+def verify(home: Path, embedder: Embedder, kept: dict[str, int], last: int) -> tuple[list[str], int, bool]:
+    """Everything that is wrong, in words, how many documents waited, and whether the write that was interrupted, the
+    one after `last`, happened."""
+    engine, kb = open_kb(home, embedder)
+    wrong: list[str] = []
+    interrupted = home / "kb" / path_of(last + 1)
+    happened = interrupted.exists() and interrupted.read_text("utf-8") == text_of(last + 1)
+    with engine:
+        waiting = engine.waiting()
+        for path, number in kept.items():
+            allowed = {text_of(number)} | ({text_of(last + 1)} if path_of(last + 1) == path else set())
+            text = kb.read(path).text
+            if text not in allowed:
+                wrong.append(f"{path}: the file is not what was acknowledged ({mark_of(number)})")
+            if text == text_of(number) and engine.text(path, collection="kb") != text:
+                wrong.append(f"{path}: the index does not hold what was acknowledged ({mark_of(number)})")
+        newest = max(kept.values(), default=0)
+        if kept and not _finds(kb, mark_of(newest), path_of(newest)) and path_of(last + 1) != path_of(newest):
+            wrong.append(f"{path_of(newest)}: not found by its words")
+        kb.refresh()
+        engine.embed_waiting()
+        stats = engine.status().stats
+        if engine.waiting() or stats.chunks_with_vector != stats.chunks:
+            wrong.append(f"{engine.waiting()} documents still wait; {stats}")
+        if kept:
+            near = engine.search(text_of(newest), mode="semantic", collections=("kb",), limit=5, merge=False)
+            if not near.hits or near.hits[0].distance is None:
+                wrong.append(f"{path_of(newest)}: not found by meaning")
+        on_disk = {file.path for file in kb.list()}
+        if on_disk != {document.path for document in engine.list()}:
+            wrong.append("files and documents are not the same")
+        wrong += [f"doctor: {check.name}: {check.detail}" for check in engine.doctor() if not check.ok]
+    return wrong, waiting, happened
+
+
+def _finds(kb: KnowledgeBase, mark: str, path: str) -> bool:
+    return path in [hit.document.path for hit in kb.search(mark).hits]
+
+
+# ------------------------------------------------------------------ rounds
+
+
+def run(rounds: int, seed: int, home: Path, on_round: Callable[[Tally], None] | None = None) -> Tally:
+    """So many rounds in a folder; stops at the first divergence and leaves its index there."""
+    embedder = open_embedder("static", url="", key="", query_prefix="")
+    embedder.embed_query("warm")
+    chosen = random.Random(seed)
+    tally = Tally()
+    kept: dict[str, int] = {}
+    here, first = home / "kb-0", 0
+    for number in range(rounds):
+        if number % ROUNDS_A_DATABASE == 0:
+            shutil.rmtree(here, ignore_errors=True)
+            here, kept = home / f"kb-{number}", {}
+            here.mkdir(parents=True)
+        count, delay = chosen.randrange(1, WRITES - 1), chosen.uniform(0, MAX_DELAY_S)
+        said = _write_and_kill(here, embedder, first, count, delay)
+        kept |= {path_of(written): written for written in said}
+        tally.acknowledged += len(said)
+        last = said[-1] if said else first - 1
+        wrong, waited, happened = _verify_apart(here, embedder, kept, last)
+        tally.rounds += 1
+        tally.waited += waited
+        tally.divergences += [f"round {number} (seed {seed}, {here}): {problem}" for problem in wrong]
+        if (here / "error.txt").exists():
+            tally.divergences.append((here / "error.txt").read_text("utf-8"))
+        if on_round is not None:
+            on_round(tally)
+        if tally.divergences:
+            return tally
+        if happened:
+            kept[path_of(last + 1)] = last + 1
+        first += WRITES
+    shutil.rmtree(here, ignore_errors=True)
+    return tally
+
+
+def _write_and_kill(home: Path, embedder: Embedder, first: int, count: int, delay_s: float) -> list[int]:
+    """The numbers of the writes that were acknowledged."""
+    hears, said = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(hears)
+            serve(home, embedder, first, said)
+        except BaseException:  # noqa: BLE001 - a fork must end here, whatever happens, and the parent must hear of it
+            (home / "error.txt").write_text(traceback.format_exc(), "utf-8")
+        os._exit(3)
+    os.close(said)
+    heard = b""
+    while len(heard) < 8 * count and (more := os.read(hears, 8)):
+        heard += more
+    time.sleep(delay_s)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while more := os.read(hears, 4096):
+        heard += more
+    os.close(hears)
+    return [int.from_bytes(heard[at : at + 8], "little") for at in range(0, len(heard) - 7, 8)]
+
+
+def _verify_apart(
+    home: Path, embedder: Embedder, kept: dict[str, int], last: int
+) -> tuple[list[str], int, bool]:
+    """Verify in a child: the parent must never have opened the database when it forks the next one."""
+    answer = home / "verdict.json"
+    answer.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            answer.write_text(json.dumps(verify(home, embedder, kept, last)), "utf-8")
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - see above
+            answer.write_text(json.dumps(([traceback.format_exc()], 0, False)), "utf-8")
+        os._exit(3)
+    os.waitpid(child, 0)
+    if not answer.exists():
+        return ["the check died"], 0, False
+    wrong, waited, happened = json.loads(answer.read_text("utf-8"))
+    return wrong, waited, happened
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=None, help="default: drawn anew, and printed")
+    options = parser.parse_args()
+    seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
+    say(f"seed {seed}")
+
+    def progress(tally: Tally) -> None:
+        if tally.rounds % 10 == 0:
+            say(f"{tally.rounds:>6} rounds, {tally.acknowledged} writes acknowledged")
+
+    home = Path(tempfile.mkdtemp(prefix="outcrop-kb-crash-"))
+    tally = run(options.rounds, seed, home, progress)
+    report = Report("kb_crash", {"rounds": options.rounds, "seed": seed, "writes": WRITES})
+    report.add("rounds killed", tally.rounds, "rounds")
+    report.add("writes acknowledged", tally.acknowledged, "writes")
+    report.add("documents that waited for vectors at the kill", tally.waited, "documents")
+    report.add("divergences", len(tally.divergences), "divergences", at_most=0)
+    for divergence in tally.divergences:
+        say(divergence)
+    report.keep()
+    if not tally.divergences:
+        shutil.rmtree(home)
+    return 1 if tally.divergences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
