@@ -89,6 +89,9 @@ class Config:
     """Base URL of its OpenAI-compatible endpoint. The default is Ollama's."""
     chat_key: str = field(default="", repr=False)
     """Key for that endpoint; OUTCROP_CHAT_KEY, else OPENAI_API_KEY. Never logged or stored."""
+    chat_window_tokens: int = 8000
+    """The most that is sent to that model at once, estimated. Older turns and sources beyond it are left out; the
+    default suits small models on one's own machine."""
 
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
@@ -98,7 +101,9 @@ def load_config(overrides: Mapping[str, Any] | None = None, environ: Mapping[str
     """Arguments, environment, file and defaults become one Config; anything unknown is an error."""
     env = os.environ if environ is None else environ
     # What is said of Outcrop's own settings, by file or variable, counts more than a key meant for all programs.
-    values: dict[str, Any] = dict.fromkeys(("embed_key", "comment_key", "chat_key"), env.get("OPENAI_API_KEY", ""))
+    values: dict[str, Any] = dict.fromkeys(
+        ("embed_key", "comment_key", "chat_key"), env.get("OPENAI_API_KEY", "")
+    )
     config_file = _config_file(env)
     if config_file is not None and config_file.is_file():
         values |= _read_file(config_file)
@@ -124,6 +129,13 @@ def default_data_dir(env: Mapping[str, str]) -> Path:
 def default_config_dir(env: Mapping[str, str]) -> Path:
     """Where the user's config.toml lives."""
     return Path(env.get("XDG_CONFIG_HOME") or _home() / ".config") / "outcrop"
+
+
+def user_folders(environ: Mapping[str, str] | None = None) -> tuple[Path, Path]:
+    """The user's home folder, and the one in which most programs keep their settings: for `outcrop install`."""
+    env = os.environ if environ is None else environ
+    home = _home()
+    return home, Path(env.get("XDG_CONFIG_HOME") or home / ".config")
 
 
 def _home() -> Path:
@@ -203,7 +215,14 @@ def _coerce(name: str, value: Any) -> Any:
 
 
 def _validate(config: Config) -> Config:
-    for name in ("max_file_bytes", "parse_timeout_s", "parse_memory_bytes", "limit", "budget_tokens"):
+    for name in (
+        "max_file_bytes",
+        "parse_timeout_s",
+        "parse_memory_bytes",
+        "limit",
+        "budget_tokens",
+        "chat_window_tokens",
+    ):
         if getattr(config, name) <= 0:
             raise ConfigError(f"{name} must be above zero")
     if not 0 <= config.floor <= 1:

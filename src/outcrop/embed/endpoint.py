@@ -1,13 +1,11 @@
 """One HTTP endpoint that is posted JSON: kept-alive connections, deadlines, retries; standard library only.
 
-The key goes into the Authorization header and nowhere else: not into messages, logs or `repr`.
+`outcrop.remote` knows the address and the key; this is how one goes on asking.
 """
 
 from __future__ import annotations
 
-import email.utils
 import http.client
-import ipaddress
 import json
 import logging
 import random
@@ -16,9 +14,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
-from outcrop.errors import ConfigError, EmbedError
+from outcrop.errors import EmbedError
+from outcrop.remote import Remote, retry_after
 
 _log = logging.getLogger(__name__)
 
@@ -28,8 +26,6 @@ _LONGEST_DELAY_S = 20.0
 _MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 """2048 vectors of 4096 numbers in JSON are 180 MB; more than this is no answer to an embedding request."""
 _READ_BYTES = 1 << 16
-_QUOTED_CHARACTERS = 300
-"""How much of a server's own explanation is passed on."""
 
 
 class Refused(Exception):
@@ -64,22 +60,14 @@ class Endpoint:
     def __init__(
         self, base_url: str, operation: str, key: str, patience: Patience, purpose: str = "embedding"
     ) -> None:
-        parts = _check_url(base_url, purpose)
-        self._purpose = purpose
-        self._host = parts.hostname or ""
-        self._port = parts.port
-        self._secure = parts.scheme == "https"
-        self._path = f"{parts.path.rstrip('/')}/{operation}"
-        self._key = _check_key(key.strip(), self._host, self._secure, purpose)
+        self._remote = Remote(base_url, operation, key, purpose)
         self._patience = patience
         self._idle: list[http.client.HTTPConnection] = []
-        self._tls: ssl.SSLContext | None = None
 
     @property
     def address(self) -> str:
         """Host, port and path, without scheme or credentials."""
-        port = f":{self._port}" if self._port else ""
-        return f"{self._host}{port}{self._path}"
+        return self._remote.address
 
     def __repr__(self) -> str:
         return f"Endpoint({self.address})"
@@ -99,7 +87,7 @@ class Endpoint:
                     raise EmbedError(self._given_up(failure, attempt + 1)) from failure
                 _log.info(
                     "%s endpoint: trying again",
-                    self._purpose,
+                    self._remote.purpose,
                     extra={"reason": failure.reason, "attempt": attempt + 1, "delay_s": round(delay_s, 2)},
                 )
                 self._patience.sleep(delay_s)
@@ -127,7 +115,7 @@ class Endpoint:
         try:
             connection, kept = self._idle.pop(), True
         except IndexError:
-            connection, kept = self._connect(), False
+            connection, kept = self._remote.connect(self._patience.timeout_s), False
         try:
             return self._exchange(connection, body)
         except TimeoutError as error:
@@ -136,7 +124,7 @@ class Endpoint:
         except ssl.SSLCertVerificationError as error:
             connection.close()
             raise EmbedError(
-                f"the certificate of {self._host} is not trusted ({error.verify_message}): correct the URL, or "
+                f"the certificate of {self._remote.host} is not trusted ({error.verify_message}): correct the URL, or "
                 "make the certificate known to the system"
             ) from error
         except (http.client.HTTPException, OSError) as error:
@@ -146,23 +134,11 @@ class Endpoint:
                 return self._attempt(body)
             raise _Retry(f"{type(error).__name__}: {error}") from error
 
-    def _connect(self) -> http.client.HTTPConnection:
-        if not self._secure:
-            return http.client.HTTPConnection(self._host, self._port, timeout=self._patience.timeout_s)
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-        return http.client.HTTPSConnection(
-            self._host, self._port, timeout=self._patience.timeout_s, context=self._tls
-        )
-
     def _exchange(
         self, connection: http.client.HTTPConnection, body: bytes
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
         deadline = time.monotonic() + self._patience.timeout_s
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "outcrop"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        connection.request("POST", self._path, body, headers)
+        connection.request("POST", self._remote.path, body, self._remote.headers())
         response = connection.getresponse()
         blocks: list[bytes] = []
         size = 0
@@ -200,64 +176,18 @@ class Endpoint:
         if status in (401, 403):
             # Servers quote the key back, whole or in part, so their words are not passed on.
             raise EmbedError(f"{self.address} refused the key ({status}): check that it is set and valid")
-        said = self._explanation(body)
+        said = self._remote.explanation(body)
         if status in (400, 413, 422):
             raise Refused(f"{status}: {said}")
         if status == 429 and "insufficient_quota" in said:
             raise EmbedError(f"{self.address}: the quota of this key is used up ({said})")
         if status in (408, 425, 429) or status >= 500:
-            raise _Retry(f"{status}: {said}", _retry_after(headers.get("Retry-After")))
+            raise _Retry(f"{status}: {said}", retry_after(headers.get("Retry-After")))
         if 300 <= status < 400:
             raise EmbedError(
                 f"{self.address} redirects ({status}), which is not followed: set the URL to the final address"
             )
         raise EmbedError(f"{self.address} answered {status}: {said}. Check the URL and the model's name")
-
-    def _explanation(self, body: bytes) -> str:
-        """What the server says went wrong: short, on one line, and without the key."""
-        text = body.decode("utf-8", "replace")
-        try:
-            error = json.loads(text)["error"]
-            text = f"{error['message']} {error.get('code') or ''}" if isinstance(error, dict) else str(error)
-        except (ValueError, KeyError, TypeError):
-            pass  # not OpenAI's shape: its plain words will do
-        if self._key:
-            text = text.replace(self._key, "***")
-        return " ".join(text.split())[:_QUOTED_CHARACTERS] or "no explanation"
-
-
-def _check_url(base_url: str, purpose: str) -> SplitResult:
-    try:
-        parts = urlsplit(base_url.strip())
-        _ = parts.port  # raises when it is not a number
-    except ValueError as error:
-        raise ConfigError(f"the {purpose} URL cannot be understood: write it as https://host/v1") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"the {purpose} URL must start with http:// or https:// and name a host")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(f"the {purpose} URL must not hold a user, a password or a query: set the key apart")
-    if not parts.path.isascii() or not parts.path.isprintable() or " " in parts.path:
-        raise ConfigError(f"the path of the {purpose} URL holds characters that a URL cannot have")
-    return parts
-
-
-def _check_key(key: str, host: str, secure: bool, purpose: str) -> str:
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ConfigError(f"the {purpose} key holds characters a key cannot have: set it again, without quotes")
-    if key and not secure and not _is_loopback(host):
-        raise ConfigError(
-            f"the key would travel to {host} unencrypted: use an https:// URL, or leave the key empty"
-        )
-    return key
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _delay(attempt: int, after_s: float | None) -> float:
@@ -266,17 +196,3 @@ def _delay(attempt: int, after_s: float | None) -> float:
         return after_s
     longest = min(_LONGEST_DELAY_S, _FIRST_DELAY_S * 2**attempt)
     return random.uniform(longest / 2, longest)  # noqa: S311 - jitter, not a secret
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds from a Retry-After header: a number or a date; None when absent or neither."""
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None

@@ -10,8 +10,8 @@ from types import FrameType
 
 
 @contextmanager
-def stop_on_signal() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set while the block runs."""
+def stop_on_signal(*numbers: signal.Signals) -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM, or the signals given, set while the block runs."""
     stop = threading.Event()
 
     def ask(_number: int, _frame: FrameType | None) -> None:
@@ -22,7 +22,7 @@ def stop_on_signal() -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield stop  # only the main thread may set handlers
         return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in numbers or (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:

@@ -1,0 +1,333 @@
+"""Grounded chat: a question, what the index says to it, and a model that answers from that.
+
+`context` puts sources in front of the question, `tool` lets the model search by itself, `off` does neither. Retrieval
+never ends a chat: whatever fails there is a notice, and the model is told that it has no sources.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from outcrop.chat.citations import read_citations
+from outcrop.chat.endpoint import ChatEndpoint, Ended, ToolsRefused
+from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sources, ToolCall, source_of
+from outcrop.chat.exchange import Limits, Stop
+from outcrop.chat.fence import fence, nothing_found
+from outcrop.chat.frames import Call
+from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, estimate, read_messages, write_prompt
+from outcrop.engine import Engine
+from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
+from outcrop.records import Context, Message, Reason
+
+_log = logging.getLogger(__name__)
+
+Mode = Literal["context", "tool", "off"]
+MODES: Final[tuple[Mode, ...]] = ("context", "tool", "off")
+
+MAX_ROUNDS: Final = 5
+"""Times a model may search before it has to answer; questions that need more are rare, models in a loop are not."""
+_CALLS_PER_ROUND: Final = 4
+_DEFAULT_HITS: Final = 8
+_MOST_HITS: Final = 20
+_LEAST_ROOM_TOKENS: Final = 150
+"""Less than this is no room for a source."""
+_QUERY_CHARACTERS: Final = 2000
+"""Of a query that the model writes; nobody needs more."""
+
+_SEARCH: Final[dict[str, Any]] = {
+    "type": "function",
+    "function": {
+        "name": "search",
+        "description": (
+            "Search the user's documents by words and by meaning. Returns numbered sources to cite. Search before you "
+            "answer a question about what they may hold; search again, in other words, when the first search does not "
+            "tell."
+        ),
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "description": "What to look for: a question, names, or exact words.",
+                },
+                "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "default": _DEFAULT_HITS},
+            },
+            "required": ["query"],
+        },
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What one ask is about."""
+
+    messages: tuple[Message, ...]
+    conversation: Conversation
+    collections: tuple[str, ...]
+    budget_tokens: int
+    stopped: Stop | None
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What has been said and shown so far."""
+
+    grounded: bool
+    text: list[str] = field(default_factory=list)
+    sources: dict[tuple[int, int, int], Source] = field(default_factory=dict)
+
+    def number(self, context: Context) -> list[Source]:
+        """The sources of a context under their numbers, those shown before under their old ones."""
+        shown = []
+        for packed in context.sources:
+            key = (packed.hit.document.id, packed.hit.start, packed.hit.end)
+            if key not in self.sources:
+                number = len(self.sources) + 1
+                self.sources[key] = source_of(number, packed.hit, packed.text, packed.truncated)
+            shown.append(self.sources[key])
+        return shown
+
+    def done(self, *, stopped: bool = False) -> Done:
+        """How it ended. Where nothing was searched there is nothing to cite, and `[1]` is just text."""
+        if not self.grounded:
+            return Done(stopped=stopped)
+        numbers = [source.number for source in self.sources.values()]
+        cited, unknown = read_citations("".join(self.text), numbers)
+        return Done(cited, unknown, stopped)
+
+
+class Chat:
+    """Answers from one index by one model. Safe to use from any thread."""
+
+    def __init__(self, engine: Engine, endpoint: ChatEndpoint, *, window_tokens: int | None = None) -> None:
+        self._engine = engine
+        self._endpoint = endpoint
+        self._window = engine.config.chat_window_tokens if window_tokens is None else window_tokens
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._endpoint.model
+
+    def ask(
+        self,
+        messages: Sequence[Message],
+        mode: Mode = "context",
+        collections: Sequence[str] = (),
+        budget_tokens: int | None = None,
+        stopped: Stop | None = None,
+    ) -> Generator[Event, None, None]:
+        """Answer the last message; the last event is Done or Failed.
+
+        `budget_tokens` is what the sources of one search may come to; `stopped` is asked all the while, and the answer
+        ends soon after it says True. Closing the iterator ends the request as well. Raises QueryError at once, before
+        anything is sent, when the messages do not end with a question.
+        """
+        if mode not in MODES:
+            raise QueryError(f"there is no chat mode {mode!r}; choose one of {', '.join(MODES)}")
+        budget = self._engine.config.budget_tokens if budget_tokens is None else budget_tokens
+        if budget < 1:
+            raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
+        request = _Request(tuple(messages), read_messages(messages), tuple(collections), budget, stopped)
+        return self._run(request, mode)
+
+    def _run(self, request: _Request, mode: Mode) -> Generator[Event, None, None]:
+        answer = _Answer(grounded=mode != "off")
+        try:
+            yield from {"off": self._plain, "context": self._in_front, "tool": self._by_tool}[mode](
+                request, answer
+            )
+            if not "".join(answer.text).strip():
+                raise ChatError(
+                    f"{self.model} gave an empty answer: ask again in other words, or give it a larger context window"
+                )
+            yield answer.done()
+        except Cancelled:
+            yield answer.done(stopped=True)
+        except ChatError as error:
+            _log.info("chat failed", extra={"reason": str(error)})
+            yield Failed(str(error))
+
+    # -- the three modes
+
+    def _plain(self, request: _Request, answer: _Answer) -> Generator[Event, None, None]:
+        prompt = write_prompt(request.conversation, self._window, rules=False)
+        yield from _tell_left_out(prompt)
+        yield from self._speak(prompt.messages, None, request, answer)
+
+    def _in_front(self, request: _Request, answer: _Answer) -> Generator[Event, None, None]:
+        """Search for what the conversation asks, then ask the model with what was found before the question."""
+        try:
+            query = self._engine.query_of(request.messages)
+        except QueryError as error:
+            yield Notice(f"Nothing was searched for: {error}.", "empty_query")
+            before = nothing_found("the message holds no words to search for.")
+        else:
+            before = yield from self._find(query, request, answer, request.budget_tokens)
+        prompt = write_prompt(request.conversation, self._window, before=before)
+        yield from _tell_left_out(prompt)
+        yield from self._speak(prompt.messages, None, request, answer)
+
+    def _by_tool(self, request: _Request, answer: _Answer) -> Generator[Event, None, None]:
+        """Let the model search, round after round, until it answers."""
+        # Room for two searches is worth more than old turns.
+        reserve = min(2 * request.budget_tokens, self._window // 2)
+        prompt = write_prompt(request.conversation, self._window, reserve=reserve)
+        messages: list[dict[str, Any]] = [*prompt.messages]
+        room = self._window - prompt.tokens
+        yield from _tell_left_out(prompt)
+        for number in range(MAX_ROUNDS + 1):
+            choice = "auto" if number < MAX_ROUNDS else "none"
+            options = {"tools": [_SEARCH], "tool_choice": choice}
+            try:
+                ended = yield from self._speak(messages, options, request, answer)
+            except ToolsRefused as refused:
+                if number:
+                    raise
+                _log.info("chat without tools", extra={"reason": str(refused)})
+                yield Notice(
+                    f"{self.model} cannot search by itself here, so the sources were put before the question."
+                )
+                yield from self._in_front(request, answer)
+                return
+            if not ended.calls or choice == "none":
+                return
+            messages.append(_calling(ended.calls))
+            for at, call in enumerate(ended.calls):
+                result = yield from self._call(call, at, request, answer, room)
+                room -= estimate(result) + MESSAGE_TOKENS
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+
+    # -- their parts
+
+    def _speak(
+        self,
+        messages: Sequence[dict[str, Any]],
+        options: dict[str, Any] | None,
+        request: _Request,
+        answer: _Answer,
+    ) -> Generator[Event, None, Ended]:
+        """One message of the model: its text as events, and how it ended."""
+        said_before = "".join(answer.text[-1:])
+        first = True
+        stream = self._endpoint.stream(messages, options=options, stopped=request.stopped)
+        try:
+            for piece in stream:
+                if isinstance(piece, Ended):
+                    if piece.finish in _CUT:
+                        yield Notice(_CUT[piece.finish])
+                    return piece
+                text = f"\n\n{piece}" if first and said_before and not said_before.endswith("\n") else piece
+                first = False
+                answer.text.append(text)
+                yield Delta(text)
+        finally:
+            stream.close()
+        raise AssertionError("a stream ends with how it ended")
+
+    def _find(
+        self, query: str, request: _Request, answer: _Answer, budget: int, limit: int | None = None
+    ) -> Generator[Event, None, str]:
+        """Search; what the model is to read of it. Whatever fails is a notice (L2)."""
+        found: dict[str, Any] = {} if limit is None else {"limit": limit}
+        try:
+            context = self._engine.context(
+                query, budget_tokens=budget, collections=request.collections, stopped=request.stopped, **found
+            )
+        except Cancelled:
+            raise
+        except OutcropError as error:
+            _log.warning("retrieval for a chat failed", extra={"reason": str(error)})
+            yield Notice(
+                f"The documents could not be searched ({error}), so the answer has no sources.", "error"
+            )
+            return nothing_found("the search failed.")
+        before = len(answer.sources)
+        shown = answer.number(context)
+        if len(answer.sources) > before:
+            yield Sources(tuple(answer.sources.values()))
+        if shown:
+            if context.reason is not None:
+                yield Notice(
+                    f"The search was not complete: {context.detail or context.reason}.", context.reason
+                )
+            return fence(shown)
+        reason: Reason = context.reason or "no_hits"
+        yield Notice(_why_empty(reason, context.detail), reason)
+        return nothing_found(_TOLD.get(reason, "the search found nothing."))
+
+    def _call(
+        self, call: Call, at: int, request: _Request, answer: _Answer, room: int
+    ) -> Generator[Event, None, str]:
+        """What a call of the model brings: sources, or what is wrong with it."""
+        if call.name != "search":
+            return "There is no such tool; there is only `search`."
+        if at >= _CALLS_PER_ROUND:
+            return f"Not searched: at most {_CALLS_PER_ROUND} searches at a time."
+        if room < _LEAST_ROOM_TOKENS:
+            return "Not searched: there is no room for more sources. Answer from those you have."
+        try:
+            arguments = json.loads(call.arguments or "{}")
+            query = str(arguments["query"]).strip()[:_QUERY_CHARACTERS]
+            limit = min(_MOST_HITS, max(1, int(arguments.get("limit") or _DEFAULT_HITS)))
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+            return 'Not searched: the arguments must be JSON such as {"query": "what to look for", "limit": 8}.'
+        yield ToolCall("search", query)
+        return (yield from self._find(query, request, answer, min(request.budget_tokens, room), limit))
+
+
+def open_chat(engine: Engine, limits: Limits | None = None) -> Chat:
+    """A chat as the engine's configuration says; ConfigError that tells how to set it where no model is named."""
+    config = engine.config
+    return Chat(engine, ChatEndpoint(config.chat_model, config.chat_url, config.chat_key, limits))
+
+
+_CUT: Final = {
+    "length": "The answer was cut at the model's limit.",
+    "content_filter": "The endpoint's filter cut the answer.",
+}
+_TOLD: Final[dict[Reason, str]] = {
+    "empty_index": "the index is empty.",
+    "error": "the search failed.",
+    "model_mismatch": "the search failed.",
+}
+
+
+def _why_empty(reason: Reason, detail: str) -> str:
+    said = f" ({detail.rstrip('.')})" if detail else ""
+    if reason == "empty_index":
+        return f"The index is empty{said}, so the answer has no sources: `outcrop add FOLDER` fills it."
+    if reason == "model_mismatch":
+        return (
+            f"The vectors of the index are of another model{said}, so nothing was found: run `outcrop reembed`."
+        )
+    if reason == "error":
+        return f"The documents could not be searched{said}, so the answer has no sources."
+    return f"Nothing in the documents matches ({reason}){said}, so the answer has no sources."
+
+
+def _tell_left_out(prompt: Prompt) -> Iterator[Event]:
+    if prompt.left_out:
+        turns = "the oldest turn was" if prompt.left_out == 1 else f"the {prompt.left_out} oldest turns were"
+        yield Notice(f"The conversation is longer than the model's window: {turns} left out.")
+
+
+def _calling(calls: Sequence[Call]) -> dict[str, Any]:
+    """The model's own message, as it must be repeated before the results."""
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments or "{}"},
+            }
+            for call in calls
+        ],
+    }

@@ -1,0 +1,98 @@
+"""A conversation as the model gets it: rules first, older turns as far as they fit, the sources before the question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from outcrop.chat.fence import RULES
+from outcrop.errors import QueryError
+from outcrop.records import Message
+
+ROLES: Final = ("system", "user", "assistant")
+MESSAGE_TOKENS: Final = 8
+"""What a message costs beside its text: its role and the marks around it; a little high for the templates in use."""
+
+
+def estimate(text: str) -> int:
+    """Tokens of a text, a little high: three bytes each, where English has four and Chinese three."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation taken apart. `turns` are the earlier ones, oldest first: what the user said and what came back."""
+
+    system: str
+    turns: tuple[tuple[Message, ...], ...]
+    question: Message
+
+
+def read_messages(messages: Sequence[Message]) -> Conversation:
+    """Take a conversation apart; QueryError where it does not end with a question."""
+    for message in messages:
+        if message.role not in ROLES:
+            raise QueryError(f"a message cannot have the role {message.role!r}: use {', '.join(ROLES)}")
+    said = [message for message in messages if message.role != "system"]
+    if not said or said[-1].role != "user" or not said[-1].content.strip():
+        raise QueryError("the last message must be the user's, with text: the question to answer")
+    turns: list[list[Message]] = []
+    for message in said[:-1]:
+        if message.role == "user" or not turns:
+            turns.append([])
+        turns[-1].append(message)
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
+    return Conversation(system, tuple(tuple(turn) for turn in turns), said[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Messages for the model, what they come to by estimate, and how many of the oldest turns had to go."""
+
+    messages: list[dict[str, str]]
+    tokens: int
+    left_out: int
+
+
+def write_prompt(
+    conversation: Conversation, window_tokens: int, *, before: str = "", rules: bool = True, reserve: int = 0
+) -> Prompt:
+    """The messages to send: never without the system's and the last, and with the latest turns that still fit into the
+    window when `reserve` is kept free. `before` goes in front of the question."""
+    system = "\n\n".join(part for part in (RULES if rules else "", conversation.system) if part)
+    question = conversation.question.content
+    last = f"{before}\n\nThe user's message:\n{question}" if before else question
+    always = [*([_message("system", system)] if system else []), _message("user", last)]
+    tokens = sum(map(_cost, always))
+    kept: list[dict[str, str]] = []
+    left_out = len(conversation.turns)
+    for turn in reversed(conversation.turns):
+        messages = [_message(message.role, message.content) for message in turn]
+        cost = sum(map(_cost, messages))
+        if tokens + cost + reserve > window_tokens:
+            break
+        tokens += cost
+        kept = messages + kept
+        left_out -= 1
+    return Prompt(_alternate([*always[:-1], *kept, always[-1]]), tokens, left_out)
+
+
+def _alternate(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Messages of one role in a row as one: a question that got no answer leaves such, and many models refuse it."""
+    joined: list[dict[str, str]] = []
+    for message in messages:
+        if joined and joined[-1]["role"] == message["role"]:
+            joined[-1] = _message(message["role"], f"{joined[-1]['content']}\n\n{message['content']}")
+        else:
+            joined.append(message)
+    return joined
+
+
+def _message(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
+
+
+def _cost(message: dict[str, str]) -> int:
+    return estimate(message["content"]) + MESSAGE_TOKENS
