@@ -1,0 +1,54 @@
+"""mcp: the server that an agent starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from outcrop.serve.options import common_options, many
+from outcrop.serve.session import Session, pass_session
+
+if TYPE_CHECKING:
+    from outcrop.serve.state import State
+
+
+@click.command("mcp")
+@click.option("--read-only", is_flag=True, help="Only the tools that read; nothing is written or refreshed.")
+@click.option(
+    "--kb",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="The folder of the agent's notes; by default `kb` beside the index.",
+)
+@many("--root", "roots", metavar="DIR", help="A folder the agent may have indexed.")
+@common_options
+@pass_session
+def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple[str, ...]) -> None:
+    """Serve an agent over standard input and output.
+
+    Clients start this themselves: `outcrop install CLIENT` tells them how. The protocol is on standard output, logs on
+    standard error. It ends when the client closes standard input.
+    """
+    try:
+        from outcrop.serve.mcp.stdio import serve_stdio
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"Agents need a package that is missing ({error.name}): pip install 'outcrop[serve]'"
+        ) from error
+    from outcrop.serve.mcp.desk import Desk
+
+    absolute = tuple(str(Path(root).expanduser().absolute()) for root in roots)
+    config = session.config(kb=kb, roots=absolute or None)
+
+    def open_state() -> State:
+        from outcrop.engine import Engine
+        from outcrop.errors import NotFound
+        from outcrop.serve.state import make_state
+
+        if read_only and not config.db.exists():
+            raise NotFound(f"there is no index at {config.db} yet; `outcrop add FOLDER` makes one")
+        return make_state(Engine(config), read_only=read_only)
+
+    serve_stdio(Desk(open_state, read_only=read_only, background=True))

@@ -1,0 +1,67 @@
+"""status and refresh: what the index holds, and bringing it up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from outcrop.serve.mcp.call import Call
+from outcrop.serve.mcp.reply import Part, Reply, fence_parts, one_line
+
+if TYPE_CHECKING:
+    from outcrop.records import IngestReport
+
+MOST_LISTED: Final = 50
+"""Collections or failures that are named; the rest is a number."""
+
+
+def status(call: Call) -> Reply:
+    """What is indexed."""
+    found = call.engine.status()
+    state = call.state
+    data: dict[str, Any] = {
+        "documents": found.stats.documents,
+        "chunks": found.stats.chunks,
+        "waiting": call.engine.waiting(),
+        "model": str(found.index_model or found.model),
+        "read_only": state.read_only,
+        "kb": one_line(str(state.config.kb)),
+        "roots": [one_line(str(root)) for root in state.roots()[:MOST_LISTED]],
+        "collections": [
+            {"name": one_line(info.name), "documents": info.documents, "chunks": info.chunks}
+            for info in found.collections[:MOST_LISTED]
+        ],
+    }
+    head = f"{data['documents']} documents, {data['chunks']} chunks, model {data['model']}."
+    if data["waiting"]:
+        head += (
+            f" {data['waiting']} chunks wait for their vectors: until then words find them, meaning does not."
+        )
+    parts = [Part(f"{item['name']}: {item['documents']} documents") for item in data["collections"]]
+    listed = f"\nCollections:\n{fence_parts(parts)}" if parts else "\nNothing is indexed yet."
+    return Reply(head + listed, data)
+
+
+def refresh(call: Call) -> Reply:
+    """Bring one folder or file, or all that were added, up to date with the disk."""
+    path = call.args["path"]
+    target = None if path is None else call.state.require_root(path)
+    if target is None:
+        call.state.kb.refresh()
+    report = call.engine.sync(target, progress=call.progress, stopped=call.stopped)
+    return show_report(report)
+
+
+def show_report(report: IngestReport) -> Reply:
+    """What a refresh did."""
+    names = ("added", "changed", "moved", "unchanged", "removed", "chunks")
+    data: dict[str, Any] = {name: getattr(report, name) for name in names}
+    data["skipped"] = len(report.skipped)
+    data["failed"] = [
+        {"path": one_line(item.path), "reason": one_line(item.reason)} for item in report.failed[:MOST_LISTED]
+    ]
+    counts = ", ".join(f"{data[name]} {name}" for name in (*names[:-1], "skipped"))
+    text = f"Up to date: {counts}; {report.chunks} chunks written in {report.seconds:.1f} s."
+    if report.failed:
+        parts = [Part(f"{item['path']}: {item['reason']}") for item in data["failed"]]
+        text += f"\n{len(report.failed)} could not be read:\n{fence_parts(parts)}"
+    return Reply(text, data)

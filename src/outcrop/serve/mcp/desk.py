@@ -1,0 +1,58 @@
+"""Where the tools find the engine: opened by the first call that needs it, in a thread, so that a client that asks for
+the list of tools waits for nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from outcrop.errors import QueryError
+
+if TYPE_CHECKING:
+    from outcrop.serve.http.background import Background
+    from outcrop.serve.state import State
+
+
+class Desk:
+    """The state of a server, opened once. With `background` a thread embeds what waits and follows edited notes; a
+    server that only reads leaves that to those that write."""
+
+    def __init__(
+        self, open_state: Callable[[], State], *, read_only: bool = False, background: bool = False
+    ) -> None:
+        self._open = open_state
+        self.read_only = read_only
+        self._wants_background = background and not read_only
+        self._lock = threading.Lock()
+        self._state: State | None = None
+        self._background: Background | None = None
+        self._closed = False
+
+    def state(self) -> State:
+        """The state, opened now if it is not yet. A failure is the caller's; the next call tries again."""
+        with self._lock:
+            if self._closed:
+                raise QueryError("the server is stopping")
+            if self._state is None:
+                self._state = self._open()
+                if self._wants_background:
+                    from outcrop.serve.http.background import Background
+
+                    self._background = Background(self._state.engine, self._state.kb)
+                    self._background.start()
+            return self._state
+
+    def nudge(self) -> None:
+        """Something was written that waits for its vectors."""
+        if self._background is not None:
+            self._background.nudge()
+
+    def close(self) -> None:
+        """Stop the background work at the next safe place and close what `state` opened."""
+        with self._lock:
+            self._closed = True
+            if self._background is not None:
+                self._background.stop()
+            if self._state is not None:
+                self._state.engine.close()

@@ -1,0 +1,174 @@
+"""search, context, read_document: what every agent begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from outcrop.errors import QueryError
+from outcrop.serve.mcp.call import Call
+from outcrop.serve.mcp.reply import (
+    Part,
+    Reply,
+    count_tokens,
+    fence_parts,
+    fence_text,
+    fitting,
+    one_line,
+    take_lines,
+)
+
+if TYPE_CHECKING:
+    from outcrop.records import Answer, Context, Hit
+
+FILTERS: Final = ("collections", "paths", "kinds", "tags", "since", "until")
+LEAST_EXCERPT_TOKENS: Final = 120
+"""Less of a hit says too little to judge it by."""
+_SHOWN_TERMS: Final = 4
+
+_WHY_EMPTY: Final = {
+    "empty_query": "the query is empty or has one character; ask in a few words",
+    "empty_index": "nothing is indexed yet; the user adds a folder with `outcrop add FOLDER`",
+    "no_hits": "nothing matches; try other words, the name of a thing, or `status` for what is indexed",
+    "filtered_out": "there are hits, but the filters leave none; drop or widen collections, paths, kinds, dates",
+    "model_mismatch": "the stored vectors are of another model; the user runs `outcrop reembed`",
+    "error": "the search failed",
+}
+
+
+def search(call: Call) -> Reply:
+    """Hits as numbered passages."""
+    args = call.args
+    limit, offset, budget = args["limit"], args["offset"], args["max_tokens"]
+    # One more tells whether there are more.
+    answer = call.engine.search(
+        args["query"],
+        limit=limit + 1,
+        offset=offset,
+        stopped=call.stopped,
+        **call.pick(*FILTERS, "mode", "rerank"),
+    )
+    return show_answer(answer, limit, offset, budget)
+
+
+def show_answer(answer: Answer, limit: int, offset: int, max_tokens: int) -> Reply:
+    """An answer within a budget, with how to get the rest; an empty one says why."""
+    if not answer.hits:
+        if offset and answer.reason in (None, "no_hits"):
+            return Reply(f"No more hits: offset {offset} is past the last one.")
+        return Reply(f"No hits: {why_empty(answer.reason, answer.detail)}.")
+    hits = answer.hits[:limit]
+    parts = [describe(hit, max(max_tokens // 3, LEAST_EXCERPT_TOKENS)) for hit in hits]
+    shown = fitting(parts, max_tokens)
+    note = f"\nNote: {one_line(answer.detail or answer.reason)}" if answer.reason else ""
+    text = fence_parts(parts[:shown], offset + 1)
+    if shown < len(answer.hits):
+        cut = ", or a larger max_tokens" if shown < len(hits) else ""
+        text += f"\nMore hits: call again with offset={offset + shown}{cut}."
+    return Reply(f"{shown} hit{'' if shown == 1 else 's'}, best first.{note}\n{text}")
+
+
+def why_empty(reason: str | None, detail: str) -> str:
+    """Why there is nothing, and what to do."""
+    words = _WHY_EMPTY.get(reason or "no_hits", "nothing matches")
+    return f"{words} ({one_line(detail)})" if detail and reason in ("error", "model_mismatch") else words
+
+
+def describe(hit: Hit, most_tokens: int) -> Part:
+    """A hit as one line and its text, or the lines of it that match best."""
+    text, shortened = shorten(hit, most_tokens)
+    facts = [
+        hit.place,
+        " › ".join(hit.heading_path),
+        f"{hit.code.kind} {hit.code.symbol}".strip() if hit.code else "",
+        f"score {hit.score:.2f}",
+        _why(hit),
+        "STALE: the file changed since" if hit.stale else "",
+        f"{hit.document.collection}, document {hit.document.id}",
+        "shortened" if shortened else "",
+    ]
+    return Part(" · ".join(fact for fact in facts if fact), text)
+
+
+def _why(hit: Hit) -> str:
+    terms = ", ".join(hit.why.matched_terms[:_SHOWN_TERMS])
+    words = f"words ({terms})" if terms else "words"
+    return {"keyword": words, "semantic": "meaning", "both": f"{words} and meaning"}[hit.match_type]
+
+
+def shorten(hit: Hit, most_tokens: int) -> tuple[str, bool]:
+    """The text of a hit, and whether it is only the part with the most matching words."""
+    text = hit.text.strip("\n")
+    size = count_tokens(text)
+    if size <= most_tokens:
+        return text, False
+    from outcrop.serve.excerpt import Marker, best_lines
+
+    count = max(1, len(text.split("\n")) * most_tokens // size)
+    shown, _, _ = best_lines(text, Marker(hit.why.matched_terms), count)
+    return take_lines("\n".join(shown), 1, None, most_tokens).text, True
+
+
+def context(call: Call) -> Reply:
+    """One packed text with numbered sources."""
+    args = call.args
+    options = call.pick(*FILTERS)
+    budget = args["budget_tokens"]
+    if args["code"] or args["must"] or args["prefer"]:
+        packed = call.engine.code_context(
+            args["query"],
+            approx_length=budget,
+            must=args["must"] or (),
+            prefer=args["prefer"] or (),
+            **options,
+        )
+    else:
+        packed = call.engine.context(args["query"], budget_tokens=budget, stopped=call.stopped, **options)
+    return show_context(packed)
+
+
+def show_context(packed: Context) -> Reply:
+    """A packed context, fenced, with what did not fit; an empty one says why."""
+    note = f"\nNote: {one_line(packed.detail)}" if packed.detail and packed.sources else ""
+    if not packed.sources:
+        detail = f" ({one_line(packed.detail)})" if packed.detail else ""
+        return Reply(f"Nothing to pack: {why_empty(packed.reason, '')}{detail}.")
+    left = f", {len(packed.left_out)} passages left out for room" if packed.left_out else ""
+    count = len(packed.sources)
+    stale = _stale_sources([source.hit for source in packed.sources])
+    head = f"{count} source{'' if count == 1 else 's'}, about {packed.tokens} tokens{left}.{stale}{note}"
+    return Reply(f"{head}\n{fence_text(packed.text)}")
+
+
+def _stale_sources(hits: Sequence[Hit]) -> str:
+    numbers = [str(number) for number, hit in enumerate(hits, 1) if hit.stale]
+    return f" Changed since they were indexed: {', '.join(numbers)}." if numbers else ""
+
+
+def read_document(call: Call) -> Reply:
+    """Lines of one document."""
+    args = call.args
+    info = call.engine.get(args["document"], collection=args["collection"])
+    text = call.engine.text(info.id)
+    stale = " · STALE: the file changed since" if call.engine.is_stale(info) else ""
+    facts = f"{info.path} · {info.collection}, document {info.id} · {info.kind}{stale}"
+    return show_lines(facts, text, args["line_start"], args["line_end"], args["max_tokens"])
+
+
+def show_lines(facts: str, text: str, first: int, last: int | None, max_tokens: int) -> Reply:
+    """Lines of a text with what they are of, and how to read on."""
+    if last is not None and last < first:
+        raise QueryError(f"line_end {last} lies before line_start {first}")
+    lines = take_lines(text, first, last, max_tokens)
+    if lines.total == 0:
+        return Reply(f"The text is empty.\n{fence_text(one_line(facts))}")
+    if first > lines.total:
+        raise QueryError(f"line_start {first} is past the end; the text has {lines.total} lines")
+    head = f"Lines {lines.first}-{lines.last} of {lines.total}."
+    end = min(lines.total, last or lines.total)
+    tail = ""
+    if lines.cut:
+        tail = f"\nLine {lines.first} is longer than max_tokens allows and was cut."
+    if lines.last < end:
+        tail += f"\nMore: call again with line_start={lines.last + 1}."
+    return Reply(f"{head}\n{fence_text(one_line(facts) + chr(10) + lines.text)}{tail}")

@@ -1,0 +1,131 @@
+"""What a tool answers: text that a model reads, small, with everything quoted fenced off.
+
+Documents are data. All that comes from them, file names and headings too, stands between two lines with a delimiter
+made for this one answer, and each hit begins with it: a text cannot close a fence whose mark it does not know.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from outcrop.serve.terminal import clean, clean_line
+
+BYTES_PER_TOKEN: Final = 3
+"""English has some 4.5 bytes a token, code 3.3, Chinese 3 and more: dividing by 3 errs on the safe side."""
+LEAST_TOKENS: Final = 200
+MAX_TOKENS: Final = 2_000
+"""What an answer may take unless asked otherwise: eight hits of a chunk of 200 tokens each. Judgement."""
+MOST_TOKENS: Final = 20_000
+"""The most that can be asked for at a time: clients cut or refuse answers above some 25 000 tokens."""
+LONGEST_LINE: Final = 300
+"""Characters of a hit's own line; the name of a file can have thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer in words, and as data where that says all of it: some clients show a model only the data."""
+
+    text: str
+    data: dict[str, Any] | None = None
+
+
+def count_tokens(text: str) -> int:
+    """About how many tokens a text has, a little high."""
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+
+def readable(text: str) -> str:
+    """Text of a document as JSON can carry it, unchanged otherwise: an edit must be able to quote it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def one_line(text: str) -> str:
+    """A name or a heading: on one line, nothing hidden in it, not endless."""
+    line = clean_line(text)
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
+
+
+class Fence:
+    """A delimiter for one answer that none of its texts holds."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        texts = list(texts)
+        self.mark = secrets.token_hex(4)
+        while any(self.mark in text for text in texts):
+            self.mark = secrets.token_hex(4)
+
+    def around(self, text: str) -> str:
+        """The text between the two lines."""
+        return f"<data {self.mark}>\n{text}\n</data {self.mark}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One numbered item of an answer: its own line, and what is quoted below it."""
+
+    line: str
+    text: str = ""
+
+
+def fence_parts(parts: Sequence[Part], first: int = 1) -> str:
+    """Numbered items in one fence; each line that numbers one carries the mark, so none can be made up in a text."""
+    parts = [Part(one_line(part.line), clean(part.text)) for part in parts]
+    fence = Fence([text for part in parts for text in (part.line, part.text)])
+    shown = [
+        f"{fence.mark} [{number}] {part.line}" + (f"\n{part.text}" if part.text else "")
+        for number, part in enumerate(parts, first)
+    ]
+    return fence.around("\n\n".join(shown))
+
+
+def fence_text(text: str) -> str:
+    """One text in a fence of its own."""
+    return Fence([text]).around(readable(text))
+
+
+def fitting(parts: Sequence[Part], max_tokens: int) -> int:
+    """How many of the items fit, at least one."""
+    total = 0
+    for number, part in enumerate(parts):
+        total += (
+            count_tokens(part.line) + count_tokens(part.text) + 8
+        )  # 8: the mark, the number, the blank line
+        if total > max_tokens and number:
+            return number
+    return len(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some lines of a text: the first and last that are shown, of how many, and whether the last one was cut."""
+
+    text: str
+    first: int
+    last: int
+    total: int
+    cut: bool
+
+
+def take_lines(text: str, first: int, last: int | None, max_tokens: int) -> Lines:
+    """The lines asked for, as many whole ones as fit; one that alone does not fit is cut."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    end = min(len(lines), last if last is not None else len(lines))
+    room, taken = max_tokens, []
+    for line in lines[first - 1 : end]:
+        room -= count_tokens(line + "\n")
+        if room < 0:
+            break
+        taken.append(line)
+    cut = not taken and first <= end
+    if cut:
+        taken = [
+            lines[first - 1]
+            .encode("utf-8", "replace")[: max_tokens * BYTES_PER_TOKEN]
+            .decode("utf-8", "ignore")
+        ]
+    return Lines("\n".join(taken), first, first + len(taken) - 1, len(lines), cut)

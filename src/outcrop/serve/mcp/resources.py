@@ -1,0 +1,98 @@
+"""Documents and notes as the protocol's resources: what a person picks to put before a model."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+
+from outcrop.errors import NotFound, QueryError
+from outcrop.serve.mcp.call import Call
+from outcrop.serve.mcp.reply import one_line, readable
+
+PAGE: Final = 100
+LONGEST: Final = 400_000
+"""Characters of one resource, about as much as the largest contexts take; the rest is read with read_document."""
+_DOCUMENT: Final = "outcrop://document/"
+_NOTE: Final = "outcrop://kb/"
+_INSTRUCTIONS: Final = "outcrop://instructions"
+
+
+def list_resources(call: Call) -> types.ListResourcesResult:
+    """The instructions and the notes, a page at a time. Documents are too many to list: they have a template."""
+    offset = _read_cursor(call.args["cursor"])
+    notes = call.state.kb.list("", PAGE + 1, offset)
+    page = notes[:PAGE]
+    resources = [
+        types.Resource(
+            uri=_NOTE + quote(note.path), name=one_line(note.path), mime_type="text/markdown", size=note.bytes
+        )
+        for note in page
+    ]
+    if offset == 0:
+        about = "How an agent uses this index: search, then read; keep what should be remembered."
+        resources.insert(
+            0,
+            types.Resource(
+                uri=_INSTRUCTIONS, name="instructions", description=about, mime_type="text/markdown"
+            ),
+        )
+    last = offset + len(page)
+    return types.ListResourcesResult(resources=resources, next_cursor=str(last) if last < len(notes) else None)
+
+
+def _read_cursor(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise QueryError("this is no cursor of this server; begin again without one")
+    return int(cursor)
+
+
+def list_templates() -> types.ListResourceTemplatesResult:
+    """How to name a document or a note."""
+    return types.ListResourceTemplatesResult(
+        resource_templates=[
+            types.ResourceTemplate(
+                uri_template=_DOCUMENT + "{id}",
+                name="document",
+                description="A document by the number a hit names.",
+            ),
+            types.ResourceTemplate(
+                uri_template=_NOTE + "{+path}",
+                name="note",
+                description="A note of the knowledge base by its path.",
+                mime_type="text/markdown",
+            ),
+        ]
+    )
+
+
+def read_resource(call: Call) -> types.ReadResourceResult:
+    """The text of a resource."""
+    uri = call.args["uri"]
+    kind = "text/plain"
+    if uri == _INSTRUCTIONS:
+        from outcrop.kb import instructions
+
+        text, kind = instructions(), "text/markdown"
+    elif uri.startswith(_DOCUMENT):
+        number = uri.removeprefix(_DOCUMENT)
+        if not (number.isascii() and number.isdigit() and len(number) < 19):
+            raise NotFound("a document is named by its number: outcrop://document/12")
+        info = call.engine.get(int(number))
+        text = call.engine.text(info.id)
+        kind = "text/markdown" if info.kind == "markdown" else kind
+    elif uri.startswith(_NOTE):
+        text, kind = call.state.kb.read(unquote(uri.removeprefix(_NOTE))).text, "text/markdown"
+    else:
+        raise NotFound(f"there are {_DOCUMENT}NUMBER, {_NOTE}PATH and {_INSTRUCTIONS}")
+    if len(text) > LONGEST:
+        text = (
+            text[:LONGEST]
+            + f"\n[cut after {LONGEST:,} characters of {len(text):,}; read_document has the rest]"
+        )
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, text=readable(text), mime_type=kind)]
+    )

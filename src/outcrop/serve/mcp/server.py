@@ -1,0 +1,240 @@
+"""The protocol's side: the SDK's low-level server, whose handlers look into the table of tools.
+
+Engine calls are sync and run in threads. A client that cancels sets the flag the engine looks at, so the work itself
+ends; errors are results that say what to do next, never a traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+import outcrop
+from outcrop.errors import Cancelled, OutcropError, QueryError
+from outcrop.serve.mcp.call import Call
+from outcrop.serve.mcp.desk import Desk
+from outcrop.serve.mcp.params import input_schema, read_arguments
+from outcrop.serve.mcp.reply import Reply, readable
+from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool
+from outcrop.serve.terminal import clean_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.context import ServerRequestContext
+
+    from outcrop.records import Progress
+
+log = logging.getLogger(__name__)
+
+THREADS: Final = 16
+"""Calls that run at once; further ones wait. Each holds a connection of the store. Judgement."""
+LONGEST_MESSAGE: Final = 1_000
+"""Characters of a refusal. Judgement: a list of the documents that bear a name fits."""
+PROGRESS_SECONDS: Final = 0.2
+"""How often a client hears of progress at most: it redraws a line each time."""
+
+INSTRUCTIONS: Final = (
+    "Outcrop searches the user's own documents, code and notes on this machine. Search before you open files or answer "
+    "from memory, then read around the lines a hit names, and cite path:lines. kb_* are notes you keep for later "
+    f"sessions: kb_search at the start of a task, kb_append what should be remembered. {SCORES}. {DATA}."
+)
+
+Context = Any  # the SDK's ServerRequestContext, generic in what nothing here uses
+
+
+def make_server(desk: Desk) -> Server[Any]:
+    """A server over what the desk opens. One serves any number of clients."""
+    from outcrop.serve.mcp.prompts import get_prompt, list_prompts
+    from outcrop.serve.mcp.resources import list_resources, list_templates, read_resource
+
+    threads = anyio.CapacityLimiter(THREADS)
+
+    async def on_list_tools(_ctx: Context, _params: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=list_tools(read_only=desk.read_only))
+
+    async def on_call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = find_tool(params.name)
+        try:
+            if tool.writes and desk.read_only:
+                raise QueryError(f"this server only reads; {tool.name} is not available here")
+            args = read_arguments(tool.name, tool.params, params.arguments)
+            reply = await _run(ctx, desk, threads, tool.run, args)
+        except OutcropError as error:
+            return _failed(str(error))
+        except Exception as error:
+            log.exception("tool %s failed", tool.name)
+            return _failed(_unexpected(tool.name, error))
+        content = [types.TextContent(text=readable(reply.text))]
+        return types.CallToolResult(content=list(content), structured_content=reply.data)
+
+    async def in_thread(ctx: Context, work: Callable[[Call], Any], args: dict[str, Any]) -> Any:
+        """For resources and prompts, whose errors are the protocol's own."""
+        try:
+            return await _run(ctx, desk, threads, work, args)
+        except OutcropError as error:
+            raise MCPError(types.INVALID_PARAMS, _message(str(error))) from error
+        except Exception as error:
+            log.exception("a resource or a prompt failed")
+            raise MCPError(types.INTERNAL_ERROR, _unexpected("this", error)) from error
+
+    async def on_list_resources(
+        ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        found = await in_thread(ctx, list_resources, {"cursor": params.cursor if params else None})
+        assert isinstance(found, types.ListResourcesResult)  # noqa: S101 - what list_resources gives
+        return found
+
+    async def on_list_templates(_ctx: Context, _params: object) -> types.ListResourceTemplatesResult:
+        return list_templates()
+
+    async def on_read_resource(
+        ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        found = await in_thread(ctx, read_resource, {"uri": params.uri})
+        assert isinstance(found, types.ReadResourceResult)  # noqa: S101 - what read_resource gives
+        return found
+
+    async def on_list_prompts(_ctx: Context, _params: object) -> types.ListPromptsResult:
+        return list_prompts()
+
+    async def on_get_prompt(ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        args = {"name": params.name, "arguments": params.arguments or {}}
+        found = await in_thread(ctx, get_prompt, args)
+        assert isinstance(found, types.GetPromptResult)  # noqa: S101 - what get_prompt gives
+        return found
+
+    return Server(
+        "outcrop",
+        version=outcrop.__version__,
+        title="Outcrop",
+        instructions=INSTRUCTIONS,
+        on_list_tools=on_list_tools,
+        on_call_tool=on_call_tool,
+        on_list_resources=on_list_resources,
+        on_list_resource_templates=on_list_templates,
+        on_read_resource=on_read_resource,
+        on_list_prompts=on_list_prompts,
+        on_get_prompt=on_get_prompt,
+    )
+
+
+def list_tools(*, read_only: bool) -> list[types.Tool]:
+    """The tools as the protocol describes them; those that write are left out where nothing may be written."""
+    return [_describe(tool) for tool in TOOLS.values() if not (tool.writes and read_only)]
+
+
+def _describe(tool: Tool) -> types.Tool:
+    hints = types.ToolAnnotations(read_only_hint=not tool.writes, open_world_hint=False)
+    if tool.writes:
+        hints = hints.model_copy(
+            update={"destructive_hint": tool.destructive, "idempotent_hint": tool.idempotent}
+        )
+    output = {"type": "object", "properties": tool.data, "required": list(tool.data)} if tool.data else None
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=input_schema(tool.params),
+        output_schema=output,
+        annotations=hints,
+    )
+
+
+def find_tool(name: str) -> Tool:
+    """The tool of that name; an unknown one is an error of the protocol and names the nearest."""
+    tool = TOOLS.get(name)
+    if tool is None:
+        near = difflib.get_close_matches(name[:100], TOOLS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(TOOLS)}"
+        raise MCPError(types.INVALID_PARAMS, f"there is no such tool; {hint}")
+    return tool
+
+
+def _unexpected(name: str, error: Exception) -> str:
+    """What is said of a slip of ours: its kind, nothing of where in the code or on the disk it happened."""
+    return (
+        f"{name} failed inside Outcrop ({type(error).__name__}); the server's log on standard error says more, "
+        "`outcrop doctor` checks the index"
+    )
+
+
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=_message(message))], is_error=True)
+
+
+def _message(text: str) -> str:
+    """A message may name files: on one line, nothing hidden in it, and no longer than it needs to be."""
+    line = clean_line(text)
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+class _Latest:
+    """Progress as a client may hear it: a number that only grows, however often the engine begins to count anew."""
+
+    def __init__(self) -> None:
+        self._before = 0
+        self._last = 0
+        self.now: tuple[float, float | None, str] | None = None
+
+    def note(self, progress: Progress) -> None:
+        """Called by the engine, in its thread."""
+        if progress.done < self._last:
+            self._before += self._last
+        self._last = progress.done
+        total = None if progress.total is None else float(self._before + progress.total)
+        self.now = (float(self._before + progress.done), total, f"{progress.phase}: {progress.chunks} chunks")
+
+
+async def _run(
+    ctx: ServerRequestContext[Any, Any],
+    desk: Desk,
+    threads: anyio.CapacityLimiter,
+    work: Callable[[Call], Any],
+    args: dict[str, Any],
+) -> Reply | Any:
+    """Do it in a thread; cancelled, wait until the engine has seen that it is to stop."""
+    stop, latest = threading.Event(), _Latest()
+    sent = 0.0
+
+    async def send() -> None:
+        nonlocal sent
+        now = latest.now
+        if now is not None and now[0] > sent:
+            sent = now[0]
+            await ctx.session.report_progress(*now)
+
+    async def watch() -> None:
+        try:
+            while True:
+                await anyio.sleep(PROGRESS_SECONDS)
+                await send()
+        finally:
+            stop.set()
+
+    def call() -> Any:
+        if stop.is_set():
+            raise Cancelled("the client gave up before it began")
+        return work(Call(desk.state(), args, stop.is_set, latest.note, desk.nudge))
+
+    failure: Exception | None = None
+    result: Any = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch)
+        try:
+            result = await anyio.to_thread.run_sync(call, limiter=threads)
+            await send()
+        except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
+            failure = error
+        group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return result

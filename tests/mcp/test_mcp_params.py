@@ -1,0 +1,123 @@
+"""Arguments of tools: what is let through, and what a refusal says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outcrop.errors import QueryError
+from outcrop.serve.mcp.params import LONGEST_TEXT, MOST_ITEMS, Param, input_schema, read_arguments
+from outcrop.serve.mcp.tools import TOOLS
+
+PARAMS = (
+    Param(name="query", kind="text", required=True),
+    Param(name="limit", kind="whole", default=5, least=1, most=50),
+    Param(name="mode", kind="text", default="hybrid", choices=("hybrid", "keyword")),
+    Param(name="paths", kind="texts"),
+    Param(name="code", kind="flag"),
+    Param(name="document", kind="reference"),
+)
+
+
+def read(**given: Any) -> dict[str, Any]:
+    return read_arguments("search", PARAMS, given)
+
+
+def test_defaults_are_filled_in_and_null_counts_as_not_given() -> None:
+    assert read(query="x", limit=None) == {
+        "query": "x",
+        "limit": 5,
+        "mode": "hybrid",
+        "paths": None,
+        "code": None,
+        "document": None,
+    }
+
+
+def test_an_unknown_parameter_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(QueryError, match=r"no parameter 'qeury'; did you mean 'query'\? It takes query, limit"):
+        read(qeury="x")
+    with pytest.raises(QueryError, match=r"no parameter 'zzz'\. It takes"):
+        read(query="x", zzz=1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"query": 1},
+        {"query": ["x"]},
+        {"query": "x", "limit": "5"},
+        {"query": "x", "limit": True},
+        {"query": "x", "limit": 0},
+        {"query": "x", "limit": 51},
+        {"query": "x", "limit": 1.5},
+        {"query": "x", "limit": float("inf")},
+        {"query": "x", "limit": 10**400},
+        {"query": "x", "mode": "both"},
+        {"query": "x", "paths": "a"},
+        {"query": "x", "paths": [1]},
+        {"query": "x", "paths": ["a"] * (MOST_ITEMS + 1)},
+        {"query": "x", "code": "yes"},
+        {"query": "x", "document": -1},
+        {"query": "x", "document": {"a": 1}},
+        {"query": "a" * (LONGEST_TEXT + 1)},
+        {"query": "\ud800"},
+        {},
+        {"query": None},
+    ],
+)
+def test_what_is_missing_of_a_wrong_type_or_out_of_bounds_is_refused_briefly(wrong: dict[str, Any]) -> None:
+    with pytest.raises(QueryError) as caught:
+        read(**wrong)
+    assert len(str(caught.value)) < 300
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-100, 100) | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "query": st.text(max_size=5) | JSON,
+            "limit": st.integers(0, 60) | JSON,
+            "paths": st.lists(st.text(max_size=3)) | JSON,
+            "code": st.booleans() | JSON,
+            "document": JSON,
+            "other": JSON,
+        },
+    )
+)
+def test_the_check_agrees_with_the_schema(arguments: dict[str, Any]) -> None:
+    # A null for an optional parameter is the one liberty; half a pair is no text at all.
+    said = {name: value for name, value in arguments.items() if value is not None or name in ("query", "other")}
+    allowed = jsonschema.Draft202012Validator(input_schema(PARAMS)).is_valid(said)
+    try:
+        read_arguments("search", PARAMS, arguments)
+    except QueryError:
+        assert not allowed or (isinstance(said.get("document"), int | float) and said["document"] < 0)
+    else:
+        assert allowed
+
+
+def test_every_tool_has_a_closed_schema_that_is_valid_and_bounded() -> None:
+    for tool in TOOLS.values():
+        schema = input_schema(tool.params)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["additionalProperties"] is False
+        for name, value in schema["properties"].items():
+            if value["type"] == "integer":
+                assert "maximum" in value, f"{tool.name}.{name}"
+            if value["type"] == "string":
+                assert "maxLength" in value or "enum" in value
+    assert input_schema(TOOLS["search"].params)["properties"]["limit"]["maximum"] == 50
+    kb_limit = input_schema(TOOLS["kb_search"].params)["properties"]["limit"]
+    assert (kb_limit["default"], kb_limit["maximum"]) == (5, 10)

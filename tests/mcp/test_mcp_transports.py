@@ -1,0 +1,329 @@
+"""The real server as a process over stdio, and behind a real uvicorn over HTTP, asked by the SDK's own client."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Route
+from tests.mcp.conftest import Library, text_of
+
+from mcp import Client
+from outcrop.serve.mcp.http import mcp_app
+from outcrop.serve.state import State
+
+Talk = Callable[[Callable[[Client], Awaitable[None]]], None]
+
+
+@contextmanager
+def served(state: State) -> Iterator[str]:
+    """The address of a real server on a free port."""
+    agents = mcp_app(state)
+
+    @asynccontextmanager
+    async def live(_app: Starlette) -> AsyncIterator[None]:
+        async with agents.run():
+            yield
+
+    app = Starlette(routes=[Route("/mcp", endpoint=agents)], lifespan=live)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=2))
+        thread = threading.Thread(target=server.run, args=([free],))
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(params=["stdio", "http", "http-2026"])
+def talk(request: pytest.FixtureRequest, library: Library) -> Iterator[Talk]:
+    """Runs a client against the library over one of the transports; over HTTP in both eras of the protocol."""
+
+    def run(server: Any, mode: str, work: Callable[[Client], Awaitable[None]]) -> None:
+        async def main() -> None:
+            with anyio.fail_after(60):
+                async with Client(server, mode=mode) as client:
+                    await work(client)
+
+        anyio.run(main)
+
+    if request.param == "stdio":
+        yield lambda work: run(library.command("--root", str(library.folder)), "legacy", work)
+        return
+    state = library.open()
+    state.engine.add(library.folder)
+    mode = "legacy" if request.param == "http" else "auto"
+    with served(state) as url:
+        yield lambda work: run(url, mode, work)
+    state.engine.close()
+
+
+def test_every_tool_answers_over_both_transports(talk: Talk, library: Library) -> None:
+    calls: list[tuple[str, dict[str, Any], str]] = [
+        ("refresh", {"path": str(library.folder)}, "Up to date"),
+        ("search", {"query": "how long does the client wait"}, "twice as long"),
+        ("context", {"query": "how long does the client wait"}, "twice as long"),
+        ("read_document", {"document": "lunch.md"}, "soup"),
+        ("find_definition", {"name": "acquire"}, "def acquire"),
+        ("related", {"target": "Pool.acquire"}, "tests it"),
+        ("map", {}, "class Pool"),
+        ("status", {}, "documents"),
+        ("kb_write", {"path": "a.md", "text": "The vault code is on the whiteboard."}, "Written"),
+        ("kb_search", {"query": "vault code whiteboard"}, "whiteboard"),
+        ("kb_read", {"path": "a.md"}, "whiteboard"),
+        ("kb_append", {"path": "a.md", "text": "Not any more."}, "Appended"),
+        ("kb_edit", {"path": "a.md", "old": "whiteboard", "new": "door"}, "Edited"),
+        ("kb_list", {}, "a.md"),
+        ("kb_move", {"path": "a.md", "to": "b.md"}, "Moved"),
+        ("kb_delete", {"path": "b.md"}, "Deleted"),
+    ]
+
+    async def live(client: Client) -> None:
+        listed = await client.list_tools()
+        assert {tool.name for tool in listed.tools} == {name for name, _, _ in calls}
+        assert client.server_info
+        assert client.server_info.name == "outcrop"
+        for name, arguments, expected in calls:
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, (name, text_of(result))
+            assert expected in text_of(result), name
+        refused = await client.call_tool("search", {"query": "x", "limits": 3})
+        assert refused.is_error
+        assert "did you mean 'limit'" in text_of(refused)
+        told = await client.read_resource("outcrop://instructions")
+        assert "kb_search" in told.contents[0].text  # type: ignore[union-attr]
+        assert len((await client.list_prompts()).prompts) == 2
+
+    talk(live)
+
+
+def make_many(folder: Path, count: int) -> None:
+    for number in range(count):
+        words = " ".join(f"word{(number * 31 + n) % 997}" for n in range(60))
+        (folder / f"many{number:05}.md").write_text(f"# File {number}\n\n{words}\n")
+
+
+def test_a_refresh_tells_its_progress_and_stops_when_it_is_cancelled(talk: Talk, library: Library) -> None:
+    make_many(library.folder, 2000)
+
+    async def live(client: Client) -> None:
+        heard: list[float] = []
+        begun = anyio.Event()
+
+        async def listen(progress: float, total: float | None, message: str | None) -> None:
+            heard.append(progress)
+            if message and message.startswith("read"):
+                begun.set()
+
+        async with anyio.create_task_group() as group:
+
+            async def refresh() -> None:
+                arguments = {"path": str(library.folder)}
+                await client.call_tool("refresh", arguments, progress_callback=listen)
+
+            group.start_soon(refresh)
+            with anyio.fail_after(30):
+                await begun.wait()
+            group.cancel_scope.cancel()
+        counts = []
+        for _ in range(6):
+            result = await client.call_tool("status", {})
+            counts.append(result.structured_content["documents"])
+            await anyio.sleep(0.15)
+        assert counts[-1] < 1900, "the work went on to its end"
+        assert counts[2:] == [counts[2]] * 4, f"the work went on for a while: {counts}"
+        assert heard == sorted(set(heard))
+
+    talk(live)
+
+
+def test_a_note_is_found_by_meaning_soon_after_it_is_written(library: Library) -> None:
+    async def live(client: Client) -> None:
+        await client.call_tool(
+            "kb_write", {"path": "cars.md", "text": "# Cars\n\nThe automobile needs new tyres.\n"}
+        )
+        with anyio.fail_after(20):
+            while True:
+                result = await client.call_tool("status", {})
+                if result.structured_content["waiting"] == 0:
+                    break
+                await anyio.sleep(0.1)
+        found = text_of(await client.call_tool("search", {"query": "automobile tyres", "mode": "semantic"}))
+        assert "cars.md" in found
+
+    run_stdio(library, live)
+
+
+def run_stdio(library: Library, work: Callable[[Client], Awaitable[None]], *options: str) -> None:
+    async def main() -> None:
+        with anyio.fail_after(60):
+            async with Client(library.command(*options), mode="legacy") as client:
+                await work(client)
+
+    anyio.run(main)
+
+
+def test_several_processes_write_and_search_one_index_at_once(library: Library) -> None:
+    names, count = ("ada", "bob", "eve"), 5
+
+    async def one(name: str) -> None:
+        async with Client(library.command(), mode="legacy") as client:
+            for number in range(count):
+                note = {"path": "shared.md", "text": f"{name} number {number} was here"}
+                written = await client.call_tool("kb_append", note)
+                assert not written.is_error, text_of(written)
+                # At once, although the others write the same note anew all the time.
+                found = await client.call_tool("search", {"query": note["text"]})
+                assert note["text"] in text_of(found)
+
+    async def main() -> None:
+        with anyio.fail_after(90):
+            async with anyio.create_task_group() as group:
+                for name in names:
+                    group.start_soon(one, name)
+
+    anyio.run(main)
+    text = (library.db.parent / "kb" / "shared.md").read_text()
+    assert sorted(text.splitlines()) == sorted(f"{n} number {i} was here" for n in names for i in range(count))
+    found = library.call("kb_search", query="eve bob ada was here")
+    assert all(f"{name} number {count - 1} was here" in found for name in names)
+
+
+def test_a_read_only_process_makes_and_changes_nothing(library: Library) -> None:
+    async def live(client: Client) -> None:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert "search" in names
+        assert not names & {"kb_write", "kb_append", "kb_edit", "kb_move", "kb_delete", "refresh"}
+        missing = await client.call_tool("search", {"query": "anything"})
+        assert missing.is_error
+        assert "outcrop add" in text_of(missing)
+        assert "only reads" in text_of(await client.call_tool("kb_write", {"path": "a.md", "text": "x"}))
+
+    run_stdio(library, live, "--read-only")
+    assert not library.db.exists()
+    assert not (library.db.parent / "kb").exists()
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+def started(library: Library, *options: str) -> subprocess.Popen[bytes]:
+    command = library.command(*options)
+    return subprocess.Popen(
+        [command.command, *command.args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **(command.env or {})},
+    )
+
+
+def exchange(process: subprocess.Popen[bytes], *messages: object) -> list[dict[str, Any]]:
+    """Send lines; as many come back as were asked with an id."""
+    assert process.stdin
+    assert process.stdout
+    for message in messages:
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+    process.stdin.flush()
+    wanted = sum(isinstance(message, dict) and "id" in message for message in messages)
+    return [json.loads(process.stdout.readline()) for _ in range(wanted)]
+
+
+def test_the_list_of_tools_comes_before_any_warm_up(library: Library) -> None:
+    begin = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", "import mcp.server.lowlevel, mcp.server.stdio"], check=True)
+    sdk = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = started(library)
+    listed = exchange(process, INITIALIZE, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+    assert len(listed[1]["result"]["tools"]) == 16
+    loaded = Path(f"/proc/{process.pid}/maps").read_text() if sys.platform == "linux" else ""
+    process.kill()
+    process.communicate()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "numpy" not in loaded  # so neither is the engine
+    assert not library.db.exists()
+    sdk_seconds = sdk.ru_utime + sdk.ru_stime - begin.ru_utime - begin.ru_stime
+    ours = after.ru_utime + after.ru_stime - sdk.ru_utime - sdk.ru_stime - sdk_seconds
+    assert ours < 0.3, f"{ours:.2f} s of CPU beyond importing the SDK ({sdk_seconds:.2f} s)"
+
+
+def test_standard_output_is_the_protocol_and_nothing_else_and_a_broken_line_ends_nothing(
+    library: Library,
+) -> None:
+    process = started(library, "--log-level", "debug")
+    assert process.stdin
+    [answer] = exchange(process, INITIALIZE)
+    assert answer["result"]["serverInfo"]["name"] == "outcrop"
+    for line in (b"{", b"nonsense", b"[]", b"\xff\xfe", b'{"jsonrpc": "2.0"}', b"[" * 100_000, b"null"):
+        process.stdin.write(line + b"\n")
+    exchanged = exchange(process, {"jsonrpc": "2.0", "id": "ping", "method": "ping"})
+    while exchanged[-1].get("id") != "ping":  # broken lines may be answered with errors that have no id
+        assert "error" in exchanged[-1]
+        exchanged += exchange(process, {"jsonrpc": "2.0", "id": "ping", "method": "ping"})
+    out, _ = process.communicate(timeout=20)
+    for line in out.splitlines():
+        assert json.loads(line)["jsonrpc"] == "2.0"
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_at_once_while_it_waits_for_input(library: Library, number: int) -> None:
+    process = started(library)
+    exchange(process, INITIALIZE)
+    process.send_signal(number)
+    assert process.wait(timeout=5) != 0
+    assert process.stderr
+    assert b"Traceback" not in process.stderr.read()
+    process.communicate()
+
+
+def test_the_doorway_needs_its_lifespan_and_keeps_sessions_apart(library: Library) -> None:
+    state = library.open()
+    state.engine.add(library.folder)
+
+    async def live(url: str) -> None:
+        async with Client(url, mode="legacy") as first, Client(url, mode="legacy") as second:
+            answers: list[str] = []
+
+            async def ask(client: Client, query: str) -> None:
+                answers.append(text_of(await client.call_tool("search", {"query": query})))
+
+            async with anyio.create_task_group() as group:
+                for number in range(10):
+                    group.start_soon(ask, first if number % 2 else second, "canteen soup Mondays")
+            marks = {re.findall(r"<data (\w+)>", answer)[0] for answer in answers}
+            assert len(marks) == 10
+
+    with served(state) as url:
+        anyio.run(live, url)
+    state.engine.close()
