@@ -6,22 +6,37 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 
 # JSON lets them stand as they are, but a terminal may obey the first and hide text by the others.
 _STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
+@cache
+def _members(kind: type) -> tuple[str, ...] | None:
+    """The names of a record's or a NamedTuple's members; looked up once: an answer has hundreds of them."""
+    if is_dataclass(kind):
+        return tuple(field.name for field in fields(kind))
+    named: tuple[str, ...] | None = getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
+    return named
+
+
 def plain(value: object) -> object:
     """A record, or anything made of records, as dictionaries, lists, strings and numbers."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: plain(item) for name, item in value._asdict().items()}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    names = _members(kind)  # type: ignore[arg-type]  # a class is hashable
+    if names is not None:
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Path):
         return str(value)
     return value

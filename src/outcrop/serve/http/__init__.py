@@ -1,0 +1,1 @@
+"""HTTP: the routes, what guards them, and the OpenAPI that describes them."""

@@ -1,0 +1,121 @@
+"""Answers: records as JSON, and the models that describe them in the OpenAPI.
+
+The models are made from the records, field by field, so that neither can drift from the other; they describe and are
+never filled. What is sent is made from the record itself, by `as_json.plain`.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, create_model
+from pydantic_core import PydanticSerializationError, to_json
+from starlette.responses import Response
+
+from outcrop.serve.as_json import plain
+
+
+class ErrorBody(BaseModel):
+    """What went wrong and what to do next."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str
+    message: str
+
+
+class Problem(BaseModel):
+    """The one shape of an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    error: ErrorBody
+
+
+def answer(value: object, status: int = 200) -> Response:
+    """A record, or anything made of records, as a JSON response."""
+    return send(as_bytes(value), status)
+
+
+def send(body: bytes, status: int = 200) -> Response:
+    """JSON that was made already, as a response."""
+    return Response(body, status, media_type="application/json")
+
+
+def as_bytes(value: object) -> bytes:
+    """A record, or anything made of records, as JSON."""
+    data = plain(value)
+    try:
+        return to_json(data)  # three times as fast as json
+    except PydanticSerializationError:  # a file name that is no text
+        return json.dumps(data, separators=(",", ":")).encode()
+
+
+@cache
+def model_of(record: type) -> type[BaseModel]:
+    """The model that describes a record, or a NamedTuple, as `plain` writes it."""
+    hints = get_type_hints(record)
+    names = [item.name for item in fields(record)] if is_dataclass(record) else record._fields  # type: ignore[attr-defined]
+    described: dict[str, Any] = {name: (_described(hints[name]), ...) for name in names}
+    return create_model(
+        record.__name__,
+        __config__=ConfigDict(extra="forbid", protected_namespaces=()),
+        __doc__=(record.__doc__ or "").partition("\n\n")[0],
+        **described,
+    )
+
+
+def shape(name: str, /, **members: Any) -> type[BaseModel]:
+    """A model of an answer that is no record: its members by name and type."""
+    described: dict[str, Any] = {key: (_described(kind), ...) for key, kind in members.items()}
+    return create_model(
+        name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), __doc__="", **described
+    )
+
+
+def extended(name: str, record: type, /, **members: Any) -> type[BaseModel]:
+    """The model of a record with further members."""
+    hints = get_type_hints(record)
+    return shape(name, **{item.name: hints[item.name] for item in fields(record)}, **members)
+
+
+def _described(kind: Any) -> Any:
+    """A type as its JSON is described."""
+    origin, args = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields")):
+        return model_of(kind)
+    if origin in (Union, types.UnionType):
+        return Union[tuple(_described(arg) for arg in args)]  # noqa: UP007 - made of values
+    if origin is Literal:
+        return kind
+    if origin in (tuple, list, set, frozenset) or (isinstance(origin, type) and issubclass(origin, Sequence)):
+        return list[_described(args[0])]  # type: ignore[misc]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict[str, _described(args[1])]  # type: ignore[misc]
+    return kind
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors that a route may answer with, for its OpenAPI; those that any may answer with are among them."""
+    return {status: {"model": Problem} for status in sorted({400, 401, 403, 422, 429, 503, *statuses})}
+
+
+def documented(status: int, model: Any, *errors: int) -> dict[str, Any]:
+    """What a route's decorator is told: what it answers, and its errors."""
+    return {"status_code": status, "response_model": model, "responses": problems(*errors)}
+
+
+def streamed(*events: str) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI of an answer that is a stream of events with these names; the data of each is JSON."""
+    event = {
+        "type": "object",
+        "properties": {"event": {"enum": list(events)}, "data": {"type": "string"}},
+        "required": ["event", "data"],
+    }
+    described = f"Server-sent events: {', '.join(events)}."
+    return {200: {"description": described, "content": {"text/event-stream": {"schema": event}}}}

@@ -1,0 +1,153 @@
+"""The application: routes, what guards them, and what runs beside them while it serves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
+
+import outcrop
+from outcrop.errors import OutcropError
+from outcrop.serve.http.background import Background
+from outcrop.serve.http.metrics import Measured, Metrics
+from outcrop.serve.http.parts import Shared
+from outcrop.serve.http.problems import Refused, body_of, describe_invalid, refusal_of
+from outcrop.serve.http.routes.chat import chat_router
+from outcrop.serve.http.routes.coderag import coderag_router
+from outcrop.serve.http.routes.documents import documents_router
+from outcrop.serve.http.routes.embed import embed_router
+from outcrop.serve.http.routes.evals import evals_router
+from outcrop.serve.http.routes.jobs import jobs_router
+from outcrop.serve.http.routes.kb import kb_router
+from outcrop.serve.http.routes.search import search_router
+from outcrop.serve.http.routes.status import status_router
+from outcrop.serve.http.searchers import Searchers
+from outcrop.serve.http.security import Guard
+from outcrop.serve.http.work import THREADS, search_threads
+from outcrop.serve.mcp.http import mcp_app
+from outcrop.serve.page.routes import page_router
+from outcrop.serve.state import State
+
+DESCRIPTION: Final = "Documents in, the right passages out, with exact sources."
+
+
+def make_app(state: State, *, workers: int = 0) -> FastAPI:
+    """The ASGI application over one state. Its lifespan starts and stops the jobs and the background work.
+
+    With `workers` searches are done by so many processes of their own.
+    """
+    shared = Shared(
+        state=state,
+        metrics=Metrics(),
+        background=Background(state.engine, state.kb),
+        searches=CapacityLimiter(max(workers, search_threads())),
+        searchers=Searchers(state.config, workers) if workers else None,
+    )
+    agents = mcp_app(state)
+
+    @asynccontextmanager
+    async def live(_app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
+        state.jobs.start()
+        shared.background.start()
+        if shared.searchers is not None:
+            shared.searchers.start()
+        try:
+            async with agents.run():
+                yield
+        finally:
+            await to_thread.run_sync(shared.background.stop)
+            await to_thread.run_sync(state.jobs.stop)
+            if shared.searchers is not None:
+                await to_thread.run_sync(shared.searchers.stop)
+
+    app = FastAPI(
+        title="Outcrop",
+        description=DESCRIPTION,
+        version=outcrop.__version__,
+        docs_url=None,  # they load their scripts from elsewhere, which the page's policy forbids
+        redoc_url=None,
+        lifespan=live,
+        redirect_slashes=False,
+    )
+    for made in (status_router, search_router, documents_router, jobs_router, embed_router, kb_router):
+        app.include_router(made(shared))
+    for more in (coderag_router, evals_router):
+        app.include_router(more(shared))
+    app.include_router(chat_router(state))
+    app.include_router(page_router(state))
+    app.router.routes.append(Route("/mcp", endpoint=agents, include_in_schema=False))
+    _answer_errors(app)
+    if state.config.token:
+        _declare_token(app)
+    # The last one added is the outermost: what the guard refuses is counted as well.
+    app.add_middleware(Guard, config=state.config)
+    app.add_middleware(Measured, metrics=shared.metrics)
+    return app
+
+
+def _answer_errors(app: FastAPI) -> None:
+    """Every error in the one shape."""
+
+    def problem(refused: Refused) -> Response:
+        return Response(
+            body_of(refused.code, refused.message),
+            refused.status,
+            headers=refused.headers,
+            media_type="application/json",
+        )
+
+    async def on_refused(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, Refused)  # noqa: S101 - registered for it
+        return problem(error)
+
+    async def on_engine_error(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, OutcropError)  # noqa: S101 - registered for it
+        return problem(refusal_of(error))
+
+    async def on_invalid(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+        return problem(Refused(422, describe_invalid(error.errors())))
+
+    async def on_http_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+        headers = dict(error.headers or {})
+        if error.status_code == 405:  # the framework knows only the methods of the first route that fits
+            headers["Allow"] = ", ".join(_methods(app.routes, request.scope))
+        return problem(Refused(error.status_code, str(error.detail).lower(), headers=headers))
+
+    app.add_exception_handler(Refused, on_refused)
+    app.add_exception_handler(OutcropError, on_engine_error)
+    app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(HTTPException, on_http_error)
+
+
+def _methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:
+    """The methods by which this path can be asked for."""
+    return [
+        method
+        for method in ("DELETE", "GET", "PATCH", "POST", "PUT")
+        if any(route.matches({**scope, "method": method})[0] == Match.FULL for route in routes)
+    ]
+
+
+def _declare_token(app: FastAPI) -> None:
+    """Say in the OpenAPI that every route but the health check wants the token."""
+    describe = app.openapi
+
+    def described() -> dict[str, Any]:
+        schema = describe()
+        schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{"token": []}]
+        schema["paths"]["/healthz"]["get"]["security"] = []
+        return schema
+
+    app.openapi = described  # type: ignore[method-assign]

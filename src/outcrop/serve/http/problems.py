@@ -1,0 +1,101 @@
+"""Errors as clients see them: one shape, one table of statuses, and no detail of the machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from outcrop.errors import (
+    Ambiguous,
+    BlockedAddress,
+    Cancelled,
+    ChatError,
+    ConfigError,
+    Conflict,
+    DatabaseBusy,
+    EmbedError,
+    NotAllowed,
+    NotFound,
+    OutcropError,
+    OutsideRoots,
+    ParseError,
+    QueryError,
+    SourceError,
+    StoreError,
+    TooLarge,
+)
+from outcrop.serve.http.jobs import TooManyJobs
+
+# The first that fits counts, so the special stand before the general.
+STATUSES: Final[tuple[tuple[type[OutcropError], int, str], ...]] = (
+    (TooLarge, 413, "too_large"),
+    (NotAllowed, 403, "not_allowed"),
+    (Conflict, 409, "conflict"),
+    (ChatError, 503, "chat"),
+    (Ambiguous, 409, "ambiguous"),
+    (NotFound, 404, "not_found"),
+    (QueryError, 422, "invalid"),
+    (BlockedAddress, 403, "blocked_address"),
+    (OutsideRoots, 403, "outside_roots"),
+    (SourceError, 422, "source"),
+    (ParseError, 422, "parse"),
+    (ConfigError, 503, "configuration"),
+    (EmbedError, 503, "model"),
+    (DatabaseBusy, 503, "busy"),
+    (StoreError, 503, "index"),
+    (TooManyJobs, 429, "too_many_jobs"),
+    (Cancelled, 503, "cancelled"),
+)
+
+CODES: Final[Mapping[int, str]] = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "too_slow",
+    409: "conflict",
+    413: "too_large",
+    415: "not_json",
+    422: "invalid",
+    429: "too_many_requests",
+    500: "unexpected",
+    503: "unavailable",
+}
+
+
+class Refused(Exception):
+    """A request that is turned down by an interface itself, with the status that says how."""
+
+    def __init__(
+        self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code or CODES.get(status, "error")
+        self.headers = dict(headers or {})
+
+
+def body_of(code: str, message: str) -> bytes:
+    """The one shape of an error."""
+    return json.dumps({"error": {"code": code, "message": message}}).encode()
+
+
+def refusal_of(error: OutcropError) -> Refused:
+    """An error of the engine as what the client is told."""
+    status, code = next(
+        ((status, code) for kind, status, code in STATUSES if isinstance(error, kind)), (500, "unexpected")
+    )
+    headers = {"Retry-After": "5"} if status in {429, 503} else {}
+    return Refused(status, str(error), code=code, headers=headers)
+
+
+def describe_invalid(errors: Sequence[Mapping[str, Any]]) -> str:
+    """What is wrong with a body or a query, by field, without what was sent."""
+    lines = []
+    for error in errors[:5]:
+        place = ".".join(str(part) for part in error["loc"][1:])  # the first says only whether body or query
+        lines.append(f"{place}: {error['msg']}" if place else str(error["msg"]))
+    return "; ".join(lines)[:1000]

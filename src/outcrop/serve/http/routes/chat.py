@@ -1,0 +1,133 @@
+"""Chat over HTTP: one question, its events as they happen. When the client is gone, so is the request to the model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+from starlette.responses import Response, StreamingResponse
+
+from outcrop.chat import Event, Failed, Mode, event_name, open_chat
+from outcrop.records import Message
+from outcrop.serve.http.answers import problems, streamed
+from outcrop.serve.http.events import SILENCE_S, frame
+from outcrop.serve.http.problems import Refused
+from outcrop.serve.http.schema import Names, Strict
+
+if TYPE_CHECKING:
+    from outcrop.serve.state import State
+
+_log = logging.getLogger(__name__)
+
+MAX_CHATS: Final = 16
+"""Answers written at a time. Each has a thread; a model on one's own machine writes one or two at a time anyway."""
+_LOOK_S: Final = 0.25
+"""How often a quiet stream looks whether its reader is still there."""
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""Proxies must neither keep an answer nor hold it back until it is whole."""
+
+
+class ChatMessage(Strict):
+    """A message of the conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: Annotated[str, Field(max_length=100_000)]
+
+
+class ChatBody(Strict):
+    """A conversation whose last message is the user's question."""
+
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=500)]
+    mode: Mode = Field(
+        default="context", description="Sources before the question, a tool to search with, or neither."
+    )
+    collections: Names = Field(default=[], description="Only these collections are searched.")
+    budget_tokens: int | None = Field(
+        default=None, ge=1, le=100_000, description="The most that the sources of one search come to."
+    )
+
+
+def chat_router(state: State) -> APIRouter:
+    """`POST /api/chat`."""
+    router = APIRouter(prefix="/api", tags=["chat"])
+    slots = threading.BoundedSemaphore(MAX_CHATS)
+
+    @router.post(
+        "/chat",
+        response_class=StreamingResponse,
+        responses={**streamed("sources", "delta", "tool", "notice", "done", "error"), **problems(413, 415)},
+    )
+    async def chat(body: ChatBody, request: Request) -> Response:
+        """Ask the chat model, grounded in what the index says. 503 where no chat model is set."""
+        gone = threading.Event()
+        events = open_chat(state.engine).ask(
+            [Message(message.role, message.content) for message in body.messages],
+            body.mode,
+            body.collections,
+            body.budget_tokens,
+            lambda: gone.is_set() or state.jobs.is_closing,
+        )
+        if not slots.acquire(blocking=False):
+            raise Refused(429, f"{MAX_CHATS} answers are being written already: wait for one to end")
+        told = _follow(events, slots)
+        return StreamingResponse(_frames(told, request, gone), media_type="text/event-stream", headers=_HEADERS)
+
+    return router
+
+
+def _follow(events: Iterator[Event], slots: threading.BoundedSemaphore) -> asyncio.Queue[Event | None]:
+    """Read the events in a thread, which frees its slot at the end; None comes after the last."""
+    loop = asyncio.get_running_loop()
+    told: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    def tell(event: Event | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the server is down: nobody listens
+            loop.call_soon_threadsafe(told.put_nowait, event)
+
+    def read() -> None:
+        try:
+            for event in events:
+                tell(event)
+        except Exception:  # noqa: BLE001 - the outermost handler of this thread: its reader must not wait for ever
+            _log.exception("a chat broke")
+            tell(Failed("something unexpected went wrong: look into the server's log, and ask again"))
+        finally:
+            slots.release()
+            tell(None)
+
+    threading.Thread(target=read, name="outcrop-chat-reader", daemon=True).start()
+    return told
+
+
+async def _frames(
+    told: asyncio.Queue[Event | None], request: Request, gone: threading.Event
+) -> AsyncIterator[bytes]:
+    """The events as frames. However this ends, the model's request ends with it."""
+    sent = looked = time.monotonic()
+    try:
+        while True:
+            now = time.monotonic()
+            if now - looked >= _LOOK_S:
+                looked = now
+                if await request.is_disconnected():
+                    return
+            try:
+                event = await asyncio.wait_for(told.get(), _LOOK_S)
+            except TimeoutError:
+                if now - sent > SILENCE_S:
+                    sent = now
+                    yield b": still here\n\n"
+                continue
+            if event is None:
+                return
+            sent = now
+            yield frame(event_name(event), event)
+    finally:
+        gone.set()

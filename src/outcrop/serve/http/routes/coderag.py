@@ -1,0 +1,96 @@
+"""Code for a conversation: index a repository, then ask with the messages of a chat (C8)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from outcrop.errors import QueryError
+from outcrop.records import IngestReport, Message, PackedSource
+from outcrop.serve.http.answers import answer, documented, model_of, shape
+from outcrop.serve.http.events import wait_for_job
+from outcrop.serve.http.jobs import Task
+from outcrop.serve.http.parts import Shared
+from outcrop.serve.http.problems import Refused
+from outcrop.serve.http.routes.jobs import JobAnswer
+from outcrop.serve.http.schema import CoderagBody
+from outcrop.serve.http.work import run_while_wanted
+
+CHARACTERS_A_TOKEN = 4
+"""What a token is about, for a request that names no length."""
+
+
+class Characters:
+    """Counts characters where tokens are counted otherwise: this protocol's lengths are in characters."""
+
+    def count(self, text: str) -> int:
+        """How many characters a text has."""
+        return len(text)
+
+
+def coderag_router(shared: Shared) -> APIRouter:
+    """`/coderag/refresh` and `/coderag/query`."""
+    router = APIRouter(prefix="/coderag", tags=["coderag"])
+    state = shared.state
+
+    @router.post(
+        "/refresh",
+        dependencies=shared.writes,
+        status_code=202,
+        responses={
+            **documented(202, JobAnswer, 413, 415)["responses"],
+            200: {"model": model_of(IngestReport)},
+            202: {"model": JobAnswer},
+        },
+    )
+    async def refresh(
+        repoPath: Annotated[str, Query(min_length=1, max_length=4096, description="Below one of the roots.")],  # noqa: N803 - the protocol's name
+        wait: Annotated[bool, Query(description="Answer when it is done, with the report.")] = False,
+    ) -> Response:
+        """Index a repository, or bring it up to date."""
+        path = await run_in_threadpool(state.require_root, repoPath)
+        job = await run_in_threadpool(state.jobs.submit, Task("ingest", str(path)))
+        if not wait:
+            return answer({"job": job}, 202)
+        job = await wait_for_job(state.jobs, job.id)
+        if job.state != "done":
+            raise Refused(503 if job.error is None else 422, job.error or "it was stopped; ask again")
+        return answer(job.report)
+
+    @router.post(
+        "/query",
+        **documented(
+            200,
+            shape("CoderagAnswer", ragText=str, chunks=tuple[PackedSource, ...], query=str),
+            404,
+            413,
+            415,
+        ),
+    )
+    async def query(body: CoderagBody, request: Request) -> Response:
+        """The code that a conversation needs, never longer than `approxLength` characters."""
+
+        def work(_stopped: Any) -> Response:
+            messages = [Message(turn.role, turn.content) for turn in body.messages]
+            try:
+                asked = state.engine.query_of(messages)
+            except QueryError:  # a conversation that asks for nothing gets nothing
+                return answer({"ragText": "", "chunks": (), "query": ""})
+            length = body.approxLength or state.config.budget_tokens * CHARACTERS_A_TOKEN
+            context = state.engine.code_context(
+                messages,
+                approx_length=length,
+                reference_follow=body.referenceFollow,
+                must=[wish.target for wish in body.boosts if wish.strength == "must"],
+                prefer=[wish.target for wish in body.boosts if wish.strength == "prefer"],
+                tokenizer=Characters(),
+                collections=body.collections,
+            )
+            return answer({"ragText": context.text, "chunks": context.sources, "query": asked})
+
+        return await run_while_wanted(request, shared.searches, work)
+
+    return router

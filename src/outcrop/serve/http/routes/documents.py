@@ -1,0 +1,140 @@
+"""Documents and collections: list, read, add a text, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from outcrop.errors import NotFound
+from outcrop.records import CollectionInfo, DocumentInfo, Filter, IngestReport, StaleDocument, StoredChunk
+from outcrop.serve.as_json import plain
+from outcrop.serve.http.answers import answer, documented, extended, model_of, shape
+from outcrop.serve.http.parts import Shared
+from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, Line, TextBody
+
+_Document = extended("Document", DocumentInfo, stale=bool | None)
+_Removed = shape("Removed", removed=int)
+_Name = Annotated[str, Path(min_length=1, max_length=200, description="The collection's name.")]
+_Offset = Annotated[int, Query(ge=0, le=MAX_ID)]
+
+
+def documents_router(shared: Shared) -> APIRouter:
+    """`/api/collections`, `/api/documents` and `/api/stale`."""
+    router = APIRouter(prefix="/api", tags=["documents"])
+    engine = shared.state.engine
+
+    def described(document: DocumentInfo) -> Response:
+        data = plain(document)
+        assert isinstance(data, dict)  # noqa: S101 - a record is a dictionary
+        return answer(data | {"stale": engine.is_stale(document)})
+
+    def find_collection(name: str) -> CollectionInfo:
+        for info in engine.collections():
+            if info.name == name:
+                return info
+        raise NotFound("there is no such collection; GET /api/collections lists them")
+
+    @router.get("/collections", **documented(200, shape("Collections", collections=tuple[CollectionInfo, ...])))
+    def collections() -> Response:
+        """Every collection and how much it holds."""
+        return answer({"collections": engine.collections()})
+
+    @router.get("/collections/{name}", **documented(200, model_of(CollectionInfo), 404))
+    def collection_of_name(name: _Name) -> Response:
+        """One collection."""
+        return answer(find_collection(name))
+
+    @router.delete("/collections/{name}", dependencies=shared.writes, **documented(200, _Removed, 404))
+    def delete_collection(name: _Name) -> Response:
+        """Remove a collection with its documents from the index; files stay where they are."""
+        find_collection(name)
+        return answer({"removed": engine.delete(where=Filter(collections=(name,)))})
+
+    @router.get(
+        "/documents",
+        **documented(
+            200,
+            shape("Documents", documents=tuple[DocumentInfo, ...], total=int, next_offset=int | None),
+            404,
+        ),
+    )
+    def documents(
+        collection: CollectionParam = None,
+        path: Annotated[str | None, Query(min_length=1, max_length=4096, description="A glob.")] = None,
+        kind: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+        tag: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+        offset: _Offset = 0,
+    ) -> Response:
+        """Documents by collection and path."""
+        where = Filter(
+            collections=() if collection is None else (collection,),
+            paths=() if path is None else (path,),
+            kinds=() if kind is None else (kind,),
+            tags=() if tag is None else (tag,),
+        )
+        total = engine.count(where)
+        found = engine.list(where, limit=limit, offset=offset) if offset < total else []
+        after = offset + len(found)
+        return answer(
+            {"documents": found, "total": total, "next_offset": after if found and after < total else None}
+        )
+
+    @router.post("/documents", dependencies=shared.writes, **documented(201, model_of(IngestReport), 413, 415))
+    def add_text(body: TextBody) -> Response:
+        """Add a text. It is found by its words at once, by its meaning a moment later."""
+        report = engine.add(
+            text=body.text,
+            id=body.id,
+            title=body.title,
+            collection=body.collection,
+            tags=body.tags,
+            later=True,
+        )
+        shared.background.nudge()
+        return answer(report, 201)
+
+    @router.get("/documents/by-path", **documented(200, _Document, 404, 409))
+    def document_by_path(
+        path: Annotated[str, Query(min_length=1, max_length=4096)], collection: CollectionParam = None
+    ) -> Response:
+        """A document by its path, its uri, or the id a text was given."""
+        return described(engine.get(path, collection=collection))
+
+    @router.get("/documents/{document_id:int}", **documented(200, _Document, 404))
+    def document(document_id: DocumentId) -> Response:
+        """What is known of a document."""
+        return described(engine.get(document_id))
+
+    @router.delete("/documents/{document_id:int}", dependencies=shared.writes, **documented(200, _Removed, 404))
+    def delete_document(document_id: DocumentId) -> Response:
+        """Remove a document from the index; its file stays where it is."""
+        return answer({"removed": engine.delete(document_id)})
+
+    @router.get("/documents/{document_id:int}/text", **documented(200, shape("DocumentText", text=str), 404))
+    def text(document_id: DocumentId, line_start: Line = None, line_end: Line = None) -> Response:
+        """The text of a document as it was parsed, or some lines of it."""
+        whole = engine.text(document_id)
+        if line_start is None and line_end is None:
+            return answer({"text": whole})
+        lines = whole.splitlines(keepends=True)
+        return answer({"text": "".join(lines[(line_start or 1) - 1 : line_end])})
+
+    @router.get(
+        "/documents/{document_id:int}/chunks",
+        **documented(200, shape("Chunks", chunks=tuple[StoredChunk, ...]), 404),
+    )
+    def chunks(
+        document_id: DocumentId, offset: _Offset = 0, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    ) -> Response:
+        """The chunks of a document, in order."""
+        return answer({"chunks": engine.chunks(document_id)[offset : offset + limit]})
+
+    @router.get("/stale", **documented(200, shape("Stale", stale=tuple[StaleDocument, ...]), 404))
+    def stale(collection: CollectionParam = None) -> Response:
+        """Documents whose files changed or vanished since they were indexed."""
+        return answer({"stale": engine.stale(collection=collection)})
+
+    return router

@@ -1,0 +1,76 @@
+"""How the server and its index are: health, metrics, status."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+import outcrop
+from outcrop.config import Config
+from outcrop.records import Status
+from outcrop.serve.as_json import plain
+from outcrop.serve.http.answers import answer, documented, extended, problems, shape
+from outcrop.serve.http.metrics import CONTENT_TYPE
+from outcrop.serve.http.parts import Shared
+
+_Health = shape("Health", status=str, version=str)
+_ServerStatus = extended(
+    "ServerStatus",
+    Status,
+    waiting=int,
+    kb=str,
+    chat=str | None,
+    read_only=bool,
+    roots=tuple[str, ...],
+    reranker=bool,
+    version=str,
+)
+
+
+def status_router(shared: Shared) -> APIRouter:
+    """`/healthz`, `/metrics` and `/api/status`."""
+    router = APIRouter(tags=["status"])
+    state = shared.state
+
+    @router.get("/healthz", **documented(200, _Health))
+    async def healthz() -> Response:
+        """Whether the server answers. Needs no token."""
+        return answer({"status": "ok", "version": outcrop.__version__})
+
+    @router.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **problems()},
+    )
+    def metrics() -> Response:
+        """Counts and times, in the text format of Prometheus."""
+        return Response(shared.metrics.render(state), media_type=CONTENT_TYPE)
+
+    @router.get("/api/status", **documented(200, _ServerStatus))
+    def status() -> Response:
+        """What the index holds and what the server can do."""
+        found = plain(state.engine.status())
+        assert isinstance(found, dict)  # noqa: S101 - a record is a dictionary
+        more = {
+            "waiting": state.engine.waiting(),
+            "kb": str(state.config.kb),
+            "chat": state.config.chat_model or None,
+            "read_only": state.read_only,
+            "roots": [str(root) for root in state.roots()],
+            "reranker": has_reranker(state.config),
+            "version": outcrop.__version__,
+        }
+        return answer(found | more)
+
+    return router
+
+
+def has_reranker(config: Config) -> bool:
+    """Whether a search may ask for a second opinion here; told without loading anything."""
+    kind, _, folder = config.reranker.partition(":")
+    if find_spec("onnxruntime") is None:
+        return False
+    return Path(folder).expanduser().is_dir() if kind == "onnx" else find_spec("outcrop_models") is not None

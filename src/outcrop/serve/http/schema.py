@@ -1,0 +1,244 @@
+"""What clients may send. Unknown members are refused, numbers are numbers, and every text has a longest length."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import Path, Query
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from outcrop.records import Fusion, QueryType, SearchMode
+
+MAX_ID: Final = 2**53 - 1
+"""The largest whole number that every JSON reader keeps exact; the database could hold larger ones."""
+MAX_QUERY: Final = 10_000
+"""Characters of a query. Judgement: a long paragraph; more is a document."""
+MAX_TEXT: Final = 4_000_000
+"""Characters of a text that is added; the body as a whole has its limit in bytes."""
+
+VISIBLE: Final = r"[^\s\x00-\x1f\x7f-\x9f]"
+"""There is something to see in a text."""
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Place = Annotated[str, Field(min_length=1, max_length=4096)]
+"""A path, a URL or a declaration's name."""
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+Names = Annotated[list[Name], Field(max_length=100)]
+Offset = Annotated[int, Field(ge=0, le=10_000)]
+When = (
+    Annotated[float, Field(ge=-1e11, le=1e11)]
+    | Annotated[str, Field(json_schema_extra={"format": "date"}, max_length=40)]
+)
+"""Seconds since the epoch, or a date: 2026-01-31, 2026-01-31T12:00:00Z."""
+
+# Query parameters
+DocumentId = Annotated[int, Path(ge=1, le=MAX_ID, description="The document's id.")]
+CollectionParam = Annotated[
+    str | None, Query(min_length=1, max_length=200, description="Only in this collection.")
+]
+Line = Annotated[int | None, Query(ge=1, le=MAX_ID)]
+
+
+class Strict(BaseModel):
+    """A body: nothing unknown, nothing converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_whole_numbers(cls, body: Any) -> Any:
+        """4.0 is a whole number to JSON, which has one kind of number; a field for fractions takes either."""
+        return {name: _as_whole(value) for name, value in body.items()} if isinstance(body, dict) else body
+
+
+def _as_whole(value: object) -> object:
+    if isinstance(value, list):
+        return [_as_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class Filters(Strict):
+    """Which documents a search may touch."""
+
+    collections: Names = Field(default=[], description="Only these collections.")
+    documents: Annotated[list[Id], Field(max_length=1000)] = Field(
+        default=[], description="Only these documents."
+    )
+    kinds: Names = Field(default=[], description="Formats or languages: markdown, pdf, python …")
+    paths: Annotated[list[Place], Field(max_length=100)] = Field(
+        default=[], description="Globs, one must match."
+    )
+    tags: Names = Field(default=[], description="All must be present.")
+    since: When | None = Field(default=None, description="Dated then or later.")
+    until: When | None = Field(default=None, description="Dated before then.")
+    mode: SearchMode = "hybrid"
+    fusion: Fusion = "weighted"
+    query_type: QueryType | None = Field(default=None, description="Forces what is otherwise detected.")
+    floor: float | None = Field(
+        default=None, ge=0, le=1, description="Least cosine of a hit without a shared word."
+    )
+    max_distance: float | None = Field(
+        default=None, ge=0, le=2, description="Largest cosine distance of any hit."
+    )
+    cutoff: float | None = Field(
+        default=None, ge=0, le=1, description="Drop hits below this share of the best one."
+    )
+    rerank: bool = Field(default=False, description="Ask the reranker for a second opinion.")
+    rerank_seconds: float = Field(default=0.5, gt=0, le=30, description="What that may take.")
+    balance: float | None = Field(default=None, ge=0, le=1, description="0 words only … 1 meaning only.")
+    reference_follow: float = Field(
+        default=1.0, ge=0, le=10, description="How much the reference graph counts."
+    )
+    explain: bool = Field(default=False, description="Say what was left out as well.")
+
+    def given(self, *without: str) -> dict[str, Any]:
+        """What the client said, as options of `Engine.search`; what it left out is the engine's own default."""
+        kept = self.model_dump(exclude_unset=True, exclude={"query", *without})
+        return {name: value for name, value in kept.items() if value is not None}
+
+
+class SearchBody(Filters):
+    """A search."""
+
+    query: str = Field(max_length=MAX_QUERY, description="What is looked for, in words.")
+    limit: int | None = Field(default=None, ge=1, le=100, description="Hits, at most.")
+    offset: Offset = Field(default=0, description="Hits of earlier pages to skip.")
+    merge: bool = Field(default=True, description="Join neighbouring chunks into one hit.")
+
+
+class Wish(Strict):
+    """What must be, or is preferred to be, in a context: a file, a folder that ends in /, or a declaration."""
+
+    target: Place
+    strength: Literal["must", "prefer"] = "prefer"
+
+
+class ContextBody(Filters):
+    """One text for a prompt."""
+
+    query: str = Field(max_length=MAX_QUERY, description="What the text should answer.")
+    budget_tokens: int | None = Field(
+        default=None, ge=1, le=200_000, description="Never more tokens than this."
+    )
+    code: bool = Field(default=False, description="Pack source code as <codeRag:chunk> elements.")
+    boosts: Annotated[list[Wish], Field(max_length=100)] = Field(default=[], description="Only with `code`.")
+
+
+class TextBody(Strict):
+    """A text to add."""
+
+    text: str = Field(max_length=MAX_TEXT, pattern=VISIBLE)
+    id: Name | None = Field(default=None, description="Names it, so that adding it again replaces it.")
+    title: Annotated[str, Field(max_length=1000)] | None = None
+    collection: Name | None = None
+    tags: Names = []
+
+
+class IngestBody(Strict):
+    """A folder, a file or a URL to index."""
+
+    source: Place = Field(description="A full path below one of the server's roots, or an http(s) URL.")
+    collection: Name | None = None
+    tags: Names = []
+    force: bool = Field(default=False, description="Read again what did not change.")
+
+
+class SyncBody(Strict):
+    """Which folders to bring up to date."""
+
+    collection: Name | None = Field(default=None, description="Only the folders of this one.")
+
+
+def _require_bool(value: object) -> object:
+    """0 is not false: to Python they are equal, to JSON they are not."""
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+_Passage = Annotated[str, Field(max_length=100_000)]
+
+
+class EmbedBody(Strict):
+    """Texts to embed as documents."""
+
+    texts: Annotated[list[_Passage], Field(min_length=1, max_length=512)]
+    single: Annotated[Literal[False], BeforeValidator(_require_bool)] = False
+
+
+class EmbedQueryBody(Strict):
+    """One text to embed as a query."""
+
+    texts: Annotated[list[_Passage], Field(min_length=1, max_length=1)]
+    single: Annotated[Literal[True], BeforeValidator(_require_bool)]
+
+
+class OpenAiEmbeddings(BaseModel):
+    """The body of OpenAI's embeddings endpoint; members that other servers know are accepted and ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+    input: (
+        Annotated[str, Field(min_length=1, max_length=100_000)]
+        | Annotated[
+            list[Annotated[str, Field(min_length=1, max_length=100_000)]], Field(min_length=1, max_length=512)
+        ]
+    )
+    model: Annotated[str, Field(max_length=200)] = Field(default="", description="Ignored: there is one model.")
+    encoding_format: Literal["float", "base64"] = "float"
+
+
+class Turn(Strict):
+    """A message of a conversation."""
+
+    role: Annotated[str, Field(min_length=1, max_length=40)]
+    content: Annotated[str, Field(max_length=200_000)]
+
+
+class CoderagBody(Strict):
+    """A conversation for which code is wanted."""
+
+    messages: Annotated[list[Turn], Field(min_length=1, max_length=1000)]
+    approxLength: int | None = Field(  # noqa: N815 - the protocol's name
+        default=None, ge=1, le=1_000_000, description="Never more characters than this."
+    )
+    referenceFollow: float = Field(default=1.0, ge=0, le=10)  # noqa: N815 - the protocol's name
+    boosts: Annotated[list[Wish], Field(max_length=100)] = []
+    collections: Names = []
+
+
+class KbSearchBody(Strict):
+    """A search of the knowledge base."""
+
+    query: str = Field(max_length=MAX_QUERY)
+    limit: int = Field(default=5, ge=1, le=10)
+
+
+class KbTextBody(Strict):
+    """A note and its text."""
+
+    path: Place
+    text: str = Field(max_length=MAX_TEXT)
+
+
+class KbEditBody(Strict):
+    """A passage of a note, and what it becomes."""
+
+    path: Place
+    old: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+    new: Annotated[str, Field(max_length=MAX_TEXT)]
+
+
+class KbMoveBody(Strict):
+    """A note and its new path."""
+
+    path: Place
+    to: Place
+
+
+class CaseBody(Strict):
+    """A query and the documents that answer it, for `outcrop eval`."""
+
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, pattern=VISIBLE)]
+    expected: Annotated[list[Place], Field(min_length=1, max_length=100)]
+    collections: Names = []

@@ -1,0 +1,136 @@
+"""Searches in processes of their own: one interpreter does one thing at a time, several do several.
+
+A search holds the interpreter for most of its six milliseconds, so one process answers some 150 a second however many
+cores there are. With `outcrop serve --workers N` the server only speaks HTTP and N processes search, each with the
+index open; they see every committed write, as any process does. They end with their parent's pipe, however that ends.
+
+    python -m outcrop.serve.http.searchers    is such a process; its first frame is the configuration
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, Final, cast
+
+import outcrop.errors
+from outcrop.config import Config, load_config
+from outcrop.engine import Engine
+from outcrop.errors import OutcropError, StoreError
+from outcrop.frames import read_frame, write_frame
+from outcrop.serve.as_json import plain
+
+log = logging.getLogger(__name__)
+
+_STOP_S: Final = 5.0
+"""How long a process may take to end by itself. Judgement: a search is far shorter."""
+
+
+class _Process:
+    """One searching process, and what it is asked."""
+
+    def __init__(self, config: Config) -> None:
+        self._running = subprocess.Popen(
+            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        settings = plain({name: getattr(config, name) for name in Config.__slots__})
+        write_frame(self._stdin, {"settings": settings})
+
+    @property
+    def _stdin(self) -> BinaryIO:
+        return cast("BinaryIO", self._running.stdin)
+
+    @property
+    def _stdout(self) -> BinaryIO:
+        return cast("BinaryIO", self._running.stdout)
+
+    def ask(self, query: str, options: Mapping[str, Any]) -> tuple[dict[str, float], bytes]:
+        """How long each step took, and the answer as JSON."""
+        write_frame(self._stdin, {"query": query, "options": dict(options)})
+        header, body = read_frame(self._stdout)
+        if "error" in header:
+            kind = getattr(outcrop.errors, header["error"], StoreError)
+            raise kind(header["message"])
+        return header["timings_ms"], body
+
+    def close(self) -> None:
+        """End it: by the end of its input, else at once."""
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+        try:
+            self._running.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._running.kill()
+            self._running.wait()
+        self._stdout.close()
+
+
+class Searchers:
+    """So many processes that search; from any thread."""
+
+    def __init__(self, config: Config, count: int) -> None:
+        self._config = config
+        self._count = count
+        self._idle: queue.SimpleQueue[_Process] = queue.SimpleQueue()
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self._count
+
+    def start(self) -> None:
+        """Begin; each loads the index while the server already answers."""
+        for _ in range(self._count):
+            self._idle.put(_Process(self._config))
+
+    def search(self, query: str, options: Mapping[str, Any]) -> tuple[dict[str, float], bytes]:
+        """As `Engine.search`: the timings, and the answer as JSON."""
+        with self._one() as process:
+            return process.ask(query, options)
+
+    @contextlib.contextmanager
+    def _one(self) -> Iterator[_Process]:
+        process = self._idle.get()
+        try:
+            yield process
+        except (OSError, EOFError) as error:
+            log.warning("a searching process ended; starting another")
+            process.close()
+            process = _Process(self._config)
+            raise StoreError("the search was interrupted; ask again") from error
+        finally:
+            self._idle.put(process)
+
+    def stop(self) -> None:
+        """End them all, once each has answered."""
+        for _ in range(self._count):
+            self._idle.get().close()
+
+
+def main() -> None:
+    """One searching process: frames with queries in, frames with answers out, until the input ends."""
+    from outcrop.serve.http.answers import as_bytes
+
+    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+    first, _ = read_frame(stdin)
+    with Engine(load_config(first["settings"], environ={})) as engine:
+        engine.warm()
+        while True:
+            try:
+                asked, _ = read_frame(stdin)
+            except EOFError:
+                return
+            try:
+                found = engine.search(asked["query"], **asked["options"])
+            except OutcropError as error:
+                write_frame(stdout, {"error": type(error).__name__, "message": str(error)})
+            else:
+                write_frame(stdout, {"timings_ms": dict(found.timings_ms)}, as_bytes(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""The process that serves: a socket, uvicorn with time limits of our own, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import signal
+import socket
+from collections.abc import Iterator
+from typing import Any, Final
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from outcrop.errors import ConfigError
+from outcrop.serve.http.app import make_app
+from outcrop.serve.http.limits import READ_S
+from outcrop.serve.state import State
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS: Final = 1000
+"""Connections at a time; past them a client is told to come again. Judgement: far more than people, fewer than files
+that a process may open."""
+KEEP_ALIVE_S: Final = 30
+"""How long an idle connection is kept. Judgement: a person who thinks between two queries."""
+GRACE_S: Final = 5
+"""How long requests may go on when the server ends. Judgement: long work is in jobs, which go on at the next start."""
+BACKLOG: Final = 1024
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP/1.1 that closes a connection whose request does not come: uvicorn itself waits for ever."""
+
+    _coming: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client connected: its first request is due."""
+        super().connection_made(transport)
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came; until they are a request's whole head the clock runs on from the first of them."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._cancel()
+        elif self._coming is None and self.timeout_keep_alive_task is None:
+            self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client left."""
+        self._cancel()
+        super().connection_lost(exc)
+
+    def _await_request(self) -> None:
+        self._coming = self.loop.call_later(READ_S, self.transport.close)
+
+    def _cancel(self) -> None:
+        if self._coming is not None:
+            self._coming.cancel()
+            self._coming = None
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which ends streams and jobs first and does not die of the signal that ended it."""
+
+    def __init__(self, config: uvicorn.Config, state: State) -> None:
+        super().__init__(config)
+        self._state = state
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """SIGINT and SIGTERM end the server; the caller closes the index afterwards."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin nothing new, then end as uvicorn does."""
+        self._state.jobs.close()
+        await super().shutdown(sockets)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; ConfigError when the address cannot be had."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        # With the protocol named asyncio sends small packets at once; without it an answer waits 40 ms for an ACK.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"{host!r} is no address of this machine") from error
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(
+                f"port {port} is taken, perhaps by an `outcrop serve` that runs already; choose another with --port, "
+                "0 for any that is free"
+            ) from error
+        raise ConfigError(f"cannot listen on {host} port {port}: {error.strerror}") from error
+    return listening
+
+
+def url_of(listening: socket.socket, host: str) -> str:
+    """Where the server is, as one types it into a browser."""
+    port = listening.getsockname()[1]
+    if host in {"0.0.0.0", "::", ""}:  # noqa: S104 - compared with, not listened on
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def serve(state: State, listening: socket.socket, *, workers: int = 0) -> None:
+    """Serve until SIGINT or SIGTERM; with `workers`, so many processes do the searching."""
+    _send_logs_to_ours()
+    settings: dict[str, Any] = {
+        "http": TimedProtocol,
+        "ws": "none",
+        "lifespan": "on",
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,  # anybody could claim to be somebody else
+        "limit_concurrency": CONNECTIONS,
+        "timeout_keep_alive": KEEP_ALIVE_S,
+        "timeout_graceful_shutdown": GRACE_S,
+        "backlog": BACKLOG,
+    }
+    _Server(uvicorn.Config(make_app(state, workers=workers), **settings), state).run(sockets=[listening])
+
+
+class _Forward(logging.Handler):
+    """uvicorn's records as ours, so that they end up where the rest of the log does."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand it on."""
+        if log.isEnabledFor(record.levelno):
+            log.handle(record)
+
+
+def _send_logs_to_ours() -> None:
+    theirs = logging.getLogger("uvicorn")
+    theirs.propagate = False
+    theirs.setLevel(logging.WARNING)
+    if not any(isinstance(handler, _Forward) for handler in theirs.handlers):
+        theirs.addHandler(_Forward())

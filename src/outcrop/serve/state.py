@@ -1,0 +1,61 @@
+"""What every interface of a running server shares: one engine, its knowledge base, its jobs, and what is allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from outcrop.config import Config
+from outcrop.engine import Engine
+from outcrop.errors import OutsideRoots
+from outcrop.kb import KnowledgeBase
+from outcrop.serve.http.jobs import Jobs
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The parts of one server. HTTP, MCP and the page are given the same one."""
+
+    engine: Engine
+    config: Config
+    kb: KnowledgeBase
+    jobs: Jobs
+    read_only: bool = False
+
+    def roots(self) -> tuple[Path, ...]:
+        """The folders that may be indexed from outside: the configured ones, those added before, the knowledge base."""
+        configured = (Path(root).expanduser() for root in self.config.roots)
+        added = (Path(root) for root in self.engine.roots())
+        return tuple(dict.fromkeys(path.resolve() for path in (*configured, *added, self.config.kb)))
+
+    def require_root(self, path: str | Path) -> Path:
+        """The real path of a folder or file that may be indexed from outside; OutsideRoots for any other.
+
+        What lies outside is refused alike whether it is there or not, so that nobody can look around by asking.
+        """
+        refusal = OutsideRoots(
+            "this path is in no folder that may be indexed from here; add it with `outcrop add` on the machine itself, "
+            "or start the server with --root FOLDER"
+        )
+        try:
+            asked = Path(path).expanduser()
+            if not asked.is_absolute():
+                raise OutsideRoots("name the file or folder by its full path, from / on")
+            real = asked.resolve()
+        except (OSError, ValueError, RuntimeError) as error:  # a name that no file can have, a loop of links
+            raise refusal from error
+        if not any(real.is_relative_to(root) for root in self.roots()):
+            raise refusal
+        return real
+
+
+def make_state(engine: Engine, *, read_only: bool = False) -> State:
+    """The state of a server over this engine, with the knowledge base its configuration names."""
+    config = engine.config
+    return State(
+        engine=engine,
+        config=config,
+        kb=KnowledgeBase(engine, config.kb),
+        jobs=Jobs(engine, config.db.with_name(config.db.name + ".jobs.json")),
+        read_only=read_only,
+    )
