@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint format lock clean
+.PHONY: setup browser demo test lint format lock clean
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
@@ -12,6 +12,11 @@ $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --requirement requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . --editable ./models
 	touch $@
+
+# The page is tested in a real browser. Only where there is none, and where packages can be installed.
+browser:
+	@command -v chromium >/dev/null || \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
 demo: setup
 	bash scripts/demo.sh

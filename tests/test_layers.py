@@ -8,13 +8,14 @@ from pathlib import Path
 import outcrop
 
 PACKAGE = Path(outcrop.__file__).parent
-GROUND = {"records", "contracts", "errors", "distinct", "frames"}
+GROUND = {"records", "contracts", "errors", "distinct", "frames", "remote"}
 STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack", "conversation", "elide"}
 ALLOWED = {
     "records": set(),
     "distinct": set(),
     "frames": set(),
     "errors": set(),
+    "remote": {"errors"},
     "contracts": GROUND,
     "config": {"errors"},
     **dict.fromkeys(STAGES, GROUND),
@@ -23,20 +24,24 @@ ALLOWED = {
     "pack_code": GROUND | {"pack", "elide"},
     "ingest": GROUND | STAGES | {"config", "revisions"},
     "reranking": GROUND | STAGES,
-    "retrieve": GROUND | STAGES | {"config", "reranking"},
+    "explaining": GROUND | STAGES,
+    "retrieve": GROUND | STAGES | {"config", "explaining", "reranking"},
     "parts": GROUND | STAGES | {"config", "retrieve"},
     "care": GROUND | STAGES | {"config"},
     "lookup": GROUND | STAGES | {"config"},
     "folders": GROUND | STAGES | {"config", "ingest"},
     "codemap": GROUND | STAGES,
+    "codegraph": GROUND | STAGES | {"codemap"},
     "revisions": GROUND | STAGES,
     "codebase": GROUND | STAGES | {"retrieve", "lookup"},
     "engine": GROUND
     | STAGES
     | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}
-    | {"pack_code", "codebase", "codemap", "revisions"},
+    | {"pack_code", "codebase", "codegraph", "codemap", "revisions"},
     "evals": GROUND | {"engine"},
-    "serve": GROUND | {"engine", "config", "evals"},
+    "kb": GROUND | {"engine", "config"},
+    "chat": GROUND | {"engine", "config"},
+    "serve": GROUND | {"engine", "config", "evals", "chat", "kb"},
     "__init__": GROUND | {"config", "engine"},
     "__main__": {"serve"},
 }

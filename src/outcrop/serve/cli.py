@@ -45,6 +45,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "watch": ("ingest", "Keep folders fresh while their files change."),
     "search": ("find", "Find the passages that answer a query."),
     "context": ("find", "Pack the best passages into one text for a prompt."),
+    "chat": ("chat", "Ask a model about your documents, with sources."),
     "related": ("code", "Show the callers, callees, tests and docs of a piece of code."),
     "map": ("code", "Outline the most central code, within a token budget."),
     "ls": ("documents", "List documents, or collections."),
@@ -53,7 +54,11 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("care", "Say what the index holds."),
     "doctor": ("care", "Check that the index and this machine are in order."),
     "reembed": ("care", "Give every chunk a vector of the model in use."),
+    "mcp": ("mcp", "Serve an agent over standard input and output."),
+    "install": ("install", "Let an agent's client start Outcrop."),
     "eval": ("evaluate", "Measure search quality on your own questions."),
+    "serve": ("serve", "Serve the index over HTTP: the page, the API and agents."),
+    "instructions": ("instructions", "Print what teaches an agent to search, read and write notes."),
     "completion": ("completion", "Print the script that completes commands in your shell."),
 }
 

@@ -1,0 +1,251 @@
+"""A document as HTML that is safe to put on the page.
+
+Safe by construction: every character of a document passes through `escape`, Markdown is rendered with HTML switched
+off, links keep only schemes that cannot run anything, images become their words, and nothing carries a style.
+Blocks and lines say which lines of the document they are (`data-line`, `data-end`), so that the page can mark a chunk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
+from pygments.token import STANDARD_TYPES, _TokenType
+from pygments.util import ClassNotFound
+
+from outcrop.records import DocumentInfo, StoredChunk
+
+MAX_CHARS: Final = 300_000
+"""A document up to this size is shown whole: half a second of highlighting, some ten thousand lines in the browser."""
+WINDOW_LINES: Final = 2_000
+"""How many lines of a larger one are shown at a time. Judgement."""
+MAX_LINE_CHARS: Final = 4_000
+"""A longer line (minified code, data) is cut: it is neither readable nor worth highlighting. Judgement."""
+
+_SCHEMES: Final = ("http://", "https://", "mailto:")
+_FRONT_MATTER: Final = re.compile(
+    r"(---|\+\+\+)[ \t]*\n.{0,65536}?^(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_LANGUAGES: Final = {"containerfile": "docker", "csharp": "c#", "c_sharp": "c#", "tsx": "typescript"}
+"""Where Pygments has another name for a language than our table of grammars."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMark:
+    """Where a chunk lies in its document."""
+
+    id: int
+    index: int
+    line_start: int
+    line_end: int
+    start: int
+    end: int
+    page: int | None
+    heading_path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A document, or the stretch of it that is shown: `first_line` to `last_line` of `lines`. `form` is `markdown`
+    (rendered), `code` or `text` (line by line)."""
+
+    html: str
+    form: str
+    kind: str
+    language: str
+    first_line: int
+    last_line: int
+    lines: int
+    chunks: tuple[ChunkMark, ...]
+
+
+def render_view(
+    document: DocumentInfo, text: str, chunks: Sequence[StoredChunk], *, at: int = 1, source: bool = False
+) -> View:
+    """A document for the page. A large one is shown around line `at`; `source` shows Markdown as it was written."""
+    lines = text.split("\n")
+    first, last = 1, len(lines)
+    if len(text) > MAX_CHARS:
+        first = max(1, min(at - WINDOW_LINES // 2, last - WINDOW_LINES + 1))
+        last = min(last, first + WINDOW_LINES - 1)
+    whole = (first, last) == (1, len(lines))
+    shown = lines[first - 1 : last]
+    if document.kind == "markdown" and whole and not source:
+        form, html = "markdown", render_markdown(text)
+    else:
+        lexer = find_lexer(document.language, document.path) if document.language or source else None
+        form = "code" if document.language else "text"
+        html = render_lines(shown, lexer, first, _page_starts(chunks))
+    marks = tuple(
+        ChunkMark(c.id, c.index, c.line_start, c.line_end, c.start, c.end, c.page, c.heading_path)
+        for c in chunks
+    )
+    return View(html, form, document.kind, document.language, first, last, len(lines), marks)
+
+
+def _page_starts(chunks: Sequence[StoredChunk]) -> dict[int, int]:
+    """line → the page whose first chunk begins on it."""
+    starts: dict[int, int] = {}
+    seen: set[int] = set()
+    for chunk in chunks:
+        if chunk.page is not None and chunk.page not in seen:
+            seen.add(chunk.page)
+            starts.setdefault(chunk.line_start, chunk.page)
+    return starts
+
+
+# ------------------------------------------------------------------ lines
+
+
+def render_lines(
+    lines: Sequence[str], lexer: Lexer | None, first: int = 1, pages: Mapping[int, int] | None = None
+) -> str:
+    """Lines, numbered and highlighted, with a mark where a page begins."""
+    parts: list[str] = []
+    for number, html in enumerate(highlight(lines, lexer), first):
+        if pages and number in pages:
+            parts.append(f'<div class="page-mark">Page {pages[number]}</div>')
+        parts.append(f'<div class="line" data-line="{number}">{html or " "}</div>')
+    return f'<div class="lines">{"".join(parts)}</div>'
+
+
+def highlight(lines: Sequence[str], lexer: Lexer | None) -> Iterator[str]:
+    """Each line as HTML: escaped text, Pygments' classes around it where there is a lexer."""
+    cut = [line if len(line) <= MAX_LINE_CHARS else line[:MAX_LINE_CHARS] + " …" for line in lines]
+    # Lexers are regular expressions; on lines without end some of them take time without end.
+    if lexer is None or any(len(line) > MAX_LINE_CHARS for line in lines):
+        yield from map(escape, cut)
+        return
+    done: list[str] = []
+    made = 0
+    for kind, value in lexer.get_tokens("\n".join(cut)):
+        style = _class_of(kind)
+        for at, piece in enumerate(value.split("\n")):
+            if at:
+                yield "".join(done)
+                made += 1
+                done = []
+            if piece:
+                done.append(f'<span class="{style}">{escape(piece)}</span>' if style else escape(piece))
+    if made < len(lines):
+        yield "".join(done)
+
+
+def find_lexer(language: str, path: str) -> Lexer | None:
+    """The lexer for a language or, where that says nothing, for a file of this name."""
+    options = {"stripnl": False, "ensurenl": False}
+    try:
+        if language:
+            return get_lexer_by_name(_LANGUAGES.get(language, language), **options)
+        return get_lexer_for_filename(path.rpartition("/")[2], **options)
+    except ClassNotFound:
+        return None
+
+
+def _class_of(kind: _TokenType) -> str:
+    """The short class of a token type: its own, or its nearest ancestor's."""
+    at: _TokenType | None = kind
+    while at is not None:
+        if at in STANDARD_TYPES:
+            return str(STANDARD_TYPES[at])
+        at = at.parent
+    return ""
+
+
+# ------------------------------------------------------------------ Markdown
+
+
+def render_markdown(text: str) -> str:
+    """Markdown as HTML. Front matter stays as text above it."""
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return str(_MARKDOWN.render(text))
+    head = match[0]
+    height = head.count("\n")
+    front = f'<pre class="front" data-line="1" data-end="{max(height, 1)}">{escape(head.strip())}</pre>'
+    return front + str(_MARKDOWN.render("\n" * height + text[match.end() :]))
+
+
+def _keep_link(url: str) -> bool:
+    """Every link is parsed, so that its words are shown as words; `_open_link` decides whether it leads anywhere."""
+    return bool(url)
+
+
+def _open_link(
+    _renderer: RendererHTML,
+    tokens: Sequence[Token],
+    at: int,
+    _options: OptionsDict,
+    _env: MutableMapping[str, Any],
+) -> str:
+    href = str(tokens[at].attrGet("href") or "")
+    if not href.lower().startswith(_SCHEMES):
+        return '<span class="ref">'
+    return f'<a href="{escape(href)}" rel="noopener noreferrer nofollow" target="_blank">'
+
+
+def _close_link(
+    _renderer: RendererHTML,
+    tokens: Sequence[Token],
+    at: int,
+    _options: OptionsDict,
+    _env: MutableMapping[str, Any],
+) -> str:
+    opened = next(tokens[before] for before in range(at, -1, -1) if _opens(tokens, before, at))
+    leads = str(opened.attrGet("href") or "").lower().startswith(_SCHEMES)
+    return "</a>" if leads else "</span>"
+
+
+def _opens(tokens: Sequence[Token], before: int, at: int) -> bool:
+    return tokens[before].type == "link_open" and tokens[before].level == tokens[at].level
+
+
+def _draw_image(
+    _renderer: RendererHTML,
+    tokens: Sequence[Token],
+    at: int,
+    _options: OptionsDict,
+    _env: MutableMapping[str, Any],
+) -> str:
+    words = tokens[at].content or str(tokens[at].attrGet("src") or "")
+    return f'<span class="image">{escape(words)}</span>'
+
+
+def _note_lines(state: StateCore) -> None:
+    """Say on every block which lines it came from, and take styles off: the page's policy forbids them."""
+    for token in state.tokens:
+        style = token.attrs.pop("style", None)
+        if isinstance(style, str) and style.startswith("text-align:"):
+            token.attrSet("class", f"align-{style.removeprefix('text-align:')}")
+        if token.map is not None and token.nesting >= 0 and token.type != "inline":
+            token.attrSet("data-line", str(token.map[0] + 1))
+            token.attrSet("data-end", str(token.map[1]))
+
+
+def _highlight_fence(code: str, language: str, _attributes: str) -> str:
+    lexer = find_lexer(language.lower(), "") if language else None
+    return "\n".join(highlight(code.split("\n"), lexer))
+
+
+def _make_markdown() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False, "highlight": _highlight_fence})
+    made.enable(["table", "strikethrough"])
+    made.validateLink = _keep_link  # type: ignore[method-assign]
+    made.core.ruler.push("note_lines", _note_lines)
+    made.add_render_rule("link_open", _open_link)
+    made.add_render_rule("link_close", _close_link)
+    made.add_render_rule("image", _draw_image)
+    return made
+
+
+_MARKDOWN: Final = _make_markdown()

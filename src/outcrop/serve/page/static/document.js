@@ -1,0 +1,96 @@
+// A document as the server rendered it, with the lines that matter marked and scrolled to.
+
+import { get, withQuery } from "./api.js";
+import { failure, fill, h, plural, waiting } from "./dom.js";
+import { finder, highlightIn } from "./marks.js";
+
+/** @typedef {{document: any, line_start: number, line_end: number, terms: string[]}} Target */
+
+/**
+ * @param {HTMLElement} root @param {Target} target @param {AbortSignal} signal
+ * @param {{at?: number, source?: boolean}} [how]
+ */
+export async function showDocument(root, target, signal, { at = target.line_start, source = false } = {}) {
+  fill(root, waiting("Opening"));
+  let view;
+  try {
+    view = await get(withQuery(`/api/documents/${target.document.id}/view`, { at, source: source || null }), signal);
+  } catch (error) {
+    if (!signal.aborted) fill(root, failure(error));
+    return;
+  }
+  if (signal.aborted) return;
+  // The one place where HTML is inserted: the server made it, from escaped text.
+  const text = h("div", { class: `document ${view.form}` });
+  text.innerHTML = view.html;
+  /** @param {string} words @param {{at?: number, source?: boolean}} to */
+  const button = (words, to) => h("button", { type: "button", class: "small", onclick: () => showDocument(root, target, signal, { at, source, ...to }) }, words);
+  const half = Math.floor((view.last_line - view.first_line) / 2);
+  fill(root,
+    h("p", { class: "document-info" },
+      h("span", { class: "quiet" }, [view.language || view.kind, plural(view.lines, "line"), plural(view.chunks.length, "chunk")].join(" · ")),
+      view.kind === "markdown" && (view.form === "markdown" ? button("As written", { source: true }) : button("Rendered", { source: false }))),
+    view.first_line > 1 && button(`Earlier lines (shown from ${view.first_line})`, { at: Math.max(1, view.first_line - half) }),
+    text,
+    view.last_line < view.lines && button(`Later lines (shown to ${view.last_line} of ${view.lines})`, { at: view.last_line + half }));
+  const own = view.form === "markdown" ? markBlocks(text, target.line_start, target.line_end) : markLines(text, target.line_start, target.line_end);
+  if (target.terms.length) highlightIn(own, finder(target.terms));
+  own[0]?.scrollIntoView({ block: own[0].clientHeight > root.clientHeight * 0.8 || own.length > 12 ? "start" : "center" });
+}
+
+/** The lines that a block came from. @param {HTMLElement} block @returns {[number, number]} */
+function linesOf(block) {
+  const said = block.dataset.line ? block : /** @type {HTMLElement | null} */ (block.querySelector("[data-line]"));
+  const first = Number(said?.dataset.line ?? 0);
+  return [first, Number(said?.dataset.end ?? first)];
+}
+
+/**
+ * Mark the blocks of a chunk as one stretch; of a block that is only partly in it, such as a long list, the parts.
+ * @param {HTMLElement} root @param {number} first @param {number} last
+ * @returns {Element[]}
+ */
+function markBlocks(root, first, last) {
+  /** @type {Element[]} */
+  const own = [];
+  /** @type {HTMLElement | null} */
+  let stretch = null;
+  for (const block of /** @type {HTMLElement[]} */ ([...root.children])) {
+    const [start, end] = linesOf(block);
+    if (start >= first && end <= last) {
+      if (!stretch) {
+        stretch = h("div", { class: "stretch chunk-line" });
+        block.before(stretch);
+        own.push(stretch);
+      }
+      stretch.append(block);
+      continue;
+    }
+    stretch = null;
+    if (start <= last && end >= first) {
+      const parts = markLines(block, first, last);
+      own.push(...(parts.length ? parts : [block]));
+      if (!parts.length) block.classList.add("chunk-line");
+    }
+  }
+  return own;
+}
+
+/**
+ * Mark the blocks or lines of a chunk: the innermost that say their lines.
+ * @param {HTMLElement} root @param {number} first @param {number} last
+ * @returns {Element[]}
+ */
+function markLines(root, first, last) {
+  /** @type {Element[]} */
+  const own = [];
+  for (const element of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-line]"))) {
+    const start = Number(element.dataset.line);
+    const end = Number(element.dataset.end ?? start);
+    if (start <= last && end >= first && !element.querySelector("[data-line]")) {
+      element.classList.add("chunk-line");
+      own.push(element);
+    }
+  }
+  return own;
+}

@@ -1,0 +1,80 @@
+// Elements by hand. Text is always a text node: nothing that came from an index is ever read as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
+
+/**
+ * @param {Element} element
+ * @param {Child} child
+ */
+function append(element, child) {
+  if (child === null || child === undefined || child === false) return;
+  if (Array.isArray(child)) child.forEach((one) => append(element, one));
+  else element.append(child instanceof Node ? child : String(child));
+}
+
+/**
+ * @param {Element} element
+ * @param {Record<string, unknown>} attributes `onclick` and the like are listeners; false and null leave one out
+ */
+function dress(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+/**
+ * An HTML element with its attributes and children.
+ * @param {string} tag
+ * @param {Record<string, unknown>} [attributes]
+ * @param {...Child} children
+ * @returns {HTMLElement}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  dress(element, attributes);
+  append(element, children);
+  return element;
+}
+
+/**
+ * An SVG element with its attributes and children.
+ * @param {string} tag
+ * @param {Record<string, unknown>} [attributes]
+ * @param {...Child} children
+ * @returns {SVGElement}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  dress(element, attributes);
+  append(element, children);
+  return element;
+}
+
+/**
+ * Put these children, and only these, into an element.
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function fill(element, ...children) {
+  const fresh = document.createDocumentFragment();
+  children.flat(Infinity).forEach((child) => append(/** @type {any} */ (fresh), /** @type {Child} */ (child)));
+  element.replaceChildren(fresh);
+}
+
+/** @param {string} words what is being waited for */
+export const waiting = (words) => h("p", { class: "wait", role: "status" }, words);
+
+/** @param {unknown} error shown where it belongs, in words */
+export const failure = (error) =>
+  h("p", { class: "notice bad", role: "alert" }, error instanceof Error ? error.message : String(error));
+
+/** @param {number} count @param {string} one @param {string} [many] */
+export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+/** @param {number} seconds since the epoch */
+export const when = (seconds) =>
+  new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });

@@ -1,0 +1,110 @@
+// Filters and sliders of a search. Their state is in the address; what is untouched is left out and the server decides.
+
+import { change } from "./address.js";
+import { h } from "./dom.js";
+
+/** The sliders: parameter, words, range, what the server does when it is untouched, and what a value means. */
+const SLIDERS = [
+  { name: "balance", label: "Words ↔ meaning", min: 0, max: 1, step: 0.05, unset: 0.5, auto: "by the query",
+    say: (/** @type {number} */ v) => (v === 0 ? "words only" : v === 1 ? "meaning only" : `${Math.round(v * 100)} % meaning`) },
+  { name: "floor", label: "Floor (similarity, no shared word)", min: 0, max: 1, step: 0.01, unset: 0.25, auto: "0.25", say: (/** @type {number} */ v) => v.toFixed(2) },
+  { name: "cutoff", label: "Cutoff (share of the best score)", min: 0, max: 1, step: 0.05, unset: 0, auto: "off", say: (/** @type {number} */ v) => v.toFixed(2) },
+  { name: "follow", label: "Reference follow", min: 0, max: 4, step: 0.25, unset: 1, auto: "1", say: (/** @type {number} */ v) => (v === 0 ? "off" : `× ${v}`) },
+];
+const TUNED = [...SLIDERS.map((slider) => slider.name), "rerank"];
+
+/** @param {URLSearchParams} params */
+export const isTuned = (params) => TUNED.some((name) => params.has(name));
+
+/** @param {URLSearchParams} params the same place with nothing tuned */
+export function untuned(params) {
+  const plain = new URLSearchParams(params);
+  TUNED.forEach((name) => plain.delete(name));
+  return plain;
+}
+
+/** @param {URLSearchParams} params @param {string} name */
+const list = (params, name) => (params.get(name) ? [params.get(name)] : undefined);
+/** @param {URLSearchParams} params @param {string} name */
+const number = (params, name) => (params.has(name) && Number.isFinite(Number(params.get(name))) ? Number(params.get(name)) : undefined);
+
+/**
+ * What is asked of /api/search and, without `limit`, of /api/context.
+ * @param {URLSearchParams} params
+ */
+export function searchBody(params) {
+  return {
+    query: params.get("q") ?? "",
+    collections: list(params, "collection"),
+    kinds: list(params, "kind"),
+    paths: list(params, "path"),
+    tags: list(params, "tag"),
+    balance: number(params, "balance"),
+    floor: number(params, "floor"),
+    cutoff: number(params, "cutoff"),
+    reference_follow: number(params, "follow"),
+    rerank: params.has("rerank") ? true : undefined,
+  };
+}
+
+/** @param {any} status */
+export function makeFilters(status) {
+  const collection = h("select", { "aria-label": "Collection", onchange: (/** @type {any} */ e) => change({ collection: e.target.value, hit: null }) },
+    h("option", { value: "" }, "All collections"), status.collections.map((/** @type {any} */ c) => h("option", { value: c.name }, c.name)));
+  /** @param {string} name @param {string} label @param {string} hint */
+  const text = (name, label, hint) =>
+    h("input", { type: "text", name, "aria-label": label, placeholder: hint, autocomplete: "off", spellcheck: "false",
+      oninput: (/** @type {any} */ e) => change({ [name]: e.target.value.trim(), hit: null }, { replace: true }) });
+  const kind = text("kind", "Kind: a format or a language", "kind: python, pdf …");
+  const path = text("path", "Path pattern", "path: docs/**");
+  const tag = text("tag", "Tag", "tag");
+  const element = h("div", { class: "filters", role: "group", "aria-label": "Filters" }, collection, kind, path, tag);
+  return {
+    element,
+    /** @param {URLSearchParams} params */
+    update(params) {
+      for (const [name, input] of Object.entries({ collection, kind, path, tag })) {
+        const value = params.get(name) ?? "";
+        if (document.activeElement !== input) /** @type {HTMLInputElement} */ (input).value = value;
+      }
+    },
+  };
+}
+
+/** @param {any} status */
+export function makeTuning(status) {
+  /** @type {[any, HTMLInputElement, HTMLElement][]} */
+  const rows = SLIDERS.map((slider) => {
+    const said = h("output", { class: "said", for: `tune-${slider.name}` });
+    const input = h("input", { type: "range", id: `tune-${slider.name}`, min: slider.min, max: slider.max, step: slider.step,
+      oninput: (/** @type {any} */ e) => change({ [slider.name]: e.target.value }, { replace: true }) });
+    return [slider, /** @type {HTMLInputElement} */ (input), said];
+  });
+  const rerank = /** @type {HTMLInputElement} */ (h("input", { type: "checkbox", id: "tune-rerank", disabled: !status.reranker,
+    onchange: (/** @type {any} */ e) => change({ rerank: e.target.checked ? 1 : null }, { replace: true }) }));
+  const reset = h("button", { type: "button", class: "small", onclick: () => change(Object.fromEntries(TUNED.map((name) => [name, null])), { replace: true }) }, "Reset");
+  const element = h("details", { class: "tuning" },
+    h("summary", {}, "Tune", h("span", { class: "badge tuned" }, "tuned: ▲▼ against the usual order")),
+    h("div", { class: "sliders" },
+      rows.map(([slider, input, said]) => h("div", { class: "slider" }, h("label", { for: input.id }, slider.label), said, input)),
+      h("div", { class: "row" }, h("span", {}, rerank, h("label", { for: "tune-rerank" },
+        status.reranker ? "Rerank with the cross-encoder" : "Rerank: no reranker here; pip install 'outcrop[mini]'")), reset)));
+  return {
+    element,
+    /** @param {URLSearchParams} params */
+    update(params) {
+      const tuned = isTuned(params);
+      if (tuned && !element.hasAttribute("open") && !element.dataset.seen) element.setAttribute("open", "");
+      element.dataset.seen = "1";
+      element.classList.toggle("is-tuned", tuned);
+      /** @type {HTMLButtonElement} */ (reset).disabled = !tuned;
+      rerank.checked = params.has("rerank");
+      for (const [slider, input, said] of rows) {
+        const set = params.has(slider.name);
+        const value = set ? Number(params.get(slider.name)) : slider.unset;
+        if (Number(input.value) !== value) input.value = String(value);
+        said.textContent = set ? slider.say(value) : slider.auto;
+      }
+    },
+  };
+}

@@ -1,0 +1,68 @@
+"""A document as HTML: the lines it says are the document's lines, and no size is too much."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import outcrop
+from outcrop.records import DocumentInfo, StoredChunk
+from outcrop.serve.page.render import MAX_LINE_CHARS, WINDOW_LINES, render_markdown, render_view
+
+
+def stored(tmp_path: Path, name: str, text: str) -> tuple[DocumentInfo, str, list[StoredChunk]]:
+    (tmp_path / name).write_text(text)
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(tmp_path / name)
+        document = engine.get(name)
+        return document, engine.text(document.id), engine.chunks(document.id)
+
+
+def test_blocks_of_markdown_say_the_lines_they_came_from() -> None:
+    text = (
+        "---\ntitle: Tides\n---\n# Tides\n\nHigh water.\nLow water.\n\n- one\n- two\n\n```python\nx = 1\n```\n"
+    )
+    html = render_markdown(text)
+    found = re.findall(r'<(\w+) data-line="(\d+)" data-end="(\d+)"', html)
+    assert ("h1", "4", "4") in found
+    assert ("p", "6", "7") in found
+    assert ("li", "9", "9") in found
+    assert ("code", "12", "14") in found
+    assert "title: Tides" in html
+
+
+def test_tables_are_aligned_by_class_and_images_are_their_words() -> None:
+    html = render_markdown("| a |\n|--:|\n| ![a cat](cat.png) |")
+    assert 'class="align-right"' in html
+    assert "style=" not in html
+    assert '<span class="image">a cat</span>' in html
+
+
+def test_a_large_document_is_shown_around_the_line_asked_for(tmp_path: Path) -> None:
+    text = "\n".join(f"line {number} " + "words " * 12 for number in range(1, 12_001))
+    document, text, chunks = stored(tmp_path, "long.txt", text)
+    view = render_view(document, text, chunks, at=9_000)
+    assert view.lines == 12_000
+    assert view.first_line <= 9_000 <= view.last_line
+    assert view.html.count('class="line"') == view.last_line - view.first_line + 1 == WINDOW_LINES
+    assert f'data-line="{view.first_line}">line {view.first_line} ' in view.html
+    last = render_view(document, text, chunks, at=10**12)
+    assert last.last_line == 12_000
+
+
+def test_a_line_without_end_is_cut_and_costs_little(tmp_path: Path) -> None:
+    document, text, chunks = stored(tmp_path, "packed.js", "var a=[" + "{x:'<b>'}," * 40_000 + "]\nvar b\n")
+    began = time.perf_counter()
+    view = render_view(document, text, chunks)
+    assert time.perf_counter() - began < 2
+    assert len(view.html) < 4 * MAX_LINE_CHARS + 2000
+    assert "<b>" not in view.html
+
+
+def test_every_chunk_of_a_document_is_placed(tmp_path: Path) -> None:
+    document, text, chunks = stored(tmp_path, "pool.py", "def f():\n    return 1\n\n\nclass A:\n    x = 1\n")
+    view = render_view(document, text, chunks)
+    assert [text[mark.start : mark.end] for mark in view.chunks] == [chunk.text for chunk in chunks]
+    assert view.language == "python"
+    assert view.html.count('class="line"') == text.count("\n") + 1
