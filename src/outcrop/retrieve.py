@@ -28,7 +28,7 @@ from outcrop.rank.merge import Scored, as_hit, merge_hits
 from outcrop.rank.rerank import blend_of, rerank_scores
 from outcrop.rank.signals import Candidates, apply_signals
 from outcrop.rank.walk import DAMPING, walk
-from outcrop.records import Answer, Boost, Explanation, Hit, Reason, SearchOptions, Vector
+from outcrop.records import Answer, Boost, Explanation, Hit, Reason, SearchOptions, Trust, Vector
 from outcrop.reranking import Opinion, ask_reranker
 from outcrop.search.arrays import SearchArrays, View
 from outcrop.search.candidates import POOL, Found, Masks, find_candidates
@@ -339,7 +339,7 @@ class _Clock:
         return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}
 
 
-def _blend(ranked: _Ranked, opinion: Opinion, weight: float) -> _Ranked:
+def _blend(ranked: _Ranked, opinion: Opinion, blend: Trust) -> _Ranked:
     """All in order again: candidates without a second score keep their first, which blended ones stay in range of."""
     if not opinion.scores:
         return ranked
@@ -348,7 +348,7 @@ def _blend(ranked: _Ranked, opinion: Opinion, weight: float) -> _Ranked:
     places = top[[score is not None for score in second]]
     scores = np.array([score for score in second if score is not None], np.float32)
     final = ranked.final.copy()
-    final[places] = rerank_scores(final[places], scores, weight)
+    final[places] = rerank_scores(final[places], scores, ranked.found.code[places], blend)
     boosts = {**ranked.boosts, "rerank": final - ranked.final}
     order = ranked.order[np.argsort(-final[ranked.order], kind="stable")]
     return replace(ranked, order=order, final=final, boosts=boosts)
