@@ -98,7 +98,7 @@ class Run:
     def _open_reranker(self, entry: Entry) -> Reranker:
         reranker = open_reranker(entry)
         self._stack.callback(getattr(reranker, "close", lambda: None))
-        kept = Kept(self._keep / "pairs" / f"{entry.name}-{self.reranker_marks[entry.label]}.db")
+        kept = Kept(self._keep / "pairs" / f"{entry.name}-{weights_mark_of(entry)}.db")
         self._stack.callback(kept.close)
         return RememberingReranker(reranker, kept)
 

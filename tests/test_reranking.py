@@ -14,7 +14,7 @@ import outcrop
 from outcrop.config import load_config
 from outcrop.contracts import Reranker
 from outcrop.errors import ConfigError, EmbedError, QueryError, StoreError
-from outcrop.records import Text
+from outcrop.records import Text, Trust
 from outcrop.retrieve import RERANKED
 
 NOTES = 40
@@ -115,10 +115,10 @@ def test_scores_are_blended_and_the_others_keep_theirs(kb: outcrop.Engine) -> No
 
 
 def test_a_rerankers_own_weight_counts(db: Path, counter: WordCounter) -> None:
-    counter.blend = 0.0  # type: ignore[attr-defined]
+    counter.blend = Trust(0.0, 0.0)  # type: ignore[attr-defined]
     with open_with(db, counter) as kb:
         assert found(search(kb, rerank=True, rerank_seconds=30)) == found(search(kb))
-    counter.blend = 1.0  # type: ignore[attr-defined]
+    counter.blend = Trust(1.0, 1.0)  # type: ignore[attr-defined]
     with open_with(db, counter) as kb:
         assert found(search(kb, rerank=True, rerank_seconds=30))[0] == f"n{RERANKED - 1:02}"
 
@@ -213,7 +213,7 @@ def test_a_text_that_stands_in_several_files_is_read_once_and_they_share_its_sco
         answer = search(kb, rerank=True, rerank_seconds=30)
         assert len(counter.calls[0][1]) == 3
         assert answer.reranked == 7
-        counter.blend = 1.0  # type: ignore[attr-defined]
+        counter.blend = Trust(1.0, 1.0)  # type: ignore[attr-defined]
         assert set(found(search(kb, rerank=True, rerank_seconds=31))[:2]) == {"ann", "bob"}
 
 

@@ -81,7 +81,7 @@ class Remembering:
     def __init__(self, reranker: Reranker) -> None:
         self._reranker = reranker
         self._said: dict[tuple[str, str], float] = {}
-        self.blend = 0.5
+        self.blend = Trust(0.5, 0.5)
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
         """One score a text."""
@@ -188,7 +188,7 @@ def tune(
                 embedder.trust = own
                 if reranker is not None:
                     for value in BLENDS:
-                        reranker.blend = value
+                        reranker.blend = Trust(value, value)
                         score = ask(engine, package, whole=whole, rerank=True, rerank_seconds=600.0)
                         table[f"blend {value}"].append(score)
         print(

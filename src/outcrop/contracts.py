@@ -70,7 +70,8 @@ class Embedder(Protocol):
 class Reranker(Protocol):
     """Scores texts against a query; higher is better. Optional, off by default (R8). Safe to call from any thread.
 
-    One that knows how much it is worth has an attribute `blend`, its weight against the first order, 0 to 1.
+    One that knows how much it is worth has an attribute `blend` (a Trust): its weights against the first order, for
+    prose and for code, 0 to 1.
     """
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:

@@ -29,7 +29,7 @@ from outcrop.rank.merge import Fate, Scored, as_hit, merge_hits
 from outcrop.rank.rerank import blend_of, rerank_scores
 from outcrop.rank.signals import Candidates, apply_signals
 from outcrop.rank.walk import DAMPING, walk
-from outcrop.records import Answer, Hit, LeftOut, Reason, SearchOptions, Vector
+from outcrop.records import Answer, Hit, LeftOut, Reason, SearchOptions, Trust, Vector
 from outcrop.reranking import Opinion, ask_reranker
 from outcrop.search.arrays import SearchArrays, View
 from outcrop.search.candidates import POOL, Found, Masks, find_candidates
@@ -387,7 +387,7 @@ class _Clock:
         return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}
 
 
-def _blend(ranked: Ranked, opinion: Opinion, weight: float) -> Ranked:
+def _blend(ranked: Ranked, opinion: Opinion, blend: Trust) -> Ranked:
     """All in order again: candidates without a second score keep their first, which blended ones stay in range of."""
     if not opinion.scores:
         return ranked
@@ -396,7 +396,7 @@ def _blend(ranked: Ranked, opinion: Opinion, weight: float) -> Ranked:
     places = top[[score is not None for score in second]]
     scores = np.array([score for score in second if score is not None], np.float32)
     final = ranked.final.copy()
-    final[places] = rerank_scores(final[places], scores, weight)
+    final[places] = rerank_scores(final[places], scores, ranked.found.code[places], blend)
     boosts = {**ranked.boosts, "rerank": final - ranked.final}
     order = ranked.order[np.argsort(-final[ranked.order], kind="stable")]
     return replace(ranked, order=order, final=final, boosts=boosts)

@@ -57,3 +57,10 @@ def test_keys_take_any_string_even_a_lone_surrogate() -> None:
 )
 def test_of_a_path_the_last_three_components_are_embedded(path: str, expected: str) -> None:
     assert path_text(path) == expected
+
+
+def test_a_file_named_by_a_number_is_not_named_above_its_text() -> None:
+    assert context_head("0421.py", ()) == ""
+    assert context_head("0421.py", ("paste",)) == "Section: paste\n"
+    assert context_head("2.users.py", ()) == "Document: 2.users.py\n"
+    assert context_head("1984", ()) == "Document: 1984\n"  # a title, not a file's name

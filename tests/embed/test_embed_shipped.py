@@ -16,7 +16,7 @@ from outcrop.embed.cross import CrossEncoder
 from outcrop.embed.models import open_embedder, open_reranker
 from outcrop.embed.onnx import OnnxEmbedder
 from outcrop.embed.static import PACKAGED_MODEL
-from outcrop.records import Text
+from outcrop.records import Text, Trust
 
 NOTES = {
     "retry": "def send_again(request, times=3):\n    while times and not post(request).ok:\n        times -= 1",
@@ -82,7 +82,7 @@ def test_the_reranker_puts_the_right_text_first(reranker: CrossEncoder) -> None:
     for question, right in ASKED.items():
         scores = reranker.score(question, list(NOTES.values()), 60.0)
         assert list(NOTES)[int(np.argmax(scores))] == right, question
-    assert reranker.blend == 0.3
+    assert reranker.blend == Trust(prose=0.6, code=0.3)
 
 
 def test_an_index_goes_over_to_mini_and_answers_with_a_second_opinion(tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ def floats(values: list[float]) -> np.ndarray:
     return np.array(values, np.float32)
 
 
+PROSE = np.zeros(3, np.bool_)
+
+
 def test_meaning_weighs_more_the_less_exact_a_query_is_and_nothing_without_trust() -> None:
     weights = [dense_weight(kind, 1.0) for kind in ("exact", "mixed", "semantic")]
     assert weights == sorted(weights)
@@ -62,34 +65,37 @@ def test_ranks_fuse_by_their_reciprocals() -> None:
 
 def test_a_reranker_moves_scores_within_their_range() -> None:
     first = floats([0.9, 0.5, 0.3])
-    blended = rerank_scores(first, floats([-50, 10, 200]))
+    blended = rerank_scores(first, floats([-50, 10, 200]), PROSE)
     assert blended.dtype == np.float32
     assert first.min() <= blended.min()
     assert blended.max() <= first.max()
-    expected = (1 - BLEND) * first + BLEND * (floats([0, 60 / 250, 1]) * 0.6 + 0.3)
+    expected = (1 - BLEND.prose) * first + BLEND.prose * (floats([0, 60 / 250, 1]) * 0.6 + 0.3)
     assert blended.tolist() == pytest.approx(expected.tolist())
-    assert np.argsort(-rerank_scores(first, first * 7 + 3)).tolist() == [0, 1, 2]
+    assert np.argsort(-rerank_scores(first, first * 7 + 3, PROSE)).tolist() == [0, 1, 2]
 
 
 def test_a_reranker_may_tell_its_own_weight() -> None:
     class Own:
-        blend = 0.25
+        blend = Trust(0.25, 0.5)
 
     class Wild:
-        blend = 7
+        blend = Trust(7, -1)
 
-    assert (blend_of(Own()), blend_of(Wild()), blend_of(object())) == (0.25, 1.0, BLEND)
+    assert blend_of(Own()) == Trust(0.25, 0.5)
+    assert (blend_of(Wild()), blend_of(object())) == (Trust(1.0, 0.0), BLEND)
     first, second = floats([0.9, 0.5, 0.3]), floats([0, 1, 2])
-    assert rerank_scores(first, second, 0.0).tolist() == first.tolist()
-    assert np.argsort(-rerank_scores(first, second, 1.0)).tolist() == [2, 1, 0]
+    assert rerank_scores(first, second, PROSE, Trust(0.0, 1.0)).tolist() == first.tolist()
+    assert np.argsort(-rerank_scores(first, second, PROSE, Trust(1.0, 0.0))).tolist() == [2, 1, 0]
+    code = np.array([False, False, True])
+    assert rerank_scores(first, second, code, Trust(0.0, 1.0)).tolist() == pytest.approx([0.9, 0.5, 0.9])
 
 
 @pytest.mark.parametrize("second", [[1, 1, 1], [1, float("nan"), 2], [1, float("inf"), 2]])
 def test_a_reranker_that_tells_nothing_changes_nothing(second: list[float]) -> None:
     first = floats([0.9, 0.5, 0.3])
-    assert rerank_scores(first, floats(second)).tolist() == first.tolist()
-    assert rerank_scores(first[:1], floats(second[:1])).tolist() == first[:1].tolist()
-    assert len(rerank_scores(first[:0], first[:0])) == 0
+    assert rerank_scores(first, floats(second), PROSE).tolist() == first.tolist()
+    assert rerank_scores(first[:1], floats(second[:1]), PROSE[:1]).tolist() == first[:1].tolist()
+    assert len(rerank_scores(first[:0], first[:0], PROSE[:0])) == 0
 
 
 @given(st.floats(-5, 5), st.floats(-5, 5))

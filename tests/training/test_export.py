@@ -22,7 +22,7 @@ CARD = {
     "version": "7",
     "path_weight": 0.5,
     "trust": {"prose": 0.9, "code": 1.0},
-    "blend": 0.6,
+    "blend": {"prose": 0.6, "code": 0.2},
     "figures": {"code": 0.82},
 }
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *(f"w{number}" for number in range(40))]
@@ -111,7 +111,7 @@ def test_an_exported_cross_encoder_scores_pairs_and_tells_its_blend(tmp_path: Pa
     given = write_card(tmp_path, max_tokens=20)
     card = run("cross", source, tmp_path / "out", given)
     run("cross", source, tmp_path / "float", given, "--mode", "float")
-    assert (card["blend"], card["max_tokens"], card["mode"]) == (0.6, 20, "int8")
+    assert (card["blend"], card["max_tokens"], card["mode"]) == ({"prose": 0.6, "code": 0.2}, 20, "int8")
     feed = {
         "input_ids": np.array([[1, 5, 2, 30, 31, 2]]),
         "attention_mask": np.ones((1, 6), np.int64),

@@ -2,10 +2,9 @@
 
     python -m training.gpu STAGE --data PAIRS --base WEIGHTS --work FOLDER [--out FOLDER] [--seeds 1,2,3] [--seconds S]
 
-    teachers   fine-tune each base model and judge it, alone and all together
+    teachers   fine-tune each base model, one a seed, and judge it, their mean, and all together; granite's is mini
     static     train the static model from the teachers, one a seed
-    mini       fine-tune the transformer that ships, one a seed
-    rerank     train the reranker, one a seed
+    rerank     train the reranker, one a seed, and their mean
     embed      vectors of a benchmark's texts (--texts) by models of the work folder (--names)
 
 Models are chosen by the verdict on held-out packages (`judge.py`) and by nothing else.
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from training.average import mean_of
 from training.gpu import bi, cross, elsewhere, static
 from training.gpu.data import Pairs, load_pairs, spread
 from training.vocabulary import choose_tokens, count_words
@@ -72,6 +72,11 @@ class Stage:
             pickle.dump(found, file, protocol=5)
         return found
 
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds asked for."""
+        return list(map(int, self.options.seeds.split(",")))
+
     def base(self, name: str) -> Path:
         """The folder of a base model."""
         folder: Path = self.options.base / name
@@ -92,15 +97,16 @@ class Stage:
         told = json.loads((base / "about.json").read_text("utf-8"))
         (folder / "about.json").write_text(json.dumps({**told, **about}, indent=2), "utf-8")
 
-    def bring(self, name: str, group: int | None = None) -> None:
-        """Put a trained transformer among what is carried home, matrices as int8 if a group is given."""
+    def bring(self, name: str) -> None:
+        """Put a trained transformer among what is carried home."""
         folder = self.options.out / name
-        save_arrays(folder / "encoder.npz", load_arrays(self.work / name / "encoder.npz"), group=group)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "encoder.npz").write_bytes((self.work / name / "encoder.npz").read_bytes())
         (folder / "about.json").write_bytes((self.work / name / "about.json").read_bytes())
 
 
 def teachers(stage: Stage) -> None:
-    """Fine-tune each base and judge it."""
+    """Fine-tune each base, once a seed, and judge it; what teaches, and ships, is the mean of the seeds."""
     together = bi.Teachers(stage.device)
     for name in stage.options.names.split(","):
         folder = stage.base(name)
@@ -111,23 +117,27 @@ def teachers(stage: Stage) -> None:
         recipe = replace(
             bi.Recipe(), seconds=stage.options.seconds, rate=stage.options.rate, batch=stage.options.batch
         )
-        model = bi.fine_tune(folder, stage.pairs, tokens, recipe, 1, stage.device, log)
-        stage.note(
-            f"{name} fine-tuned",
-            verdict=str(bi.examine(model, tokens, stage.pairs, stage.device)),
-            path=model.path.item(),
-        )
-        stage.keep(
-            f"teacher-{name}",
-            model.encoder.to_arrays(),
-            folder,
-            path=model.path.item(),
-            sharp=float(model.sharp.exp()),
-        )
-        together.add(model, tokens, stage.pairs)
+        made = []
+        for seed in stage.seeds:
+            model = bi.fine_tune(folder, stage.pairs, tokens, recipe, seed, stage.device, log)
+            verdict = str(bi.examine(model, tokens, stage.pairs, stage.device))
+            stage.note(f"{name} seed {seed}", verdict=verdict, path=model.path.item())
+            stage.keep(f"{name}-{seed}", model.encoder.to_arrays(), folder)
+            made.append(model)
+        mean = bi.mean_of_seeds(made)
+        stage.note(f"{name}, mean of seeds", verdict=str(bi.examine(mean, tokens, stage.pairs, stage.device)))
+        arrays = mean.encoder.to_arrays()
+        stage.keep(f"teacher-{name}", arrays, folder, path=mean.path.item(), sharp=float(mean.sharp.exp()))
+        for share in filter(None, map(float, stage.options.shares.split(","))):
+            with_base = mean_of([arrays, plain.encoder.to_arrays()], [share, 1 - share])
+            mean.encoder.load_arrays(with_base)
+            verdict = str(bi.examine(mean, tokens, stage.pairs, stage.device))
+            stage.note(f"{name}, mean of seeds, {share} of it", verdict=verdict)
+        mean.encoder.load_arrays(arrays)
+        together.add(mean, tokens, stage.pairs)
         torch.save(together.found[-1], stage.work / f"taught-{name}.pt")
         log(name, "every pair embedded")
-        del tokens, model, plain
+        del tokens, made, mean, plain
     if len(together.found) > 1:
         stage.note("together", verdict=str(together.judge(stage.pairs)))
 
@@ -163,7 +173,7 @@ def train_statics(stage: Stage) -> None:
     for number, changes in enumerate(json.loads(stage.options.variants)):
         recipe = replace(static.Recipe(), **changes)
         start = static.start_table(model, folder / "tokenizer.json", words, recipe.dimensions, stage.device)
-        for seed in map(int, stage.options.seeds.split(",")):
+        for seed in stage.seeds:
             made = static.train_static(start, words, stage.pairs, together, recipe, seed, stage.device, log)
             verdict = made.examine(words, stage.pairs, stage.device)
             stage.note(
@@ -180,43 +190,6 @@ def train_statics(stage: Stage) -> None:
     (stage.options.out / "vocab.txt").write_bytes(vocabulary.read_bytes())
 
 
-def train_minis(stage: Stage) -> None:
-    """The transformer that ships, a seed each, taught by the others where that is asked for."""
-    name = stage.options.base_name
-    folder = stage.base(name)
-    tokens = bi.Tokens(folder, stage.pairs, stage.device)
-    together = read_teachers(stage, stage.options.names) if stage.options.names else None
-    for number, changes in enumerate(json.loads(stage.options.variants)):
-        recipe = replace(
-            bi.Recipe(),
-            **{
-                "seconds": stage.options.seconds,
-                "rate": stage.options.rate,
-                "batch": stage.options.batch,
-                **changes,
-            },
-        )
-        for seed in map(int, stage.options.seeds.split(",")):
-            model = bi.fine_tune(folder, stage.pairs, tokens, recipe, seed, stage.device, log, together)
-            verdict = bi.examine(model, tokens, stage.pairs, stage.device)
-            stage.note(
-                f"mini {name} {number} seed {seed}",
-                changes=changes,
-                verdict=str(verdict),
-                path=model.path.item(),
-                sharp=float(model.sharp.exp()),
-            )
-            stage.keep(
-                f"mini-{number}-{seed}",
-                model.encoder.to_arrays(),
-                folder,
-                path=model.path.item(),
-                sharp=float(model.sharp.exp()),
-            )
-            if stage.options.bring:
-                stage.bring(f"mini-{number}-{seed}", 64 if stage.options.bring == "int8" else None)
-
-
 def train_rerankers(stage: Stage) -> None:
     """The reranker, a seed each."""
     folder = stage.base("marco")
@@ -229,28 +202,29 @@ def train_rerankers(stage: Stage) -> None:
         )
     )
     tokenizer = folder / "tokenizer.json"
-    judged = cross.make_groups(stage.pairs, held, tokenizer, rng, stage.device)
-    whole = cross.Cross(folder, None).to(stage.device)
+    judged = cross.make_groups(stage.pairs, cross.ask(stage.pairs, held, rng), tokenizer, stage.device)
+    whole = cross.Cross(load_arrays(folder / "encoder.npz")).to(stage.device)
     stage.note("marco as it comes", verdict=cross.examine(whole, judged, stage.pairs, stage.device))
     for number, changes in enumerate(json.loads(stage.options.variants)):
         recipe = replace(cross.Recipe(), **{"seconds": stage.options.seconds, **changes})
-        training = stage.pairs.training()
-        picked = np.sort(rng.choice(training, min(recipe.pairs, len(training)), replace=False))
-        groups = cross.make_groups(stage.pairs, picked, tokenizer, rng, stage.device)
-        log("groups", len(picked))
-        prose = cross.prose_groups(groups, stage.pairs, stage.device)
-        taught = cross.logits(whole, groups, stage.device, prose) if recipe.distil and prose.any() else None
+        asked = cross.pick_asked(stage.pairs, recipe, rng)
+        groups = cross.make_groups(stage.pairs, asked, tokenizer, stage.device)
+        log("groups", len(asked))
+        taught = cross.logits(whole, groups, stage.device, groups.prose)
         log("taught")
-        for seed in map(int, stage.options.seeds.split(",")):
-            model = cross.train_cross(folder, groups, taught, stage.pairs, recipe, seed, stage.device, log)
-            stage.note(
-                f"rerank {number} seed {seed}",
-                changes=changes,
-                verdict=cross.examine(model, judged, stage.pairs, stage.device),
-            )
-            stage.keep(f"rerank-{number}-{seed}", model.to_arrays(), folder)
-            if stage.options.bring:
-                stage.bring(f"rerank-{number}-{seed}", 64 if stage.options.bring == "int8" else None)
+        made = []
+        for seed in stage.seeds:
+            model = cross.train_cross(folder, groups, taught, recipe, seed, stage.device, log)
+            verdict = cross.examine(model, judged, stage.pairs, stage.device)
+            stage.note(f"rerank {number} seed {seed}", changes=changes, verdict=verdict)
+            made.append(model.to_arrays())
+            stage.keep(f"rerank-{number}-{seed}", made[-1], folder)
+        mean = cross.Cross(mean_of(made)).to(stage.device)
+        verdict = cross.examine(mean, judged, stage.pairs, stage.device)
+        stage.note(f"rerank {number}, mean of seeds", changes=changes, verdict=verdict)
+        stage.keep(f"rerank-{number}", mean.to_arrays(), folder)
+        if stage.options.bring:
+            stage.bring(f"rerank-{number}")
 
 
 def embed_elsewhere(stage: Stage) -> None:
@@ -269,7 +243,6 @@ STAGES = {
     "embed": embed_elsewhere,
     "teachers": teachers,
     "static": train_statics,
-    "mini": train_minis,
     "rerank": train_rerankers,
 }
 
@@ -284,15 +257,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--names", default="", help="teachers, by comma")
-    parser.add_argument("--base-name", default="granite")
+    parser.add_argument("--shares", default="", help="also judge means with the weights before, of such shares")
     parser.add_argument("--seeds", default="1")
     parser.add_argument("--seconds", type=float, default=100.0)
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--variants", default="[{}]", help="changes to the recipe, JSON")
-    parser.add_argument(
-        "--bring", default="", choices=("", "half", "int8"), help="bring the models back, as what"
-    )
+    parser.add_argument("--bring", action="store_true", help="put the models among what is brought back")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     STAGES[options.stage](Stage(options))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from training.average import mean_of
 from training.gpu.data import (
     BLOCK,
     Log,
@@ -25,7 +28,7 @@ from training.gpu.data import (
     tokenise_documents,
 )
 from training.gpu.encoder import Encoder, open_encoder
-from training.gpu.judge import Verdict, judge
+from training.gpu.judge import Verdict, Verdicts, judge
 
 KINDS = (("name", 0.5), ("section", 1.5), ("first", 1.5), ("faq", 3.0), ("issue", 2.0), ("man", 2.0))
 """How often pairs of a kind are seen, against how often they occur: bare names less, prose more. Judgement."""
@@ -42,15 +45,13 @@ class Recipe:
     rate: float = 1.5e-4
     temperature: float = 0.05
     with_path: float = 0.5
-    spoken: float = 0.3
+    spoken: float = 0.4
     """Share of the batches whose documents keep what their doc comments say, as files have it."""
-    bare: float = 0.35
+    bare: float = 0.4
     """Share of the batches whose documents come without title and headings. A model that always saw them leans on them:
     among paragraphs that share a title it then finds less than before it was trained."""
     negatives: int = 1
     kinds: tuple[tuple[str, float], ...] = KINDS
-    distil: float = 0.0
-    """Weight of the KL to the teachers' scores, where there are teachers."""
 
 
 class Tokens:
@@ -59,7 +60,8 @@ class Tokens:
     def __init__(self, folder: Path, pairs: Pairs, device: str) -> None:
         tokenizer = folder / "tokenizer.json"
         self.queries = tokenise(tokenizer, pairs.queries, QUERY_TOKENS, device)
-        self.bare, self.plain, self.spoken = tokenise_documents(tokenizer, pairs, DOCUMENT_TOKENS, device)
+        made = tokenise_documents(tokenizer, pairs, DOCUMENT_TOKENS, device)
+        self.bare, self.plain, self.told, self.spoken = made
         self.paths = tokenise(tokenizer, pairs.paths, PATH_TOKENS, device)
 
 
@@ -107,7 +109,7 @@ def encode(model: Bi, tokens: Ragged, rows: NDArray[np.int64], device: str, at_o
     return out
 
 
-def examine(model: Bi, tokens: Tokens, pairs: Pairs, device: str) -> Verdict:
+def examine(model: Bi, tokens: Tokens, pairs: Pairs, device: str) -> Verdicts:
     """The verdict on a transformer, documents as the engine would embed them."""
 
     def embed_documents(rows: NDArray[np.int64]) -> Tensor:
@@ -117,7 +119,13 @@ def examine(model: Bi, tokens: Tokens, pairs: Pairs, device: str) -> Verdict:
         )
         return F.normalize(text + model.path.detach() * path, dim=1)
 
-    return judge(pairs, lambda rows: encode(model, tokens.queries, rows, device), embed_documents, device)
+    def embed_queries(rows: NDArray[np.int64]) -> Tensor:
+        return encode(model, tokens.queries, rows, device)
+
+    return Verdicts(
+        judge(pairs, embed_queries, embed_documents, device),
+        judge(pairs, embed_queries, lambda rows: encode(model, tokens.bare, rows, device), device),
+    )
 
 
 def scores_apart(scores: Tensor, query: Tensor, text: Tensor, others: Tensor) -> Tensor:
@@ -138,7 +146,6 @@ def fine_tune(
     seed: int,
     device: str,
     log: Log,
-    teachers: Teachers | None = None,
 ) -> Bi:
     """One model, for as long as the recipe says."""
     torch.manual_seed(seed)
@@ -171,10 +178,8 @@ def fine_tune(
         negatives = pick_negatives(pairs, batch, recipe.negatives, rng).T.reshape(-1)
         rows = torch.from_numpy(np.concatenate((pairs.document[batch], negatives)).astype(np.int64)).to(device)
         ask = torch.from_numpy(batch).to(device)
-        kind = rng.random()
-        texts = tokens.spoken if kind < recipe.spoken else tokens.plain
-        if kind > 1 - recipe.bare:
-            texts = tokens.bare
+        bare, spoken = rng.random() < recipe.bare, rng.random() < recipe.spoken
+        texts = (tokens.told if bare else tokens.spoken) if spoken else (tokens.bare if bare else tokens.plain)
         use_path = torch.rand(len(rows), device=device) < recipe.with_path
         queries = model.embed(tokens.queries, ask, 2)
         documents = model.documents(texts, tokens.paths, rows, use_path.float() if recipe.with_path else None)
@@ -186,11 +191,6 @@ def fine_tune(
         )
         right = torch.arange(len(ask), device=device)
         loss = F.cross_entropy(raw, right) + 0.5 * F.cross_entropy(raw[:, : len(ask)].T, right)
-        if teachers is not None and recipe.distil:
-            taught = scores_apart(
-                teachers.scores(ask, rows), query_hash[ask], text_hash[rows[: len(ask)]], text_hash[rows]
-            )
-            loss = loss - recipe.distil * (taught.softmax(1) * F.log_softmax(raw, 1)).sum(1).mean()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(slow, 1.0)
@@ -202,6 +202,15 @@ def fine_tune(
             log(f"  {folder.name} seed {seed} step {step}/{steps} loss {loss.item():.3f} {told}")
     model.eval()
     return model
+
+
+def mean_of_seeds(models: Sequence[Bi]) -> Bi:
+    """One model in the middle of several: about as good as the best of them, without having to know which that is."""
+    mean = copy.deepcopy(models[0])
+    mean.encoder.load_arrays(mean_of([one.encoder.to_arrays() for one in models]))
+    for name in ("path", "sharp"):
+        getattr(mean, name).data = torch.stack([getattr(one, name).data for one in models]).mean(0)
+    return mean
 
 
 class Teachers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +15,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from training.gpu.bi import KINDS
-from training.gpu.data import Flat, Log, Pairs, Ragged, encode_texts, even_kinds, pick_negatives, ragged, spread
+from training.gpu.data import Flat, Log, Pairs, Ragged, encode_texts, pick_negatives, ragged, spread
 from training.gpu.encoder import Encoder, keep_layers
 from training.gpu.judge import FEWEST, gains
 from training.gpu.judge import KINDS as JUDGED
@@ -28,6 +28,7 @@ TOKENS = 112
 """Of a query and a passage together: six layers read twenty such pairs in 241 ms of CPU."""
 QUERY_WORDS = 40
 SEPARATOR = 102
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True)
@@ -38,20 +39,20 @@ class Recipe:
     groups: int = 192
     rate: float = 2e-4
     seconds: float = 150.0
-    pairs: int = 400_000
-    distil: float = 0.5
-    """Weight of agreeing with the reranker for web questions that this one is cut from, on prose."""
-    kinds: tuple[tuple[str, float], ...] = KINDS
+    code: int = 110_000
+    """Questions about code; those about prose are all taken."""
+    gaps: int = 80_000
+    """Sentences of prose, as questions for the text they were taken out of."""
+    distil: float = 2.0
+    """Weight of agreeing with the reranker for web questions that this one is cut from, on prose. What that has learnt
+    of the world cannot be learnt from packages: with .5 it was lost, and with it the gain on prose."""
 
 
 class Cross(nn.Module):
     """An encoder whose first token says how well query and passage fit."""
 
-    def __init__(self, folder: Path, layers: Sequence[int] | None) -> None:
+    def __init__(self, arrays: dict[str, NDArray[np.float32]]) -> None:
         super().__init__()
-        arrays = load_arrays(folder / "encoder.npz")
-        if layers is not None:
-            arrays = keep_layers(arrays, layers)
         self.encoder = Encoder(arrays, heads=12, first_position=0, pooling="cls")
         width = arrays["emb.word"].shape[1]
         self.pool, self.head = nn.Linear(width, width), nn.Linear(width, 1)
@@ -84,43 +85,95 @@ class Cross(nn.Module):
         return arrays
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question, the documents it is asked of (the right one first), and what is taken out of them."""
+
+    number: int
+    """Of the pair; −1 if the question is a sentence of a document."""
+    query: str
+    documents: NDArray[np.int32]
+    left_out: str = ""
+
+
+def ask(pairs: Pairs, numbers: NDArray[np.int64], rng: np.random.Generator) -> list[Asked]:
+    """Pairs with mined documents."""
+    documents = np.concatenate(
+        (pairs.document[numbers][:, None], pick_negatives(pairs, numbers, GROUP - 1, rng)), axis=1
+    )
+    return [Asked(one, pairs.queries[one], rows) for one, rows in zip(numbers.tolist(), documents, strict=True)]
+
+
+def ask_for_gaps(pairs: Pairs, count: int, rng: np.random.Generator) -> list[Asked]:
+    """Sentences of prose with the text they are taken out of, and other texts of the same package."""
+    held_out = np.unique(pairs.package[pairs.validation])
+    prose = np.flatnonzero(~pairs.code & ~np.isin(pairs.document_package, held_out))
+    by_package: dict[int, list[int]] = {}
+    for one in prose.tolist():
+        by_package.setdefault(int(pairs.document_package[one]), []).append(one)
+    found = []
+    for one in rng.permutation(prose).tolist():
+        others = by_package[int(pairs.document_package[one])]
+        sentences = [
+            part for part in SENTENCE_END.split(pairs.texts[one]) if 5 <= len(part.split()) <= QUERY_WORDS
+        ]
+        if len(others) < GROUP or len(sentences) < 2:
+            continue
+        sentence = sentences[int(rng.integers(len(sentences)))]
+        rest = rng.choice([other for other in others if other != one], GROUP - 1, replace=False)
+        found.append(Asked(-1, sentence.strip(), np.array([one, *rest], np.int32), sentence))
+        if len(found) == count:
+            break
+    return found
+
+
+def pick_asked(pairs: Pairs, recipe: Recipe, rng: np.random.Generator) -> list[Asked]:
+    """What a reranker is trained on."""
+    training = pairs.training()
+    code = pairs.code[pairs.document[training]]
+    picked = rng.choice(training[code], min(recipe.code, int(code.sum())), replace=False)
+    return ask(pairs, np.concatenate((picked, training[~code])), rng) + ask_for_gaps(pairs, recipe.gaps, rng)
+
+
 _PAIRS: Pairs | None = None
 
 
-def _read_group(groups: Sequence[tuple[int, NDArray[np.int32]]], tokenizer: str) -> Flat:
+def _read_group(asked: Sequence[Asked], tokenizer: str) -> Flat:
     assert _PAIRS is not None
     made = []
-    for number, documents in groups:
-        query = " ".join(_PAIRS.queries[number].split()[:QUERY_WORDS])
-        spoken = (
-            number % 2 and _PAIRS.kind[number] != "doc"
-        )  # files have their doc comments, the pairs' texts do not
-        for one in documents:
-            text = f"{_PAIRS.said[one]}\n{_PAIRS.texts[one]}" if spoken else _PAIRS.texts[one]
-            made.append((query, make_passage(_PAIRS.files[one], _PAIRS.places[one], text, query)))
+    for one in asked:
+        query = " ".join(one.query.split()[:QUERY_WORDS])
+        # Files have their doc comments, the pairs' texts do not.
+        spoken = one.number >= 0 and one.number % 4 and _PAIRS.kind[one.number] != "doc"
+        for document in one.documents:
+            text = _PAIRS.texts[document]
+            if one.left_out:
+                text = text.replace(one.left_out, " ")
+            if spoken:
+                text = f"{_PAIRS.said[document]}\n{text}"
+            made.append((query, make_passage(_PAIRS.files[document], _PAIRS.places[document], text, query)))
     return encode_texts(made, tokenizer, TOKENS)
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Queries, each with `GROUP` passages, the right one first, in tokens."""
+    """Questions, each with `GROUP` passages, the right one first, in tokens."""
 
     numbers: NDArray[np.int64]
+    """Of the pairs; −1 where the question is a sentence."""
     tokens: Ragged
+    prose: Tensor
+    """Which ask for prose."""
 
 
-def make_groups(
-    pairs: Pairs, numbers: NDArray[np.int64], tokenizer: Path, rng: np.random.Generator, device: str
-) -> Groups:
-    """Each pair with mined passages, as the engine would show them to a reranker."""
+def make_groups(pairs: Pairs, asked: Sequence[Asked], tokenizer: Path, device: str) -> Groups:
+    """Passages as the engine would show them to a reranker."""
     global _PAIRS  # noqa: PLW0603 - inherited by the forked readers
     _PAIRS = pairs
-    documents = np.concatenate(
-        (pairs.document[numbers][:, None], pick_negatives(pairs, numbers, GROUP - 1, rng)), axis=1
-    )
-    groups = list(zip(numbers.tolist(), documents, strict=True))
     return Groups(
-        numbers, ragged(spread(partial(_read_group, tokenizer=str(tokenizer)), groups, 2_000), device)
+        np.array([one.number for one in asked]),
+        ragged(spread(partial(_read_group, tokenizer=str(tokenizer)), asked, 2_000), device),
+        torch.from_numpy(~pairs.code[[one.documents[0] for one in asked]]).to(device),
     )
 
 
@@ -133,7 +186,8 @@ def logits(model: Cross, groups: Groups, device: str, asked: Tensor | None = Non
     if asked is not None:
         rows = rows[asked.repeat_interleave(GROUP)]
     order = rows[torch.argsort(groups.tokens.length[rows])]
-    out[order] = torch.cat([model(groups.tokens, part, 1) for part in order.split(8192)])
+    for part in order.split(8192) if len(order) else ():
+        out[part] = model(groups.tokens, part, 1)
     return out.view(-1, GROUP)
 
 
@@ -148,34 +202,20 @@ def examine(model: Cross, groups: Groups, pairs: Pairs, device: str) -> str:
     )
 
 
-def prose_groups(groups: Groups, pairs: Pairs, device: str) -> Tensor:
-    """Which groups ask for prose."""
-    return torch.from_numpy(~pairs.code[pairs.document[groups.numbers]]).to(device)
-
-
 def train_cross(
-    folder: Path,
-    groups: Groups,
-    taught: Tensor | None,
-    pairs: Pairs,
-    recipe: Recipe,
-    seed: int,
-    device: str,
-    log: Log,
+    folder: Path, groups: Groups, taught: Tensor, recipe: Recipe, seed: int, device: str, log: Log
 ) -> Cross:
-    """One reranker; `taught` holds the logits of the whole model it is cut from, for every group."""
+    """One reranker; `taught` holds the logits of the whole model it is cut from, where groups ask for prose."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    model = Cross(folder, recipe.layers).to(device)
+    model = Cross(keep_layers(load_arrays(folder / "encoder.npz"), recipe.layers)).to(device)
     model.train()
     optimiser = torch.optim.AdamW(
         model.parameters(), lr=0.0, weight_decay=0.01, fused=device == "cuda", betas=(0.9, 0.98)
     )
-    prose = prose_groups(groups, pairs, device)
-    chosen = even_kinds(pairs, groups.numbers, dict(recipe.kinds), rng)
-    place = np.searchsorted(groups.numbers, chosen)
-    steps, step, began = len(place) // recipe.groups, 0, time.time()
-    order = rng.permutation(place)
+    order = rng.permutation(len(groups.numbers))
+    steps, step, began = len(order) // recipe.groups, 0, time.time()
+    certain = torch.from_numpy(groups.numbers >= 0).to(device)
     right = torch.zeros(recipe.groups, dtype=torch.long, device=device)
     while step < steps:
         done = max(step / steps, (time.time() - began) / recipe.seconds)
@@ -185,11 +225,10 @@ def train_cross(
         batch = torch.from_numpy(order[step * recipe.groups : (step + 1) * recipe.groups]).to(device)
         rows = (batch[:, None] * GROUP + torch.arange(GROUP, device=device)).reshape(-1)
         said = model(groups.tokens, rows).view(-1, GROUP)
-        loss = F.cross_entropy(said, right)
-        if taught is not None and recipe.distil:
-            told = (taught[batch] / 2).softmax(1)
-            apart = -(told * F.log_softmax(said / 2, 1)).sum(1)
-            loss = loss + recipe.distil * 4 * (apart * prose[batch]).mean()
+        loss = (F.cross_entropy(said, right, reduction="none") * certain[batch]).mean()
+        told = (taught[batch] / 2).softmax(1)
+        apart = -(told * F.log_softmax(said / 2, 1)).sum(1)
+        loss = loss + recipe.distil * (apart * groups.prose[batch]).mean()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -206,14 +206,12 @@ def _encode_documents(documents: Sequence[tuple[str, str, str]], tokenizer: str,
         [one.ids for one in reader.encode_batch_fast(list(column), add_special_tokens=False)]
         for column in zip(*documents, strict=True)
     )
-    bare, headed, spoken = [], [], []
+    made: tuple[list[list[int]], ...] = ([], [], [], [])
     for head, comment, text in zip(heads, said, texts, strict=True):
-        above = head[:HEAD_TOKENS]
-        bare.append([first, *text[: most - 2], last])
-        headed.append([first, *above, *text[: most - 2 - len(above)], last])
-        above = above + comment[:HEAD_TOKENS]
-        spoken.append([first, *above, *text[: most - 2 - len(above)], last])
-    return flatten(bare), flatten(headed), flatten(spoken)
+        named, told = head[:HEAD_TOKENS], comment[:HEAD_TOKENS]
+        for rows, above in zip(made, ([], named, told, named + told), strict=True):
+            rows.append([first, *above, *text[: most - 2 - len(above)], last])
+    return tuple(map(flatten, made))
 
 
 def tokenise(tokenizer: Path, texts: Sequence[Any], most: int, device: str) -> Ragged:
@@ -221,14 +219,13 @@ def tokenise(tokenizer: Path, texts: Sequence[Any], most: int, device: str) -> R
     return ragged(spread(partial(encode_texts, tokenizer=str(tokenizer), most=most), texts), device)
 
 
-def tokenise_documents(tokenizer: Path, pairs: Pairs, most: int, device: str) -> tuple[Ragged, Ragged, Ragged]:
-    """Documents by themselves, below their headings, and below those with what their doc comments say."""
+def tokenise_documents(tokenizer: Path, pairs: Pairs, most: int, device: str) -> tuple[Ragged, ...]:
+    """Documents by themselves, below their headings, below what their doc comments say, and below both."""
     documents = list(
         zip(pairs.heads, [f"{said}\n" if said else "" for said in pairs.said], pairs.texts, strict=True)
     )
     parts = spread(partial(_encode_documents, tokenizer=str(tokenizer), most=most), documents)
-    bare, headed, spoken = zip(*parts, strict=True)
-    return ragged(bare, device), ragged(headed, device), ragged(spoken, device)
+    return tuple(ragged(made, device) for made in zip(*parts, strict=True))
 
 
 # ------------------------------------------------------------------ the static model's tokens

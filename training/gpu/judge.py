@@ -47,6 +47,22 @@ class Verdict:
         return f"mean {self.mean:.4f} wide {self.wide:.3f} | {told}"
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """Twice: on documents below their titles and headings, and by themselves, for many have none that tell."""
+
+    named: Verdict
+    bare: Verdict
+
+    @property
+    def mean(self) -> float:
+        """What models are chosen by."""
+        return (self.named.mean + self.bare.mean) / 2
+
+    def __str__(self) -> str:
+        return f"mean {self.mean:.4f} | named {self.named} | bare {self.bare}"
+
+
 def gains(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
     """NDCG@10 of one right document at each rank, 1 the best."""
     return np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from outcrop.embed.keys import split_context
 from training.gpu.bi import KINDS, Bi, Teachers, scores_apart
 from training.gpu.data import BLOCK, Log, Pairs, bags, blocks, even_kinds, tokenise
-from training.gpu.judge import Verdict, judge
+from training.gpu.judge import Verdicts, judge
 
 QUERY, TEXT, HEAD, PATH = 48, 224, 24, 12
 """Distinct tokens of a query, a text, its headings and its path that are looked at in training."""
@@ -98,15 +98,15 @@ class Static(nn.Module):
         )
 
     @torch.no_grad()
-    def examine(self, words: Words, pairs: Pairs, device: str, width: int | None = None) -> Verdict:
-        """The verdict, documents with headings and paths as the engine embeds them."""
-        whole = torch.ones(1, 1, device=device)
+    def examine(self, words: Words, pairs: Pairs, device: str, width: int | None = None) -> Verdicts:
+        """The verdict, documents with headings and paths as the engine embeds them, and by themselves."""
+        whole, none = torch.ones(1, 1, device=device), torch.zeros(1, 1, device=device)
 
-        def embed_documents(rows: NDArray[np.int64]) -> Tensor:
+        def embed_documents(rows: NDArray[np.int64], named: Tensor) -> Tensor:
             parts = torch.from_numpy(rows).to(device).split(16_384)
             return torch.cat(
                 [
-                    F.normalize(self.documents(words, part, (whole, whole, whole))[:, :width], dim=1)
+                    F.normalize(self.documents(words, part, (whole, named, named))[:, :width], dim=1)
                     for part in parts
                 ]
             )
@@ -117,7 +117,10 @@ class Static(nn.Module):
                 self.asked(words.queries.ids[picked], words.queries.counts[picked])[:, :width], dim=1
             )
 
-        return judge(pairs, embed_queries, embed_documents, device)
+        return Verdicts(
+            judge(pairs, embed_queries, lambda rows: embed_documents(rows, whole), device),
+            judge(pairs, embed_queries, lambda rows: embed_documents(rows, none), device),
+        )
 
     def save(self, path: Path) -> None:
         """Everything the export needs."""

@@ -5,7 +5,7 @@ dimensions          of its vectors; a reranker has none
 max_tokens          of a text, or of a query and a text together
 pooling             mean or cls (embedders)
 query_prefix, document_prefix, path_weight, trust {prose, code}   (embedders; each may be missing)
-blend               how much a reranker's scores weigh against the first order, 0 to 1 (rerankers; may be missing)
+blend {prose, code} how much a reranker's scores weigh against the first order, 0 to 1 (rerankers; may be missing)
 sha256              of its files, by name
 licence, figures …  for people
 """
@@ -41,7 +41,7 @@ class Card:
     document_prefix: str
     path_weight: float
     trust: Trust
-    blend: float | None = None
+    blend: Trust | None = None
     sha256: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -52,7 +52,6 @@ def read_card(folder: Path) -> Card | None:
         return None
     try:
         said: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        trust = said.get("trust", {})
         return Card(
             name=str(said["name"]),
             version=str(said["version"]),
@@ -62,9 +61,13 @@ def read_card(folder: Path) -> Card | None:
             query_prefix=str(said.get("query_prefix", "")),
             document_prefix=str(said.get("document_prefix", "")),
             path_weight=float(said.get("path_weight", PATH_WEIGHT)),
-            trust=Trust(float(trust.get("prose", 1.0)), float(trust.get("code", 1.0))),
-            blend=float(said["blend"]) if "blend" in said else None,
+            trust=_weights(said.get("trust", {})),
+            blend=_weights(said["blend"]) if "blend" in said else None,
             sha256=dict(said["sha256"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EmbedError(f"{path} cannot be read ({type(error).__name__}: {error}): {REINSTALL}") from error
+
+
+def _weights(said: Mapping[str, Any]) -> Trust:
+    return Trust(float(said.get("prose", 1.0)), float(said.get("code", 1.0)))

@@ -13,6 +13,7 @@ from outcrop.embed.onnx import CHARACTERS_A_TOKEN, OnnxFolder
 from outcrop.embed.running.held import HeldModel
 from outcrop.embed.running.runner import Runner
 from outcrop.errors import EmbedError
+from outcrop.records import Trust
 
 
 class CrossEncoder:
@@ -38,7 +39,7 @@ class CrossEncoder:
         return self._name
 
     @property
-    def blend(self) -> float | None:
+    def blend(self) -> Trust | None:
         """How much its scores weigh, as its card has it."""
         return self._folder.card.blend if self._folder.card else None
 

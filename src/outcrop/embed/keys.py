@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from pathlib import PurePosixPath
+
+from outcrop.embed.paths import path_text
 
 _KEY_BYTES = 16
 """128 bits: among a billion chunks the odds that any two collide are about one in 10^21."""
@@ -37,8 +40,13 @@ def summary_key(summary: str) -> bytes:
 
 
 def context_head(title: str, heading_path: Sequence[str]) -> str:
-    """The lines put before a chunk's text: its document's title and its headings, where there are any."""
+    """The lines put before a chunk's text: its document's title and its headings, where there are any.
+
+    A file's name that is but a number (`0421.py`) says nothing about the file, and is left out.
+    """
     name = _one_line(title)
+    if any(map(str.isalpha, PurePosixPath(name).suffix)) and not path_text(name):
+        name = ""
     sections = [section for section in map(_one_line, heading_path) if section]
     # A markdown file's title usually is its first heading: saying it twice would double its weight.
     if sections and sections[0].casefold() == name.casefold():
