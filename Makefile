@@ -21,7 +21,7 @@ browser:
 demo: setup
 	bash scripts/demo.sh
 
-test: setup lint
+test: setup browser lint
 	$(BIN)/python -m pytest
 
 lint: setup

@@ -24,3 +24,13 @@ step outcrop map -b 300 -c code
 step outcrop context --code -b 500 "how are two lists of candidates fused?" --prefer fusion.py
 step outcrop sync
 step outcrop status
+
+# The same over HTTP: an agent writes a note and finds it at once.
+outcrop serve --port 0 >.demo/serve.log 2>&1 &
+trap 'kill $! 2>/dev/null; wait' EXIT
+until url=$(grep -o 'http://[^ ]*' .demo/serve.log); do
+  kill -0 $! || { cat .demo/serve.log; exit 1; }
+  sleep 0.2
+done
+step python scripts/demo_http.py "$url"
+step outcrop install claude --print
