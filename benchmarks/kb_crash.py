@@ -1,9 +1,10 @@
 """Kill a server in the middle of a hundred writes of notes, again and again: every acknowledged one must be there.
 
-    python -m benchmarks.kb_crash --rounds 50 --seed 1
+    python -m benchmarks.kb_crash --rounds 50 --seed 1 [--http]
 
-Every round a child does what a server does: it writes 100 notes, new ones and again, says so after each, while a thread
-embeds what waits and looks for edits. It is killed with SIGKILL after some of them. Then the index is opened again:
+Every round 100 notes are written, new ones and again: with `--http` to a real `outcrop serve`, else by a child that does
+what a server does, which is faster: it says so after each, while a thread embeds what waits and looks for edits. The
+server or the child is killed with SIGKILL after some of them. Then the index is opened again:
 
 - every acknowledged note is on the disk and in the index as it was acknowledged (or as the write that was interrupted);
 - it is found by its words before anything is embedded, and the files are whole;
@@ -15,11 +16,14 @@ The parent never opens the database: children are forked from it warm. Exits wit
 from __future__ import annotations
 
 import argparse
+import contextlib
+import http.client
 import json
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -28,6 +32,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from benchmarks.report import Report, say  # first: it holds numpy to one core
 
@@ -146,7 +151,14 @@ def _finds(kb: KnowledgeBase, mark: str, path: str) -> bool:
 # ------------------------------------------------------------------ rounds
 
 
-def run(rounds: int, seed: int, home: Path, on_round: Callable[[Tally], None] | None = None) -> Tally:
+def run(
+    rounds: int,
+    seed: int,
+    home: Path,
+    on_round: Callable[[Tally], None] | None = None,
+    *,
+    over_http: bool = False,
+) -> Tally:
     """So many rounds in a folder; stops at the first divergence and leaves its index there."""
     embedder = open_embedder("static", url="", key="", query_prefix="")
     embedder.embed_query("warm")
@@ -160,7 +172,10 @@ def run(rounds: int, seed: int, home: Path, on_round: Callable[[Tally], None] | 
             here, kept = home / f"kb-{number}", {}
             here.mkdir(parents=True)
         count, delay = chosen.randrange(1, WRITES - 1), chosen.uniform(0, MAX_DELAY_S)
-        said = _write_and_kill(here, embedder, first, count, delay)
+        if over_http:
+            said = _write_over_http_and_kill(here, first, count, delay)
+        else:
+            said = _write_and_kill(here, embedder, first, count, delay)
         kept |= {path_of(written): written for written in said}
         tally.acknowledged += len(said)
         last = said[-1] if said else first - 1
@@ -205,6 +220,43 @@ def _write_and_kill(home: Path, embedder: Embedder, first: int, count: int, dela
     return [int.from_bytes(heard[at : at + 8], "little") for at in range(0, len(heard) - 7, 8)]
 
 
+def _write_over_http_and_kill(home: Path, first: int, count: int, delay_s: float) -> list[int]:
+    """The same with a real server."""
+    command = [sys.executable, "-m", "outcrop", "--db", str(home / "index.db"), "--json", "serve"]
+    server = subprocess.Popen(
+        [*command, "--port", "0", "--kb", str(home / "kb")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    with server:
+        assert server.stdout is not None
+        place = urlsplit(json.loads(server.stdout.readline())["url"])
+        said: list[int] = []
+        enough = threading.Event()
+
+        def write() -> None:
+            connection = http.client.HTTPConnection(str(place.hostname), int(place.port or 0), timeout=30)
+            headers = {"Content-Type": "application/json"}
+            with contextlib.suppress(OSError, http.client.HTTPException):  # the kill
+                for number in range(first, first + WRITES):
+                    body = json.dumps({"path": path_of(number), "text": text_of(number)})
+                    connection.request("PUT", "/api/kb/file", body, headers)
+                    answer = connection.getresponse()
+                    answer.read()
+                    if answer.status != 200:
+                        break
+                    said.append(number)
+                    if len(said) == count:
+                        enough.set()
+            enough.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        enough.wait()
+        time.sleep(delay_s)
+        server.kill()
+        writer.join()
+    return said
+
+
 def _verify_apart(
     home: Path, embedder: Embedder, kept: dict[str, int], last: int
 ) -> tuple[list[str], int, bool]:
@@ -230,6 +282,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--http", action="store_true", help="kill a real server")
     parser.add_argument("--seed", type=int, default=None, help="default: drawn anew, and printed")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
@@ -240,8 +293,9 @@ def main() -> int:
             say(f"{tally.rounds:>6} rounds, {tally.acknowledged} writes acknowledged")
 
     home = Path(tempfile.mkdtemp(prefix="outcrop-kb-crash-"))
-    tally = run(options.rounds, seed, home, progress)
-    report = Report("kb_crash", {"rounds": options.rounds, "seed": seed, "writes": WRITES})
+    tally = run(options.rounds, seed, home, progress, over_http=options.http)
+    facts = {"rounds": options.rounds, "seed": seed, "writes": WRITES, "http": options.http}
+    report = Report("kb_crash", facts)
     report.add("rounds killed", tally.rounds, "rounds")
     report.add("writes acknowledged", tally.acknowledged, "writes")
     report.add("documents that waited for vectors at the kill", tally.waited, "documents")

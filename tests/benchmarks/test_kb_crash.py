@@ -17,6 +17,12 @@ def test_what_was_acknowledged_survives_a_killed_server_and_is_embedded_after_it
     assert tally.acknowledged > ROUNDS
 
 
+def test_the_same_holds_for_a_real_server(tmp_path: Path) -> None:
+    tally = kb_crash.run(1, seed=5, home=tmp_path, over_http=True)
+    assert tally.divergences == []
+    assert tally.acknowledged > 1
+
+
 def test_a_note_that_was_acknowledged_and_is_missing_or_changed_is_noticed(tmp_path: Path) -> None:
     embedder = open_embedder("static", url="", key="", query_prefix="")
     engine, kb = kb_crash.open_kb(tmp_path, embedder)
