@@ -2,9 +2,9 @@
 
     python -m benchmarks.kb_crash --rounds 50 --seed 1 [--http]
 
-Every round 100 notes are written, new ones and again: with `--http` to a real `outcrop serve`, else by a child that does
-what a server does, which is faster: it says so after each, while a thread embeds what waits and looks for edits. The
-server or the child is killed with SIGKILL after some of them. Then the index is opened again:
+Every round 100 notes are written, new ones and again: with `--http` to a real `outcrop serve`, else by a child that
+does what a server does, which is faster: it says so after each, while a thread embeds what waits and looks for edits.
+The server or the child is killed with SIGKILL after some of them. Then the index is opened again:
 
 - every acknowledged note is on the disk and in the index as it was acknowledged (or as the write that was interrupted);
 - it is found by its words before anything is embedded, and the files are whole;

@@ -82,7 +82,7 @@ def test_the_reranker_puts_the_right_text_first(reranker: CrossEncoder) -> None:
     for question, right in ASKED.items():
         scores = reranker.score(question, list(NOTES.values()), 60.0)
         assert list(NOTES)[int(np.argmax(scores))] == right, question
-    assert reranker.blend == Trust(prose=0.6, code=0.3)
+    assert reranker.blend == Trust(prose=0.6, code=0.1)
 
 
 def test_an_index_goes_over_to_mini_and_answers_with_a_second_opinion(tmp_path: Path) -> None:
