@@ -102,7 +102,7 @@ def _described(kind: Any) -> Any:
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors that a route may answer with, for its OpenAPI; those that any may answer with are among them."""
-    return {status: {"model": Problem} for status in sorted({400, 401, 403, 422, 429, 503, *statuses})}
+    return {status: {"model": Problem} for status in sorted({400, 401, 403, 408, 422, 429, 503, *statuses})}
 
 
 def documented(status: int, model: Any, *errors: int) -> dict[str, Any]:

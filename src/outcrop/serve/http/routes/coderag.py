@@ -66,6 +66,7 @@ def coderag_router(shared: Shared) -> APIRouter:
             200,
             shape("CoderagAnswer", ragText=str, chunks=tuple[PackedSource, ...], query=str),
             404,
+            409,
             413,
             415,
         ),

@@ -29,7 +29,7 @@ def kb_router(shared: Shared) -> APIRouter:
         shared.background.nudge()
         return answer(file)
 
-    @router.get("", **documented(200, shape("KbFiles", files=tuple[KbFile, ...])))
+    @router.get("", **documented(200, shape("KbFiles", files=tuple[KbFile, ...]), 404, 409))
     def files(
         prefix: Annotated[str, Query(max_length=4096)] = "",
         limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
@@ -47,7 +47,7 @@ def kb_router(shared: Shared) -> APIRouter:
 
         return await run_while_wanted(request, shared.searches, work)
 
-    @router.get("/file", **documented(200, model_of(KbText), 404, 413))
+    @router.get("/file", **documented(200, model_of(KbText), 404, 409, 413))
     def read(path: _Path, line_start: Line = None, line_end: Line = None) -> Response:
         """A note, or some lines of it."""
         try:

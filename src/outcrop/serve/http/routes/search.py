@@ -23,7 +23,7 @@ def search_router(shared: Shared) -> APIRouter:
     router = APIRouter(prefix="/api", tags=["search"])
     engine = shared.state.engine
 
-    @router.post("/search", **documented(200, model_of(Answer), 404))
+    @router.post("/search", **documented(200, model_of(Answer), 404, 413, 415))
     async def search(body: SearchBody, request: Request) -> Response:
         """The passages that answer a query, best first, each with why it stands where it stands."""
 
@@ -39,7 +39,7 @@ def search_router(shared: Shared) -> APIRouter:
 
         return await run_while_wanted(request, shared.searches, work)
 
-    @router.post("/context", **documented(200, model_of(Context), 404))
+    @router.post("/context", **documented(200, model_of(Context), 404, 409, 413, 415))
     async def context(body: ContextBody, request: Request) -> Response:
         """One text for a prompt, never over the budget, with numbered sources."""
 
