@@ -147,7 +147,7 @@ def model_rows() -> list[str]:
     rows = [
         "The models, in one run (NDCG@10; chroma: recall; `dense` is meaning alone without any ranking signal):",
         "",
-        f"| search | model | {' | '.join(name.partition('_')[0] for name in sets)} |",
+        f"| search | model | {' | '.join(name.removeprefix('hippo_').partition('_')[0] for name in sets)} |",
         "|---" * (len(sets) + 2) + "|",
     ]
     for row in table:
@@ -195,9 +195,36 @@ def crash_rows() -> list[str]:
     ]
 
 
+def serve_rows() -> list[str]:
+    """Many clients, the page, and a server killed while agents write."""
+    load, page, killed = latest("serve_load"), latest("page-speed-20000"), latest("kb_crash")
+    if load is None or page is None or killed is None:
+        return []
+    given = load["parameters"]
+    return [
+        f"Served, {given['chunks']:,} chunks: {given['clients']} clients that think for {given['think']:.0f} s between "
+        f"an answer and the next question, `--workers {given['workers']}` on two cores: p50 {figure(load, 'p50'):.0f} "
+        f"ms, p99 {figure(load, 'p99'):.0f} ms, {figure(load, 'errors'):.0f} errors. In the browser, from a key to "
+        f"painted results: p95 {figure(page, 'steady: key to painted results, p95'):.0f} ms. "
+        f"{figure(killed, 'rounds killed'):.0f} times `kill -9` of a server amid notes being written, "
+        f"{figure(killed, 'writes acknowledged'):,.0f} acknowledged: {figure(killed, 'divergences'):.0f} lost.",
+        "",
+    ]
+
+
 def render(readme: str) -> str:
     """README with its figures as the latest results have them."""
-    body = "\n".join([*speed_rows(), *quality_rows(), *model_rows(), *code_rows(), *peer_rows(), *crash_rows()])
+    body = "\n".join(
+        [
+            *speed_rows(),
+            *quality_rows(),
+            *model_rows(),
+            *code_rows(),
+            *peer_rows(),
+            *serve_rows(),
+            *crash_rows(),
+        ]
+    )
     return SECTION.sub(lambda match: f"{match.group(1)}{body}{match.group(2)}", readme)
 
 

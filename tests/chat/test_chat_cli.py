@@ -125,6 +125,13 @@ def test_model_url_collection_and_budget_may_be_named(settings: dict[str, str], 
 # ------------------------------------------------------------------ a conversation
 
 
+START = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
+runpy.run_module("outcrop", run_name="__main__", alter_sys=True)
+"""
+
+
 @dataclass
 class Terminal:
     """A command at a real pseudo-terminal."""
@@ -154,7 +161,7 @@ class Terminal:
 def terminal(settings: dict[str, str], tmp_path: Path) -> Iterator[Terminal]:
     ours, theirs = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "outcrop", "chat"],
+        [sys.executable, "-c", START, "chat"],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

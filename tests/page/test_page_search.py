@@ -138,7 +138,7 @@ def test_the_packed_context_counts_its_tokens_and_says_what_it_dropped(visit: Vi
     page = visit.go("#/search?q=acquire+connection")
     page.locator(".hit-link").first.click()
     page.get_by_role("tab", name="Context").click()
-    page.get_by_label("Budget").select_option("500")
+    page.get_by_label("Budget", exact=True).select_option("500")
     expect(page.locator(".panel-body")).to_contain_text("of 500 tokens")
     tokens = int(re.findall(r"(\d+) of 500 tokens", page.locator(".panel-body").inner_text())[0])
     assert 0 < tokens <= 500

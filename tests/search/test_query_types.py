@@ -130,7 +130,7 @@ def test_reading_a_hostile_query_takes_no_time(unit: str, end: str) -> None:
     started = time.process_time()
     read_query("a" + text[1:])
     read_query(text)
-    assert time.process_time() - started < 0.4  # two queries; a quadratic scan takes seconds
+    assert time.process_time() - started < 1.0  # two queries; a quadratic scan takes many seconds
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_quantised_modes_make_the_file_smaller_and_keep_the_vectors(tmp_path: Pa
         sizes[mode] = (tmp_path / mode / "model.onnx").stat().st_size
         rows[mode] = OnnxEmbedder(tmp_path / mode, threads=1).embed_documents(texts)
     assert sizes["int8"] < sizes["float"] * 0.45
-    assert sizes["weights"] < sizes["float"] * 0.45
+    assert sizes["weights"] < sizes["float"] * 0.55
     # Weights drawn at random bear rounding worse than trained ones: there the worst of 300 is 0.9994 and 0.998.
     assert (rows["weights"] * rows["float"]).sum(axis=1).min() > 0.998
     assert (rows["int8"] * rows["float"]).sum(axis=1).min() > 0.998

@@ -27,15 +27,13 @@ Apart = Mapping[str, Sequence[int]]
 Mode = Literal["int8", "weights", "float"]
 """How products are kept and computed.
 
-`int8`: both sides int8, what comes in with one scale a text. `weights`: int8 on disk, float once it is loaded.
+`int8`: both sides int8, what comes in with one scale a text. `weights`: half floats on disk, float once it is loaded.
 `float`: float throughout, the table of words too, to compare with.
 """
 
 _EPSILON = 1e-12
 _OPSET, _IR = 18, 9
 _CONTRIBUTED = "com.microsoft"
-_GROUP = 64
-"""Weights that share a scale in the mode `weights`: granite's vectors stay at a cosine of 0.99999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class _Graph:
         weight, bias = self._weight_and_bias(name)
         if self.mode == "int8" and not one_token:
             return self._int8_product(source, name, weight, bias, self.apart.get(place or name, ()))
-        store = self.keep if self.mode == "float" else self._dequantised
+        store = self.keep if self.mode == "float" else self.keep_half
         self.add("MatMul", [source, store(f"{name}.w", weight)], f"{name}.product")
         return self.add("Add", [f"{name}.product", self.keep(f"{name}.b", bias)], name)
 
@@ -100,19 +98,6 @@ class _Graph:
         names = [f"{layer}.{one}" for one in part] if part in {"qkv", "kv"} else [name]
         weight = np.concatenate([self.arrays[f"{one}.w"] for one in names]).T
         return weight, np.concatenate([self.arrays[f"{one}.b"] for one in names])
-
-    def _dequantised(self, name: str, weight: NDArray[np.float32]) -> str:
-        """Int8 in groups along what is summed.
-
-        Plain arithmetic, which the runtime folds into floats when it loads; a DequantizeLinear it would keep, and
-        run each time.
-        """
-        rows, columns = weight.shape
-        group = _GROUP if rows % _GROUP == 0 else rows
-        numbers, scales = quantise(weight.reshape(rows // group, group, columns), axis=1)
-        self.add("Cast", [self.keep(f"{name}.int8", numbers)], f"{name}.numbers", to=TensorProto.FLOAT)
-        self.add("Mul", [f"{name}.numbers", self.keep_half(f"{name}.scale", scales)], f"{name}.groups")
-        return self.add("Reshape", [f"{name}.groups", self.whole(f"{name}.shape", rows, columns)], name)
 
     def _int8_product(
         self,
