@@ -8,9 +8,11 @@ import { drawLeftOut } from "./why.js";
 
 const BUDGETS = [500, 1200, 2000, 4000, 8000];
 const KEY = "outcrop.budget";
+let runs = 0; // an answer to what was asked before the last change is dropped
 
 /** @param {HTMLElement} root @param {URLSearchParams} params @param {AbortSignal} signal */
 export async function showContext(root, params, signal) {
+  const run = ++runs;
   const budget = Number(sessionStorage.getItem(KEY) ?? 1200);
   const code = sessionStorage.getItem(`${KEY}.code`) === "1";
   /** @param {string} key @param {string} value */
@@ -29,9 +31,9 @@ export async function showContext(root, params, signal) {
     const { floor, balance, rerank, cutoff, reference_follow, ...body } = searchBody(params);
     const tuned = { floor, balance, rerank, cutoff, reference_follow };
     const context = await post("/api/context", { ...body, ...tuned, budget_tokens: budget, code, explain: code ? undefined : true }, signal);
-    fill(root, bar, drawContext(context));
+    if (run === runs) fill(root, bar, drawContext(context));
   } catch (error) {
-    if (!signal.aborted) fill(root, bar, failure(error));
+    if (!signal.aborted && run === runs) fill(root, bar, failure(error));
   }
 }
 
