@@ -29,9 +29,9 @@ function confirmed(title, words, yes) {
 
 /** @param {HTMLElement} root @param {import("./main.js").App} app @returns {import("./main.js").View} */
 export function mountLibrary(root, app) {
-  const side = h("div", { class: "stack library-side" }, waiting("Reading"));
-  const body = h("div", { class: "stack library-body" });
-  root.append(h("div", { class: "page" }, h("h1", { class: "visually-hidden" }, "Library"), h("div", { class: "library" }, side, body)));
+  const side = h("div", { class: "stack" }, waiting("Reading"));
+  const body = h("div", { class: "stack holdings-body" });
+  root.append(h("div", { class: "page" }, h("h1", { class: "visually-hidden" }, "Library"), h("div", { class: "holdings" }, side, body)));
   let work = new AbortController();
   /** @type {Map<number, string>} */
   let stale = new Map();
