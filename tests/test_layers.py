@@ -8,12 +8,14 @@ from pathlib import Path
 import outcrop
 
 PACKAGE = Path(outcrop.__file__).parent
-GROUND = {"records", "contracts", "errors", "distinct", "frames", "remote"}
+GROUND = {"records", "contracts", "errors", "distinct", "frames", "remote", "derived", "phrases"}
 STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack", "conversation", "elide"}
 ALLOWED = {
     "records": set(),
     "distinct": set(),
     "frames": set(),
+    "phrases": set(),
+    "derived": {"records"},
     "errors": set(),
     "remote": {"errors"},
     "contracts": GROUND,

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.derived import ChunkRows, DeclaredRows, TermRows, Totals
 from outcrop.records import (
     CollectionInfo,
     DocumentInfo,
@@ -258,3 +259,53 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close every connection of this process."""
+
+
+class SearchableStore(Store, Protocol):
+    """A store that is searched where it lies, because no one machine holds copies of all its rows.
+
+    It keeps what `derived.Deriver` makes of each chunk, changed in the same transaction as the chunk. Inside a
+    `snapshot` all of these answers are of one moment.
+    """
+
+    def totals(self) -> Totals:
+        """Chunks and terms of the whole index, as far as this user may see it."""
+
+    def term_counts(self, terms: Collection[int]) -> dict[int, int]:
+        """How many chunks hold each of these terms; those that none holds are left out."""
+
+    def term_rows(self, terms: Collection[int], collections: Sequence[str] = ()) -> dict[int, TermRows]:
+        """The chunks (of these collections, or of all) that hold each of these terms."""
+
+    def nearest(
+        self, vector: Vector, count: int, where: Filter = ..., among: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The `count` chunks whose text or summary is nearest to a vector of unit length, best first, and the cosine.
+
+        Of those that pass the filter; `among` names the only chunks that may be returned. As many as there are, always.
+        """
+
+    def narrow(self, where: Filter, most: int) -> NDArray[np.int64] | None:
+        """The ids of all chunks that pass a filter, ascending; None when they are more than `most`."""
+
+    def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.int64]:
+        """Those of some chunks that pass a filter, ascending."""
+
+    def chunk_rows(self, chunk_ids: NDArray[np.int64], around: int = 0) -> ChunkRows:
+        """What is kept of these chunks and, of those that are prose, of the `around` chunks before and after each in
+        the same document. Those that are gone are left out."""
+
+    def document_facts(self, document_ids: NDArray[np.int64]) -> ChunkRows:
+        """What is kept of all chunks of some documents, words and vectors left empty."""
+
+    def declaring(self, names: Collection[int], most: int) -> DeclaredRows:
+        """Declarations of these names, by name and chunk id, at most `most` of each."""
+
+    def declared_in(self, chunk_ids: NDArray[np.int64]) -> DeclaredRows:
+        """What these chunks declare, by name and chunk id."""
+
+    def settle(self) -> None:
+        """After writes: bring the vector index up to date, if enough has changed to be worth it."""
+
+    def rederive(self) -> None:
+        """Make all that is derived again from the truth, while others read what was there."""

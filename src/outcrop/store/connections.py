@@ -22,8 +22,8 @@ from urllib.parse import quote
 import apsw
 
 from outcrop.errors import CorruptDatabase, DatabaseBusy, StoreError
+from outcrop.phrases import spaced
 from outcrop.store.filters import path_matches
-from outcrop.store.keywords import spaced
 from outcrop.store.schema import MIGRATIONS, migrate, schema_version
 
 log = logging.getLogger(__name__)

@@ -6,35 +6,16 @@ part of the file format: a change to it takes a migration that builds the index 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import apsw
 
+from outcrop.phrases import spaced
 from outcrop.store.rows import fetch
-
-# Scripts written without spaces. Each character becomes a word, so that a phrase matches by sequence.
-_UNSPACED = re.compile(
-    "(["
-    "\u0e01-\u0e4e"  # Thai
-    "\u0e80-\u0ecf\u0edc-\u0edf"  # Lao
-    "\u1000-\u103f\u1050-\u108f\u109a-\u109f\ua9e0-\ua9ef\uaa60-\uaa7f"  # Myanmar
-    "\u1780-\u17d3\u17d7\u17dc\u17dd"  # Khmer
-    "\u1950-\u19cf\u1a20-\u1a7f"  # Tai Le, New Tai Lue, Tai Tham
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029"  # Han radicals, marks and numerals
-    "\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\uff66-\uff9f"  # kana, bopomofo
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
-    "])"
-)
 
 # Removing a row for good costs 1–5 ms (every word's page is rewritten); rewriting the whole index costs about
 # 6 µs a row of it (measured on 20 000 chunks of 1.1 kB). Below one removed row in so many the first is cheaper.
 _REWRITE_RATIO = 500
-
-
-def spaced(text: str) -> str:
-    """The text as the keyword index sees it: characters of scripts without spaces stand apart."""
-    return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)
 
 
 def phrase_query(phrase: str) -> str:

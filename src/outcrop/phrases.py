@@ -1,0 +1,59 @@
+"""The words of a phrase, as the keyword index of SQLite (FTS5, unicode61) sees them, for stores without such an index.
+
+Letters, digits and marks make a word; case does not count, nor do accents on Latin letters; characters of scripts
+written without spaces stand each for itself.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+# Scripts written without spaces. Each character becomes a word, so that a phrase matches by sequence.
+UNSPACED: Final = re.compile(
+    "(["
+    "\u0e01-\u0e4e"  # Thai
+    "\u0e80-\u0ecf\u0edc-\u0edf"  # Lao
+    "\u1000-\u103f\u1050-\u108f\u109a-\u109f\ua9e0-\ua9ef\uaa60-\uaa7f"  # Myanmar
+    "\u1780-\u17d3\u17d7\u17dc\u17dd"  # Khmer
+    "\u1950-\u19cf\u1a20-\u1a7f"  # Tai Le, New Tai Lue, Tai Tham
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029"  # Han radicals, marks and numerals
+    "\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\uff66-\uff9f"  # kana, bopomofo
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
+    "])"
+)
+_ASCII_WORD: Final = re.compile(r"[0-9a-z]+")
+
+
+def spaced(text: str) -> str:
+    """The text with characters of scripts without spaces standing apart."""
+    return text if text.isascii() else UNSPACED.sub(r" \1 ", text)
+
+
+def phrase_words(text: str) -> list[str]:
+    """The words of a text, in order."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    return "".join(map(_folded, spaced(text))).split()
+
+
+def holds_phrase(text: str, words: Sequence[str]) -> bool:
+    """Whether a text holds these words in this order, one after the other."""
+    return f" {' '.join(words)} " in f" {' '.join(phrase_words(text))} "
+
+
+@lru_cache(maxsize=65_536)
+def _folded(character: str) -> str:
+    """A character as it counts: without accents and case, or a space where it belongs to no word."""
+    category = unicodedata.category(character)
+    if category[0] not in "LN" and category not in ("Co", "Mn", "Mc"):
+        return " "
+    if "\u0300" <= character <= "\u0331":  # accents that stand apart from their letter
+        return ""
+    folded = character.casefold()
+    lower = folded if len(folded) == 1 else character.lower()[:1]
+    base = unicodedata.normalize("NFD", lower)[0]
+    return base if base.isascii() else lower
