@@ -79,8 +79,7 @@ class PartsMaker:
             name, url=config.embed_url, key=config.embed_key, query_prefix=config.embed_query_prefix
         )
         terms = Terms()
-        folder = config.db.with_name(config.db.name + ".arrays")
-        arrays = SearchArrays(self._store, folder, terms, embedder.path_weight)
+        arrays = SearchArrays(self._store, config.beside(".arrays"), terms, embedder.path_weight)
         retriever = Retriever(self._store, arrays, embedder, terms, self.reranker)
         return Parts("" if self._given else name, embedder, terms, arrays, retriever)
 
