@@ -187,7 +187,7 @@ class Searching:
         with self.snapshot():
             rows = self._read(
                 f"WITH chosen AS MATERIALIZED ({chosen}) SELECT r.chunk_id, r.document_id, r.position, r.code,"
-                " r.length, r.words, r.facts FROM chosen JOIN rows r ON r.chunk_id = chosen.chunk_id ORDER BY r.chunk_id",
+                " r.length, r.words, r.facts FROM chosen JOIN rows r USING (chunk_id) ORDER BY r.chunk_id",
                 values,
             )
             ids = [row[0] for row in rows]

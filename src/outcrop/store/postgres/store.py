@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
 from outcrop.errors import NotFound, StoreError
 from outcrop.phrases import holds_phrase, phrase_words
@@ -68,20 +69,18 @@ _PHRASE_CHUNKS: Final = 500
 
 
 def open_postgres(
-    uri: str,
+    url: DatabaseUrl,
     deriver: Callable[[], Deriver],
     *,
-    schema: str = "outcrop",
-    name: str | None = None,
     read_only: bool = False,
     patience_s: float = PATIENCE_S,
 ) -> PostgresStore:
     """Open the index in a schema of a database, creating or upgrading it unless this user may only read.
 
-    `deriver` gives what makes the rows that search looks up; it is asked for when something is written. `name` is what
-    messages call the database.
+    `deriver` gives what makes the rows that search looks up; it is asked for when something is written.
     """
-    connections = Connections(uri, schema, name or schema, patience_s=patience_s)
+    schema = url.schema
+    connections = Connections(url.uri(), schema, str(url), patience_s=patience_s)
     with connections.translated(), connections.connect() as connection:
         may_write = not read_only and _may_write(connection, schema)
         if may_write:
