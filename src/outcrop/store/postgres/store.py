@@ -30,6 +30,7 @@ from outcrop.records import (
     StoreStats,
     Vector,
 )
+from outcrop.store.postgres import tenancy
 from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.care import rederive, replace_points, settle
 from outcrop.store.postgres.checking import count_everything, find_problems
@@ -510,6 +511,20 @@ class PostgresStore(Searching):
         """Make all that is derived again from the truth; who searches meanwhile finds what was there."""
         self._write(lambda connection, _: rederive(connection, self._deriver()))
         self.settle()
+
+    # ------------------------------------------------------------------ who may read
+
+    def grant(self, role: str, collections: Sequence[str] = ()) -> None:
+        """Let a role of the database read these collections, or all there are and will be."""
+        self._write(lambda connection, _: tenancy.grant(connection, role, collections))
+
+    def revoke(self, role: str) -> int:
+        """Let a role see nothing any more; how many grants there were."""
+        return int(self._write(lambda connection, _: tenancy.revoke(connection, role)))
+
+    def grants(self) -> list[tuple[str, str | None]]:
+        """(role, collection) of every grant; None stands for all collections."""
+        return self._connections.read(tenancy.grants)
 
     def close(self) -> None:
         """Close every connection; using the store afterwards raises StoreError."""
