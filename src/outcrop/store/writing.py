@@ -163,7 +163,8 @@ def _keys(write: DocumentWrite) -> set[bytes]:
 def _put_row(
     connection: apsw.Connection, write: DocumentWrite, old_id: int | None, tail: str, now: float
 ) -> int:
-    created_at = updated_at = now
+    created_at = now if write.created_at is None else write.created_at
+    updated_at = now if write.updated_at is None else write.updated_at
     if old_id is not None:
         created_at, before = fetch(
             connection, "SELECT created_at, updated_at FROM documents WHERE id = ?", (old_id,)
