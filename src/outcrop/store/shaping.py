@@ -47,7 +47,8 @@ def document_row(
     write: DocumentWrite, tail: str, now: float, before: tuple[float, float] | None
 ) -> tuple[Any, ...]:
     """The row of a document, as DOCUMENT_FIELDS; `before` is when the one it replaces was created and updated."""
-    created_at = updated_at = now
+    created_at = now if write.created_at is None else write.created_at
+    updated_at = now if write.updated_at is None else write.updated_at
     if before is not None:
         created_at = before[0]
         updated_at = max(now, math.nextafter(before[1], math.inf))  # later even when the clock was set back

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 
 import apsw
+import numpy as np
 
 from outcrop.records import Model, Vector
 from outcrop.store.rows import fetch
@@ -71,6 +72,15 @@ def missing(connection: apsw.Connection, model_id: int | None, keys: Collection[
         (_json_keys(keys), model_id),
     )
     return set(keys).difference(key for (key,) in found)
+
+
+def kept(connection: apsw.Connection, model_id: int | None, keys: Collection[bytes]) -> dict[bytes, Vector]:
+    """The vectors of this model that are kept under these keys."""
+    found = connection.execute(
+        "SELECT key, vector FROM vectors WHERE key IN (SELECT unhex(value) FROM json_each(?)) AND model_id = ?",
+        (_json_keys(keys), model_id),
+    )
+    return {key: np.frombuffer(blob, dtype="<f2").astype(np.float32) for key, blob in found}
 
 
 def referenced(connection: apsw.Connection, keys: Collection[bytes]) -> set[bytes]:

@@ -30,6 +30,9 @@ from outcrop.records import (
     StoreStats,
     Vector,
 )
+from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
+from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
+from outcrop.store.exporting import as_writes, first_batch
 from outcrop.store.postgres import tenancy
 from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.care import rederive, replace_points, settle
@@ -424,6 +427,37 @@ class PostgresStore(Searching):
             )
 
         self._write(work)
+
+    def settings(self) -> dict[str, str]:
+        """Every setting that is kept with the index."""
+        return dict(self._read("SELECT name, value FROM settings"))
+
+    def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
+        """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
+        with self.snapshot():
+            sizes = self._read(
+                "SELECT id, chunk_count, char_count FROM documents WHERE id > %s ORDER BY id LIMIT %s",
+                (int(after), limit),
+            )
+            ids = first_batch((id_, chunks, characters) for id_, chunks, characters in sizes)
+            tags = self._read("SELECT document_id, tag FROM tags WHERE document_id = ANY (%s)", (ids,))
+            return as_writes(
+                self._read(f"SELECT {EXPORT_DOCUMENT} FROM documents WHERE id = ANY (%s) ORDER BY id", (ids,)),
+                ((id_, tag) for id_, tag in tags),
+                self._read(
+                    f"SELECT {EXPORT_CHUNK} FROM chunks c {_NOTES} WHERE c.document_id = ANY (%s)"
+                    " ORDER BY c.document_id, c.position",
+                    (ids,),
+                ),
+            )
+
+    def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
+        """The vectors of `model` that are kept under these keys, as float32 of the stored half floats."""
+        return self._connections.read(
+            lambda connection: stored_vectors.kept(
+                connection, stored_vectors.find_model(connection, model), keys
+            )
+        )
 
     def collections(self) -> list[CollectionInfo]:
         """Every collection, by name."""
