@@ -142,7 +142,7 @@ class Engine:
             waiting += chunks
             if waiting >= SAVE_EVERY_CHUNKS:
                 waiting = 0
-                self.parts.arrays.save()
+                self.parts.index.save()
 
         config = self.config
         options = IngestOptions(
@@ -366,12 +366,12 @@ class Engine:
                 raise QueryError("an empty filter would delete everything; name collections instead")
             ids.extend(self._store.select(where).tolist())
         removed = self._store.delete(ids)
-        self.parts.arrays.purge()
+        self.parts.index.purge()
         return removed
 
     def _settle(self) -> None:
-        """After a write: remember with which model the index is made, and keep the search arrays for others."""
-        self.parts.arrays.save()
+        """After a write: remember with which model the index is made, and keep what is derived for others."""
+        self.parts.index.save()
         self._maker.note_first_model()
 
     # ------------------------------------------------------------------ reading
@@ -463,7 +463,7 @@ class Engine:
         except StoreError as error:
             log.error("search failed", extra={"reason": str(error)})
             return Answer(query, options.query_type or "mixed", (), "error", str(error))
-        self.parts.arrays.save_after_search()
+        self.parts.index.save_after_search()
         detail = answer.detail
         if answer.reason == "model_mismatch" and self._maker.cannot_follow:
             detail = f"{detail}; its model cannot be opened here: {self._maker.cannot_follow}"
@@ -625,7 +625,7 @@ class Engine:
         """What is asked of source code."""
         from outcrop.codebase import Codebase
 
-        return Codebase(self._store, self.parts.arrays, self.parts.retriever)
+        return Codebase(self._store, self.parts.index)
 
     # ------------------------------------------------------------------ documents
 
@@ -699,7 +699,7 @@ class Engine:
         self._maker.note_model(parts)
         made = reembed(self._store, parts.embedder, progress, stopped)
         if made or before != parts.embedder.model:
-            parts.arrays.rebuild()
+            parts.index.rebuild()
         return made
 
     def status(self) -> Status:
@@ -710,12 +710,12 @@ class Engine:
             stats=self._store.stats(),
             model=self.parts.embedder.model,
             index_model=self._store.active_model(),
-            array_bytes=self.parts.arrays.bytes_on_disk(),
+            array_bytes=self.parts.index.bytes_on_disk(),
         )
 
     def doctor(self, *, repair: bool = False) -> list_of[Check]:
         """Examine the index; `repair` rebuilds what is derived and damaged."""
-        return examine(self._store, self.parts.arrays, self.parts.embedder, repair=repair)
+        return examine(self._store, self.parts.index, self.parts.embedder, repair=repair)
 
     def warm(self) -> None:
         """Load the model, the arrays and the graph now instead of at the first search."""
