@@ -33,8 +33,9 @@ INSERTED: Final = 2000
 DELETED_SHARE: Final = 0.3
 _AS_NEAR: Final = 1e-5
 """Cosines that differ by less count as equal: sums in another order differ by a few millionths."""
-DEEP: Final = 400_000
-"""`hnsw.max_scan_tuples` beside its default of 20 000: all rows."""
+DEFAULT_SCAN: Final = (("hnsw.max_scan_tuples", 20_000), ("hnsw.scan_mem_multiplier", 1))
+DEEP_SCAN: Final = (("hnsw.max_scan_tuples", 400_000), ("hnsw.scan_mem_multiplier", 16))
+"""How far an iterative scan goes: as pgvector has it, and as far as there are rows, with the memory for that."""
 SERVER: Final = {
     "shared_buffers": "2GB",
     "maintenance_work_mem": "1GB",
@@ -248,20 +249,20 @@ def filters(points: Points) -> dict[str, tuple[str, NDArray[np.bool_]]]:
 
 def filtered(bench: Bench, kind: Index, value: int) -> Iterator[dict[str, Any]]:
     """Every way of going on when a filter leaves too few, at one setting of the knob."""
-    deep = {"hnsw": "hnsw.max_scan_tuples", "ivfflat": "ivfflat.max_probes"}[kind.method]
-    shallow = 20_000 if kind.method == "hnsw" else 32_768
-    modes = [("off", shallow), ("relaxed_order", shallow)]
+    modes: list[tuple[str, str]] = [("off", "default"), ("relaxed_order", "default")]
     if kind.method == "hnsw":
-        modes += [("relaxed_order", DEEP), ("strict_order", shallow), ("strict_order", DEEP)]
+        modes += [("relaxed_order", "deep"), ("strict_order", "default"), ("strict_order", "deep")]
     bench.run(f"SET {kind.knob} = {value}")
-    for mode, limit in modes:
-        bench.run(f"SET {kind.method}.iterative_scan = {mode}", f"SET {deep} = {limit}", "DISCARD PLANS")
+    for mode, depth in modes:
+        limits = DEEP_SCAN if depth == "deep" else DEFAULT_SCAN
+        bench.run(*(f"SET {name} = {limit}" for name, limit in limits))
+        bench.run(f"SET {kind.method}.iterative_scan = {mode}", "DISCARD PLANS")
         for name, (where, among) in filters(bench.points).items():
             row: dict[str, Any] = {
                 "index": kind.name,
                 "setting": value,
                 "scan": mode,
-                "most": limit,
+                "depth": depth,
                 "filter": name,
             }
             for count in COUNTS:
