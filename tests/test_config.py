@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from outcrop.config import load_config
+from outcrop.config import Config, load_config
+from outcrop.database_url import DatabaseUrl
 from outcrop.errors import ConfigError
 from outcrop.parse import ParseLimits
 
@@ -34,7 +37,7 @@ def test_without_a_home_folder_the_error_says_what_to_set() -> None:
 
 
 def test_an_empty_variable_for_the_index_means_the_default() -> None:
-    assert load_config({}, environ={"OUTCROP_DB": ""}).db.name == "index.db"
+    assert str(load_config({}, environ={"OUTCROP_DB": ""}).db).endswith("/index.db")
 
 
 def test_the_home_of_a_user_there_is_not_is_a_configuration_error() -> None:
@@ -68,3 +71,68 @@ def test_the_reranker_is_a_setting_like_the_others(tmp_path: Path) -> None:
     assert load_config({"db": tmp_path / "i.db"}, environ={}).reranker == "mini"
     environ = {"OUTCROP_RERANKER": "onnx:~/cross"}
     assert load_config({"db": tmp_path / "i.db"}, environ=environ).reranker == "onnx:~/cross"
+
+
+# ------------------------------------------------------------------ an index in a database
+
+
+def on_postgres(**settings: str) -> Config:
+    url = "postgresql://ann:hush@db.example/papers?schema=team"
+    return load_config({"db": url, **settings}, environ={"XDG_DATA_HOME": "/data", "HOME": "/home/ann"})
+
+
+def test_a_database_is_named_by_its_url_in_arguments_and_in_the_environment() -> None:
+    by_argument = on_postgres().db
+    by_variable = load_config(
+        {}, environ={"OUTCROP_DB": "postgres://ann:hush@db.example/papers?schema=team"}
+    ).db
+    assert (
+        by_argument == by_variable == DatabaseUrl.parse("postgresql://ann:hush@db.example/papers?schema=team")
+    )
+    assert load_config({"db": by_argument}, environ={}).db == by_argument
+
+
+def test_a_url_that_is_wrong_says_what_one_looks_like_and_does_not_repeat_itself() -> None:
+    for wrong in (
+        "postgresql:/ann:hush@db/papers",
+        "mysql://ann:hush@db/papers",
+        Path("postgresql://ann:hush@db/p"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape("postgresql://user@host:5432/database")) as caught:
+            load_config({"db": wrong}, environ={})
+        assert "hush" not in str(caught.value)
+
+
+def test_a_configuration_does_not_show_the_password() -> None:
+    assert "hush" not in repr(on_postgres())
+    assert "***" in repr(on_postgres())
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the data folder lies elsewhere")
+def test_what_lies_beside_a_database_has_a_folder_of_this_machine() -> None:
+    config = on_postgres()
+    assert isinstance(config.db, DatabaseUrl)
+    folder = Path("/data/outcrop/postgres") / config.db.folder_name()
+    assert (config.folder, config.kb) == (folder, folder / "kb")
+    assert config.beside(".token") == folder / "index.token"
+    assert on_postgres(data_dir="/srv").folder == Path("/srv/postgres") / config.db.folder_name()
+
+
+def test_what_lies_beside_a_file_bears_its_name(tmp_path: Path) -> None:
+    config = load_config({"db": tmp_path / "i.db"}, environ={})
+    assert (config.folder, config.kb) == (tmp_path, tmp_path / "kb")
+    assert config.beside(".token") == tmp_path / "i.db.token"
+    assert config.beside("") == config.db
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_folder_a_database_needs_the_name_of_a_folder() -> None:
+    url = "postgresql://db.example/papers"
+    with pytest.raises(ConfigError, match="OUTCROP_DATA_DIR"):
+        load_config({"db": url}, environ={})
+    assert load_config({"db": url}, environ={"OUTCROP_DATA_DIR": "/srv"}).data_dir == Path("/srv")
+
+
+def test_another_process_gets_the_same_index_from_what_is_written_down_of_it(tmp_path: Path) -> None:
+    for config in (on_postgres(), load_config({"db": tmp_path / "i.db"}, environ={})):
+        assert load_config({"db": config.db_text(), "data_dir": config.data_dir}, environ={}) == config

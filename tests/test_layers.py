@@ -8,7 +8,17 @@ from pathlib import Path
 import outcrop
 
 PACKAGE = Path(outcrop.__file__).parent
-GROUND = {"records", "contracts", "errors", "distinct", "frames", "remote", "derived", "phrases"}
+GROUND = {
+    "records",
+    "contracts",
+    "errors",
+    "distinct",
+    "frames",
+    "remote",
+    "derived",
+    "phrases",
+    "database_url",
+}
 STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack", "conversation", "elide"}
 ALLOWED = {
     "records": set(),
@@ -17,9 +27,10 @@ ALLOWED = {
     "phrases": set(),
     "derived": {"records"},
     "errors": set(),
+    "database_url": {"errors"},
     "remote": {"errors"},
     "contracts": GROUND,
-    "config": {"errors"},
+    "config": {"errors", "database_url"},
     **dict.fromkeys(STAGES, GROUND),
     "traces": set(),
     "conversation": GROUND | {"traces"},
@@ -35,7 +46,7 @@ ALLOWED = {
     "codemap": GROUND | STAGES,
     "codegraph": GROUND | STAGES | {"codemap"},
     "revisions": GROUND | STAGES,
-    "codebase": GROUND | STAGES | {"retrieve", "lookup"},
+    "codebase": GROUND | STAGES | {"lookup"},
     "engine": GROUND
     | STAGES
     | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}

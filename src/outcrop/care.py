@@ -11,7 +11,7 @@ from outcrop.embed.batches import BATCH_TEXTS, batch_texts, embed_all
 from outcrop.embed.keys import context_text
 from outcrop.errors import Cancelled, EmbedError, StoreError
 from outcrop.records import Check, Filter, Matrix, Progress, StaleDocument
-from outcrop.search.arrays import SearchArrays
+from outcrop.search.index import Index
 from outcrop.sources.freshness import change_of
 
 FIRST_BATCH: Final = 64
@@ -31,13 +31,13 @@ def find_stale(store: Store, where: Filter, max_bytes: int) -> list[StaleDocumen
     return [StaleDocument(document, change) for document, change in changes if change is not None]
 
 
-def examine(store: Store, arrays: SearchArrays, embedder: Embedder, *, repair: bool = False) -> list[Check]:
+def examine(store: Store, index: Index, embedder: Embedder, *, repair: bool = False) -> list[Check]:
     """Examine the truth, what is derived from it and the model; `repair` makes damaged arrays again."""
     problems = list(store.check())
     checks = [Check("database", not problems, "; ".join(problems) or "consistent")]
-    damaged = list(arrays.check())
+    damaged = list(index.check())
     if damaged and repair:
-        arrays.rebuild()
+        index.rebuild()
         checks.append(Check("search arrays", True, "were damaged, made again"))
     else:
         hint = "; run with --repair" if damaged else ""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from outcrop.database_url import DatabaseUrl, is_url
 from outcrop.errors import ConfigError
 
 ENV_PREFIX = "OUTCROP_"
@@ -25,8 +26,11 @@ ENV_PREFIX = "OUTCROP_"
 class Config:
     """Every setting there is, with its default. Sizes carry their unit in the name."""
 
-    db: Path
-    """The database file."""
+    db: Path | DatabaseUrl
+    """The index: a file, or a Postgres database by its URL, `postgresql://user@host/database?schema=team`."""
+    data_dir: Path = Path()
+    """Where this machine keeps what belongs to an index on Postgres but not into the database, such as the server's
+    jobs and the notes of agents; by default where the index would lie if it were a file."""
     model: str = ""
     """Empty: the model the index was made with, `static` for a new one. Else `static` (ships with Outcrop),
     `mini` (a small transformer, with `pip install 'outcrop[mini]'`), `openai:NAME` (an OpenAI-compatible endpoint),
@@ -96,6 +100,21 @@ class Config:
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
+    def db_text(self) -> str:
+        """The index as a setting names it, the password included. Never for showing: `str(config.db)` is."""
+        return self.db.whole() if isinstance(self.db, DatabaseUrl) else str(self.db)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of all that lies beside the index. It need not be there."""
+        if isinstance(self.db, DatabaseUrl):
+            return self.data_dir / "postgres" / self.db.folder_name()
+        return self.db.parent
+
+    def beside(self, ending: str) -> Path:
+        """A file or folder that lies beside the index: `index.db.token` for `.token`."""
+        return self.folder / (("index" if isinstance(self.db, DatabaseUrl) else self.db.name) + ending)
+
 
 def load_config(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Config:
     """Arguments, environment, file and defaults become one Config; anything unknown is an error."""
@@ -116,6 +135,8 @@ def load_config(overrides: Mapping[str, Any] | None = None, environ: Mapping[str
     for name in values:
         _check_known(name)
     typed = {name: _coerce(name, value) for name, value in values.items()}
+    if isinstance(typed["db"], DatabaseUrl) and not values.get("data_dir"):
+        typed["data_dir"] = default_data_dir(env)
     return _validate(Config(**typed))
 
 
@@ -144,6 +165,7 @@ def _home() -> Path:
     except RuntimeError as error:  # a user without an entry, as in many containers, and no HOME
         raise ConfigError(
             "you have no home folder: set HOME, or name the index with --db or OUTCROP_DB"
+            " (and with a database OUTCROP_DATA_DIR)"
         ) from error
 
 
@@ -189,6 +211,8 @@ def _check_known(name: str) -> None:
 def _coerce(name: str, value: Any) -> Any:
     """Text from the environment becomes the field's type; a wrong type is an error that names the setting."""
     kind = str(_FIELDS[name].type)
+    if name == "db":
+        return _read_db(value)
     try:
         if kind == "Path":
             return Path(value).expanduser()
@@ -214,6 +238,18 @@ def _coerce(name: str, value: Any) -> Any:
     return str(value)
 
 
+def _read_db(value: Any) -> Path | DatabaseUrl:
+    """A file or a database. A URL is never repeated in an error: it may hold a password."""
+    if isinstance(value, DatabaseUrl):
+        return value
+    if is_url(str(value)):  # a Path has lost a slash by now, and is told so
+        return DatabaseUrl.parse(str(value))
+    try:
+        return Path(value).expanduser()
+    except (TypeError, RuntimeError) as error:  # RuntimeError: ~ of a user there is not
+        raise ConfigError(f"db = {value!r} is neither a file nor the URL of a database") from error
+
+
 def _validate(config: Config) -> Config:
     for name in (
         "max_file_bytes",
@@ -233,5 +269,9 @@ def _validate(config: Config) -> Config:
         raise ConfigError("port must lie between 0 (any that is free) and 65535")
     if config.comment_url != _FIELDS["comment_url"].default and not config.comment_model:
         raise ConfigError("comment_url is set but comment_model is not: name the model that shall comment")
-    kb = config.kb if config.kb != Path() else config.db.parent / "kb"
-    return replace(config, db=config.db.absolute(), kb=kb.absolute())
+    if isinstance(config.db, Path):
+        config = replace(config, db=config.db.absolute())
+    else:
+        config = replace(config, data_dir=config.data_dir.absolute())
+    kb = config.kb if config.kb != Path() else config.folder / "kb"
+    return replace(config, kb=kb.absolute())

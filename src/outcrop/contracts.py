@@ -224,8 +224,23 @@ class Store(Protocol):
     def put_setting(self, name: str, value: str) -> None:
         """Keep a setting with the index."""
 
+    def settings(self) -> dict[str, str]:
+        """Every setting that is kept with the index."""
+
     def collections(self) -> list[CollectionInfo]:
         """Every collection that holds a document, by name."""
+
+    # -- what another store needs to become the same
+    def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
+        """Up to `limit` documents with id above `after`, ascending, each as the write that makes it again exactly.
+
+        Fewer where they are large: all texts of an answer together stay within some megabytes, or it is one document.
+        Nothing only when there is none left. Tags are all in `DocumentWrite.tags`, sorted; an outline has its language
+        alone; `summary_keys` is empty where no chunk has a summary's; both times are set.
+        """
+
+    def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
+        """The vectors of `model` that are kept under these keys, as float32 of the stored half floats."""
 
     # -- what search needs
     def lineage(self, version: int) -> str | None:

@@ -24,6 +24,8 @@ from outcrop.care import embed_waiting, examine, find_stale, reembed
 from outcrop.chunk import ChunkOptions
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
+from outcrop.database_url import DatabaseUrl
+from outcrop.derived import Deriver
 from outcrop.errors import NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
@@ -61,7 +63,7 @@ from outcrop.retrieve import MOST_MOVES, Stop
 from outcrop.revisions import Revisions
 from outcrop.sources.freshness import looks_stale
 from outcrop.sources.text import text_source
-from outcrop.store.sqlite import open_sqlite
+from outcrop.store.opening import open_store
 
 if TYPE_CHECKING:
     from outcrop.codebase import Codebase
@@ -80,7 +82,7 @@ T = TypeVar("T")
 When = str | float | date | datetime | None
 
 
-def open_engine(db: str | Path | None = None, **settings: object) -> Engine:
+def open_engine(db: str | Path | DatabaseUrl | None = None, **settings: object) -> Engine:
     """Open an index, creating it where there is none. `settings` are those of Config."""
     return Engine(load_config({"db": db, **settings}))
 
@@ -102,7 +104,7 @@ class Engine:
         if tokenizer is None and config.tokenizer:
             self._tokenizer = FileTokenizer(Path(config.tokenizer).expanduser())
         self._known_collections: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
-        self._store: Store = open_sqlite(config.db)
+        self._store: Store = open_store(config.db, self._make_deriver)
         self._maker = PartsMaker(config, self._store, embedder, reranker, commentator)
         self._revisions = Revisions(self._store)
 
@@ -112,6 +114,14 @@ class Engine:
     def parts(self) -> Parts:
         """The model and what searches with it, made when first needed; others once the index has another model."""
         return self._maker.parts()
+
+    def _make_deriver(self) -> Deriver:
+        """What makes the rows that a database is searched by; it is asked for at the first write or search."""
+        from outcrop.search.derive import SearchDeriver  # type: ignore[import-not-found, unused-ignore]
+
+        parts = self.parts
+        deriver: Deriver = SearchDeriver(parts.terms, parts.embedder.path_weight)
+        return deriver
 
     def _renew_vectors(self) -> None:
         """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is
@@ -132,14 +142,14 @@ class Engine:
             waiting += chunks
             if waiting >= SAVE_EVERY_CHUNKS:
                 waiting = 0
-                self.parts.arrays.save()
+                self.parts.index.save()
 
         config = self.config
         options = IngestOptions(
             chunking=ChunkOptions(strategy=config.chunker, target_tokens=config.chunk_tokens),
             limits=ParseLimits(timeout_s=config.parse_timeout_s, memory_bytes=config.parse_memory_bytes),
             max_file_bytes=config.max_file_bytes,
-            own=config.db.resolve(),
+            own=config.beside("").resolve(),
         )
         return Ingestor(self._store, self.parts.embedder, options, after_write, self._maker.commentator())
 
@@ -356,12 +366,12 @@ class Engine:
                 raise QueryError("an empty filter would delete everything; name collections instead")
             ids.extend(self._store.select(where).tolist())
         removed = self._store.delete(ids)
-        self.parts.arrays.purge()
+        self.parts.index.purge()
         return removed
 
     def _settle(self) -> None:
-        """After a write: remember with which model the index is made, and keep the search arrays for others."""
-        self.parts.arrays.save()
+        """After a write: remember with which model the index is made, and keep what is derived for others."""
+        self.parts.index.save()
         self._maker.note_first_model()
 
     # ------------------------------------------------------------------ reading
@@ -453,7 +463,7 @@ class Engine:
         except StoreError as error:
             log.error("search failed", extra={"reason": str(error)})
             return Answer(query, options.query_type or "mixed", (), "error", str(error))
-        self.parts.arrays.save_after_search()
+        self.parts.index.save_after_search()
         detail = answer.detail
         if answer.reason == "model_mismatch" and self._maker.cannot_follow:
             detail = f"{detail}; its model cannot be opened here: {self._maker.cannot_follow}"
@@ -615,7 +625,7 @@ class Engine:
         """What is asked of source code."""
         from outcrop.codebase import Codebase
 
-        return Codebase(self._store, self.parts.arrays, self.parts.retriever)
+        return Codebase(self._store, self.parts.index)
 
     # ------------------------------------------------------------------ documents
 
@@ -689,7 +699,7 @@ class Engine:
         self._maker.note_model(parts)
         made = reembed(self._store, parts.embedder, progress, stopped)
         if made or before != parts.embedder.model:
-            parts.arrays.rebuild()
+            parts.index.rebuild()
         return made
 
     def status(self) -> Status:
@@ -700,12 +710,12 @@ class Engine:
             stats=self._store.stats(),
             model=self.parts.embedder.model,
             index_model=self._store.active_model(),
-            array_bytes=self.parts.arrays.bytes_on_disk(),
+            array_bytes=self.parts.index.bytes_on_disk(),
         )
 
     def doctor(self, *, repair: bool = False) -> list_of[Check]:
         """Examine the index; `repair` rebuilds what is derived and damaged."""
-        return examine(self._store, self.parts.arrays, self.parts.embedder, repair=repair)
+        return examine(self._store, self.parts.index, self.parts.embedder, repair=repair)
 
     def warm(self) -> None:
         """Load the model, the arrays and the graph now instead of at the first search."""

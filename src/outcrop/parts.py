@@ -19,6 +19,7 @@ from outcrop.errors import ConfigError, EmbedError
 from outcrop.records import Model
 from outcrop.retrieve import Retriever
 from outcrop.search.arrays import SearchArrays
+from outcrop.search.index import Index
 from outcrop.search.terms import Terms
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class Parts:
     name: str
     embedder: Embedder
     terms: Terms
-    arrays: SearchArrays
+    index: Index
     retriever: Retriever
 
 
@@ -79,10 +80,9 @@ class PartsMaker:
             name, url=config.embed_url, key=config.embed_key, query_prefix=config.embed_query_prefix
         )
         terms = Terms()
-        folder = config.db.with_name(config.db.name + ".arrays")
-        arrays = SearchArrays(self._store, folder, terms, embedder.path_weight)
-        retriever = Retriever(self._store, arrays, embedder, terms, self.reranker)
-        return Parts("" if self._given else name, embedder, terms, arrays, retriever)
+        index = SearchArrays(self._store, config.beside(".arrays"), terms, embedder.path_weight)
+        retriever = Retriever(self._store, index, embedder, terms, self.reranker)
+        return Parts("" if self._given else name, embedder, terms, index, retriever)
 
     # ------------------------------------------------------------------ the model of the index
 

@@ -272,7 +272,8 @@ class DocumentWrite:
 
     `text_keys[i]` is the content address of the vector of `chunks[i]`, `summary_keys[i]` that of its summary (empty
     where it has none; none at all where no chunk has), `path_key` that of the path. All are keys into the embedding
-    cache. `sha256` is of the source bytes, so that a re-read can tell.
+    cache. `sha256` is of the source bytes, so that a re-read can tell. `created_at` and `updated_at` are those of a
+    document that comes from another index, and count where it is new; None means now.
     """
 
     file: SourceFile
@@ -284,6 +285,8 @@ class DocumentWrite:
     sha256: str
     tags: tuple[str, ...] = ()
     summary_keys: tuple[bytes, ...] = ()
+    created_at: float | None = None
+    updated_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ def test_what_is_deleted_is_gone_from_disk_words_and_meaning(
     assert "a/b/secret.md" not in by_meaning(engine)
     assert engine.waiting() == 0
     assert not any(b"failed charge" in path.read_bytes() for path in root.rglob("*") if path.is_file())
-    assert b"failed charge" not in engine.config.db.read_bytes()
+    assert b"failed charge" not in engine.config.beside("").read_bytes()
     with pytest.raises(NotFound):
         kb.delete("a/b/secret")
 

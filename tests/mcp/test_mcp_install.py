@@ -67,6 +67,21 @@ def test_the_entry_goes_into_the_clients_own_file_and_out_again(client: str, tmp
     assert load(path).get(CLIENTS[client].section, {}) == {}
 
 
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+def test_a_password_never_gets_into_a_clients_file(client: str, tmp_path: Path) -> None:
+    url = "postgresql://ann:hush@db.example/papers?sslmode=require&schema=team"
+    for arguments in (("--print",), ("--print", "--json"), ("--yes",)):
+        done = install(tmp_path, client, *arguments, "--db", url)
+        assert done.returncode == 0, done.stderr
+        assert "PGPASSWORD" in done.stderr
+        assert "hush" not in done.stdout + done.stderr
+    path = tmp_path / FILES[client]
+    entry = load(path)[CLIENTS[client].section]["outcrop"]
+    assert entry["args"] == ["mcp", "--db", "postgresql://ann@db.example/papers?sslmode=require&schema=team"]
+    bare = install(tmp_path, client, "--yes", "--db", url.replace(":hush", ""))
+    assert "PGPASSWORD" not in bare.stderr
+
+
 def test_without_a_terminal_nothing_is_written_unless_told_to(tmp_path: Path) -> None:
     done = install(tmp_path, "cursor")
     assert done.returncode == 2

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from tests.store.builders import vector
 
 from outcrop.records import CodeNotes, FeedRow, Filter, Matrix, Role
-from outcrop.search.arrays import SearchArrays, View
+from outcrop.search.arrays import SearchArrays
 from outcrop.search.candidates import find_candidates
 from outcrop.search.lexical import weigh_terms
 from outcrop.search.names import MODULE, NAME_ARRAYS, PRIVATE
 from outcrop.search.slab import Slab, build_slab
 from outcrop.search.terms import Terms
+from outcrop.search.view import View
 from outcrop.store.sqlite import SqliteStore
 
 TERMS = Terms()
@@ -71,7 +72,7 @@ def view_of(*slabs: Slab, dead: Sequence[NDArray[np.bool_]] | None = None) -> Vi
 
 def arrays_of(slab: Slab) -> dict[str, NDArray[np.generic]]:
     """Every array of a slab by name, for comparing."""
-    own = [name for name in slab.__slots__ if name not in ("folder", "names")]
+    own = [name for name in slab.__slots__ if name not in ("folder", "names", "packages")]
     arrays = {name: getattr(slab, name) for name in own}
     assert set(NAME_ARRAYS) == set(slab.names.__slots__)
     assert not arrays.keys() & NAME_ARRAYS.keys()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
+import pytest
 from tests.serve.runner import Outcrop
 from tests.serve.tiny_model import write_model
 
@@ -92,6 +94,26 @@ def test_a_command_that_reads_makes_no_index(outcrop: Outcrop) -> None:
         assert "outcrop add FOLDER" in result.stderr
     assert outcrop("doctor").exit_code == 0
     assert not outcrop.db.exists()
+
+
+def test_a_database_that_cannot_be_opened_is_an_error_without_its_password(
+    outcrop: Outcrop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    url = "postgresql://ann:hush@localhost/papers"
+    for command in (("search", "x"), ("status",), ("add", "--text", "x")):
+        result = outcrop(*command, "--db", url)
+        assert result.exit_code == 2, command
+        assert "outcrop[postgres]" in result.stderr
+        assert "hush" not in result.output
+    doctor = outcrop("doctor", "--db", url)
+    assert doctor.exit_code == 1
+    assert "✗ index" in doctor.stdout
+    assert "outcrop[postgres]" in doctor.stdout
+    wrong = outcrop("ls", "--db", url + "?schema=No")
+    assert wrong.exit_code == 2
+    assert "One looks like postgresql://" in wrong.stderr
+    assert "hush" not in wrong.output
 
 
 def test_the_index_can_be_named_before_and_after_the_command(kb: Outcrop, tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ KEPT_RUNS: Final = 200
 METRICS: Final = ("top_1", "recall_3", "recall_5", "recall_10", "mrr", "ndcg_10", "similarity")
 TIMES: Final = ("embed_p50_ms", "embed_p95_ms", "search_p50_ms", "search_p95_ms")
 
+RUNS_ENDING: Final = ".evals"
+"""The folder of an index's runs lies beside it, under its name with this ending."""
+
 _ID: Final = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{6}")
 _SUFFIX: Final = ".json"
 
@@ -74,11 +77,6 @@ class RankChange:
     query: str
     before: int | None
     after: int | None
-
-
-def runs_folder(db: Path) -> Path:
-    """Where the runs of an index are kept."""
-    return db.with_name(db.name + ".evals")
 
 
 def as_run(report: EvalReport, options: SearchOptions | None = None, name: str = "") -> EvalRun:

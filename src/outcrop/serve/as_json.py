@@ -9,6 +9,8 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 
+from outcrop.database_url import DatabaseUrl
+
 # JSON lets them stand as they are, but a terminal may obey the first and hide text by the others.
 _STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -19,7 +21,7 @@ _ATOMS = frozenset({str, int, float, bool, type(None)})
 @cache
 def _members(kind: type) -> tuple[str, ...] | None:
     """The names of a record's or a NamedTuple's members; looked up once: an answer has hundreds of them."""
-    if is_dataclass(kind):
+    if is_dataclass(kind) and kind is not DatabaseUrl:  # which shows itself, without its password
         return tuple(field.name for field in fields(kind))
     named: tuple[str, ...] | None = getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
     return named
@@ -37,7 +39,7 @@ def plain(value: object) -> object:
         return [plain(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, Path):
+    if isinstance(value, Path | DatabaseUrl):
         return str(value)
     return value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -37,9 +36,9 @@ def common_options(command: F) -> F:
         (
             _common(
                 "--db",
-                type=click.Path(path_type=Path, dir_okay=False),
-                metavar="FILE",
-                help="The index to use.",
+                type=click.Path(dir_okay=False),
+                metavar="FILE|URL",
+                help="The index to use: a file, or a Postgres database as postgresql://user@host/database.",
             ),
             _common("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
             _common("-v", "--verbose", count=True, help="Say more; twice shows tracebacks."),

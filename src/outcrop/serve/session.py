@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 class Session:
     """One run of the command line."""
 
-    db: Path | None = None
+    db: str | None = None
     as_json: bool = False
     verbose: int = 0
     no_color: bool = False
@@ -45,13 +44,7 @@ class Session:
 
     def open_existing(self, **settings: Any) -> Engine:
         """The index for a command that only reads: it must be there, so that a mistyped --db makes no file."""
-        from outcrop.engine import Engine
-        from outcrop.errors import NotFound
-
-        config = self.config(**settings)
-        if not config.db.exists():
-            raise NotFound(f"there is no index at {config.db} yet; `outcrop add FOLDER` makes one")
-        return Engine(config)
+        return open_index(self.config(**settings))
 
     @cached_property
     def out(self) -> Console:
@@ -79,6 +72,25 @@ class Session:
         from outcrop.serve.as_json import dump
 
         click.echo(dump(value))
+
+
+def open_index(config: Config) -> Engine:
+    """The index, which must be there; NotFound says how one is made. A database is asked once it is open."""
+    from pathlib import Path
+
+    from outcrop.engine import Engine
+    from outcrop.errors import NotFound
+
+    missing = NotFound(f"there is no index at {config.db} yet; `outcrop add FOLDER` makes one")
+    if isinstance(config.db, Path):
+        if not config.db.exists():
+            raise missing
+        return Engine(config)
+    engine = Engine(config)
+    if not engine.collections():
+        engine.close()
+        raise missing
+    return engine
 
 
 pass_session = click.make_pass_decorator(Session, ensure=True)

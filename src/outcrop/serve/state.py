@@ -56,6 +56,6 @@ def make_state(engine: Engine, *, read_only: bool = False) -> State:
         engine=engine,
         config=config,
         kb=KnowledgeBase(engine, config.kb),
-        jobs=Jobs(engine, config.db.with_name(config.db.name + ".jobs.json")),
+        jobs=Jobs(engine, config.beside(".jobs.json")),
         read_only=read_only,
     )

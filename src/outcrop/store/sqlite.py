@@ -32,6 +32,9 @@ from outcrop.store import filling
 from outcrop.store import vectors as stored_vectors
 from outcrop.store.checking import count_everything, find_problems
 from outcrop.store.connections import Connections
+from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
+from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
+from outcrop.store.exporting import as_writes, first_batch
 from outcrop.store.filters import filter_sql
 from outcrop.store.keywords import phrase_query
 from outcrop.store.rows import (
@@ -349,6 +352,11 @@ class SqliteStore:
             rows = fetch(connection, "SELECT value FROM settings WHERE name = ?", (name,))
             return str(rows[0][0]) if rows else None
 
+    def settings(self) -> dict[str, str]:
+        """Every setting that is kept with the index."""
+        with self._connections.reading() as connection:
+            return dict(fetch(connection, "SELECT name, value FROM settings ORDER BY name"))
+
     def put_setting(self, name: str, value: str) -> None:
         """Keep a setting with the index."""
         with self._connections.writing() as connection:
@@ -366,6 +374,31 @@ class SqliteStore:
                 " GROUP BY collection ORDER BY collection"
             )
             return [CollectionInfo(*row) for row in rows]
+
+    # ------------------------------------------------------------------ what another store needs
+
+    def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
+        """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
+        with self._connections.reading_at_once() as connection:
+            sizes = "SELECT id, chunk_count, char_count FROM documents WHERE id > ? ORDER BY id LIMIT ?"
+            ids = json.dumps(first_batch(connection.execute(sizes, (int(after), limit))))
+            mine = "IN (SELECT value FROM json_each(?))"
+            return as_writes(
+                fetch(
+                    connection, f"SELECT {EXPORT_DOCUMENT} FROM documents WHERE id {mine} ORDER BY id", (ids,)
+                ),
+                fetch(connection, f"SELECT document_id, tag FROM tags WHERE document_id {mine}", (ids,)),
+                connection.execute(
+                    f"SELECT {EXPORT_CHUNK} FROM chunks c {_NOTES} WHERE c.document_id {mine}"
+                    " ORDER BY c.document_id, c.position",
+                    (ids,),
+                ),
+            )
+
+    def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
+        """The vectors of `model` that are kept under these keys, as float32 of the stored half floats."""
+        with self._connections.reading_at_once() as connection:
+            return stored_vectors.kept(connection, stored_vectors.find_model(connection, model), keys)
 
     # ------------------------------------------------------------------ what search needs
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -54,19 +55,18 @@ def doctor_command(session: Session, repair: bool) -> None:
 
     Exits with 1 when a check fails.
     """
-    from outcrop.errors import OutcropError
+    from outcrop.errors import NotFound, OutcropError
     from outcrop.records import Check
 
     config = session.config()
     checks = _environment(config)
-    if config.db.exists():
-        try:
-            with session.open() as kb:
-                checks.extend(kb.doctor(repair=repair))
-        except OutcropError as error:
-            checks.append(Check("index", False, str(error)))
-    else:
-        checks.append(Check("index", True, f"none at {config.db} yet; `outcrop add FOLDER` makes one"))
+    try:
+        with session.open_existing() as kb:
+            checks.extend(kb.doctor(repair=repair))
+    except NotFound as error:
+        checks.append(Check("index", True, str(error)))  # nothing is wrong with a machine that has none yet
+    except OutcropError as error:
+        checks.append(Check("index", False, str(error)))
     if session.as_json:
         session.print_json({"ok": all(check.ok for check in checks), "checks": checks})
     else:
@@ -83,13 +83,14 @@ def _environment(config: Config) -> list[Check]:
     import outcrop
     from outcrop.records import Check
 
-    folder = next(parent for parent in config.db.parents if parent.exists())
-    writable = os.access(config.db if config.db.exists() else folder, os.W_OK) and os.access(folder, os.W_OK)
+    file = config.db if isinstance(config.db, Path) else config.folder
+    folder = next(parent for parent in file.parents if parent.exists())
+    writable = os.access(file if file.exists() else folder, os.W_OK) and os.access(folder, os.W_OK)
     return [
         Check("outcrop", True, outcrop.__version__),
         Check("python", True, f"{platform.python_version()} at {sys.executable}"),
         Check("sqlite", True, apsw.sqlite_lib_version()),
-        Check("write access", writable, f"{config.db}" if writable else f"{config.db} cannot be written"),
+        Check("write access", writable, f"{file}" if writable else f"{file} cannot be written"),
     ]
 
 

@@ -76,10 +76,11 @@ def eval_command(
     from outcrop.errors import NotFound, SourceError
     from outcrop.evals.dataset import load_cases
     from outcrop.evals.run import evaluate
+    from outcrop.evals.runs import RUNS_ENDING
     from outcrop.records import Filter, SearchOptions
 
     cases = load_cases(file)
-    db = session.config().db
+    folder = session.config().beside(RUNS_ENDING)
     with session.open_existing() as kb, stop_on_signal() as stop:
         where = Filter(collections=() if collection is None else (collection,))
         second = read_rerank(rerank, rerank_seconds)
@@ -91,7 +92,7 @@ def eval_command(
             "name them as `outcrop ls` does"
         )
     if not no_keep:
-        _keep(db, report, options, file.name)
+        _keep(folder, report, options, file.name)
     if html_path is not None:
         from outcrop.evals.report import html_report
 
@@ -111,21 +112,21 @@ def eval_command(
         click.echo(f"wrote {clean_line(str(html_path))}", err=True)
 
 
-def _keep(db: Path, report: EvalReport, options: SearchOptions, name: str) -> None:
+def _keep(folder: Path, report: EvalReport, options: SearchOptions, name: str) -> None:
     """Keep the run; where that cannot be, the figures are worth having all the same."""
     from outcrop.errors import SourceError
-    from outcrop.evals.runs import as_run, runs_folder, save_run
+    from outcrop.evals.runs import as_run, save_run
 
     try:
-        save_run(runs_folder(db), as_run(report, options, name))
+        save_run(folder, as_run(report, options, name))
     except SourceError as error:
         click.echo(f"Warning: {clean_line(str(error))}", err=True)
 
 
 def _show_runs(session: Session, file: Path | None) -> None:
-    from outcrop.evals.runs import compare_runs, list_runs, load_run, runs_folder
+    from outcrop.evals.runs import RUNS_ENDING, compare_runs, list_runs, load_run
 
-    folder = runs_folder(session.config().db)
+    folder = session.config().beside(RUNS_ENDING)
     lines = [line for line in list_runs(folder) if file is None or line.problem or line.name == file.name]
     readable = [line for line in lines if not line.problem]
     same = [line for line in readable if line.name == readable[0].name][:2]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from outcrop.database_url import DatabaseUrl
 from outcrop.errors import ConfigError
 from outcrop.serve.mcp.clients import (
     CLIENTS,
@@ -27,6 +28,7 @@ from outcrop.serve.session import Session, pass_session
 from outcrop.serve.terminal import clean
 
 if TYPE_CHECKING:
+    from outcrop.config import Config
     from outcrop.serve.mcp.clients import Client
 
 BACKUP_SUFFIX = ".before-outcrop"
@@ -66,7 +68,13 @@ def install_command(
     home, config_home = user_folders()
     path = chosen.path(home, settings_folder(home, config_home), project and project.absolute()).resolve()
     options = ["--read-only"] if read_only else []
-    entry = make_entry(chosen, [*own_command(), "mcp", "--db", str(session.config().db), *options])
+    db, secret = _index_name(session.config())
+    entry = make_entry(chosen, [*own_command(), "mcp", "--db", db, *options])
+    if secret and not remove:
+        click.echo(
+            "The password was left out: give it to the client's environment as PGPASSWORD, or put it into ~/.pgpass.",
+            err=True,
+        )
     if only_print:
         if session.as_json:
             session.print_json({"client": client, "file": str(path), "entry": entry})
@@ -85,6 +93,13 @@ def install_command(
         _agree(session, path, before, after, yes=yes)
         _write(path, before, after)
     _tell(session, chosen, path, changed=changed, remove=remove)
+
+
+def _index_name(config: Config) -> tuple[str, bool]:
+    """How the client's file names the index, and whether a password was left out: others may read that file."""
+    if isinstance(config.db, DatabaseUrl):
+        return config.db.without_password().whole(), config.db.has_password()
+    return str(config.db), False
 
 
 def own_command() -> list[str]:

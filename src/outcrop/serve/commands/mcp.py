@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from outcrop.serve.options import common_options, many
-from outcrop.serve.session import Session, pass_session
+from outcrop.serve.session import Session, open_index, pass_session
 
 if TYPE_CHECKING:
     from outcrop.serve.state import State
@@ -44,11 +44,8 @@ def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple
 
     def open_state() -> State:
         from outcrop.engine import Engine
-        from outcrop.errors import NotFound
         from outcrop.serve.state import make_state
 
-        if read_only and not config.db.exists():
-            raise NotFound(f"there is no index at {config.db} yet; `outcrop add FOLDER` makes one")
-        return make_state(Engine(config), read_only=read_only)
+        return make_state(open_index(config) if read_only else Engine(config), read_only=read_only)
 
     serve_stdio(Desk(open_state, read_only=read_only, background=True))

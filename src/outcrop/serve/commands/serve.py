@@ -100,7 +100,7 @@ def _with_token(config: Config, file: Path | None) -> Config:
     if file is None:
         if config.token or is_loopback(config.host):
             return config
-        file = config.db.with_name(config.db.name + ".token")
+        file = config.beside(".token")
     if file.exists():
         return replace(config, token=read_token(file))
     token = make_token(file)

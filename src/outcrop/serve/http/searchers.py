@@ -37,7 +37,7 @@ class _Process:
         self._running = subprocess.Popen(
             [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        settings = plain({name: getattr(config, name) for name in Config.__slots__})
+        settings = plain({name: getattr(config, name) for name in Config.__slots__} | {"db": config.db_text()})
         write_frame(self._stdin, {"settings": settings})
 
     @property

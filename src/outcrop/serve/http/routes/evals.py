@@ -11,7 +11,7 @@ from starlette.responses import Response
 from outcrop.errors import SourceError
 from outcrop.evals.dataset import EvalCase, append_case, load_cases
 from outcrop.evals.run import EvalRow, evaluate
-from outcrop.evals.runs import EvalRun, RunLine, as_run, list_runs, load_run, runs_folder, save_run
+from outcrop.evals.runs import RUNS_ENDING, EvalRun, RunLine, as_run, list_runs, load_run, save_run
 from outcrop.records import IngestReport, Progress
 from outcrop.serve.http.answers import answer, documented, model_of, shape
 from outcrop.serve.http.jobs import Task
@@ -26,8 +26,8 @@ def evals_router(shared: Shared) -> APIRouter:
     """`/api/eval/cases`, `/api/eval/run` and `/api/eval/runs`."""
     router = APIRouter(prefix="/api/eval", tags=["eval"])
     state = shared.state
-    cases_file = state.config.db.parent / "eval-cases.jsonl"
-    folder = runs_folder(state.config.db)
+    cases_file = state.config.folder / "eval-cases.jsonl"
+    folder = state.config.beside(RUNS_ENDING)
 
     def kept_cases() -> tuple[EvalCase, ...]:
         return load_cases(cases_file) if cases_file.is_file() else ()

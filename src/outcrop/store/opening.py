@@ -1,0 +1,28 @@
+"""Which store an index lies in: a file is SQLite, a URL is Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from outcrop.contracts import Store
+from outcrop.database_url import DatabaseUrl
+from outcrop.derived import Deriver
+from outcrop.errors import ConfigError
+from outcrop.store.sqlite import open_sqlite
+
+
+def open_store(db: Path | DatabaseUrl, deriver: Callable[[], Deriver], *, read_only: bool = False) -> Store:
+    """Open the index, creating or upgrading it unless it is to be read only.
+
+    `deriver` is asked when first needed, by a store that is searched where it lies.
+    """
+    if isinstance(db, Path):
+        return open_sqlite(db, read_only=read_only)
+    try:
+        import psycopg  # noqa: F401 - only to see whether it is there
+    except ModuleNotFoundError as error:
+        raise ConfigError("an index on Postgres needs more parts: pip install 'outcrop[postgres]'") from error
+    from outcrop.store.postgres import open_postgres
+
+    return open_postgres(db, deriver, read_only=read_only)
