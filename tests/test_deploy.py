@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+import psycopg
 import pytest
 import tree_sitter
 import tree_sitter_containerfile
 import yaml
 from tests.postgres.server import PostgresServer
 
+import outcrop
 from outcrop.config import Config
-from outcrop.serve.cli import main
+from outcrop.serve.cli import cli
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -53,7 +55,7 @@ def found_under(value: Any, name: str) -> Iterator[Any]:
 
 def check_command(words: list[str]) -> None:
     """Let click read a command line as it would, and stop before anything is done."""
-    command = main.get_command(click.Context(main), words[0])
+    command = cli.get_command(click.Context(cli), words[0])
     assert command is not None, f"there is no command {words[0]}"
     command.make_context(words[0], words[1:], resilient_parsing=False)
 
@@ -66,7 +68,7 @@ def test_manifests_can_be_read(path: Path) -> None:
         assert all({"apiVersion", "kind", "metadata"} <= one.keys() for one in found)
 
 
-def test_every_command_in_the_manifests_is_one() -> None:
+def test_every_command_in_the_manifests_is_one(tmp_path: Path) -> None:
     commands = [
         one.get("args") or one["command"]
         for path in MANIFESTS
@@ -75,7 +77,7 @@ def test_every_command_in_the_manifests_is_one() -> None:
     ]
     assert len(commands) == 5
     for words in commands:
-        check_command([str(word) for word in words])
+        check_command([str(tmp_path) if word == "/documents" else str(word) for word in words])
 
 
 def test_every_command_in_the_readme_is_one() -> None:
@@ -144,6 +146,61 @@ def test_the_first_start_makes_role_database_and_extension(postgres_server: Post
     finally:
         postgres_server.execute("DROP DATABASE IF EXISTS first_start", database="postgres")
         postgres_server.execute("DROP ROLE IF EXISTS first_start", database="postgres")
+
+
+def test_roles_write_read_and_see_what_they_should(
+    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+) -> None:
+    schema = postgres_url.rpartition("=")[2]
+    with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
+        engine.add(text="the handbook tells where the keys are", id="keys", collection="handbook")
+        engine.add(text="the diary tells where nobody looks", id="diary", collection="private")
+    names = {name: f"{name}_{schema}" for name in ("writer", "reader", "guest")}
+    script = (DEPLOY / "roles.sql").read_text("utf-8")
+    try:
+        for _ in range(2):
+            choices = {"schema": schema, "owner": "outcrop", "collection": "handbook", **names}
+            psql(postgres_server, script, postgres_server.admin_url(), **choices)
+        for role in names.values():
+            postgres_server.execute(f"ALTER ROLE {role} PASSWORD 'secret'")
+        login = {name: re.sub("//[^@]*@", f"//{role}:secret@", postgres_url) for name, role in names.items()}
+        with outcrop.open(login["writer"], data_dir=tmp_path) as writer:
+            writer.add(text="a writer adds a page", id="page", collection="handbook")
+            assert {one.name for one in writer.collections()} == {"handbook", "private"}
+        with outcrop.open(login["reader"], data_dir=tmp_path) as reader:
+            assert reader.count() == 3
+            assert reader.text("diary", collection="private") == "the diary tells where nobody looks"
+            with pytest.raises(outcrop.OutcropError, match="this user may not|may not write"):
+                reader.add(text="a reader adds nothing")
+        with outcrop.open(login["guest"], data_dir=tmp_path) as guest:
+            assert guest.count() == 2
+            assert {one.collection for one in guest.list()} == {"handbook"}
+        with (
+            psycopg.connect(login["reader"].partition("?")[0]) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(f"SELECT * FROM {schema}.vectors".encode())
+    finally:
+        for role in names.values():
+            postgres_server.execute(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+def test_a_dump_restores_to_an_index_that_answers(
+    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+) -> None:
+    schema = postgres_url.rpartition("=")[2]
+    with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
+        engine.add(text="the handbook tells where the keys are", id="keys", collection="handbook")
+    programs, url = postgres_server.home.programs, postgres_server.admin_url()
+    dump = programs.home / f"{schema}.dump"  # a folder in which the programs' user may write
+    programs.run("pg_dump", "--format=custom", f"--schema={schema}", f"--file={dump}", url)
+    postgres_server.drop(schema)
+    programs.run("pg_restore", "--exit-on-error", f"--dbname={url}", str(dump))
+    with outcrop.open(postgres_url, data_dir=tmp_path / "elsewhere") as engine:
+        assert engine.search("where are the keys").hits[0].document.uri == "keys"
+        assert all(check.ok for check in engine.doctor())
+        engine.add(text="and it can be written to", id="more", collection="handbook")
+        assert engine.count() == 2
 
 
 def psql(server: PostgresServer, statements: str, url: str, **variables: str) -> str:
