@@ -35,7 +35,7 @@ from benchmarks.code_set import (  # isort: skip
 )
 from outcrop.rank import fusion  # isort: skip
 from outcrop.rank.signals import SIGNALS  # isort: skip
-from outcrop.search import slab  # isort: skip
+from outcrop.search import columns  # isort: skip
 import pytest  # isort: skip
 
 BAR = 0.88
@@ -106,11 +106,11 @@ def score_runs(
 def other_parts(engine: outcrop.Engine) -> dict[str, tuple[object, str, object]]:
     """Parts of the ranking that are no signals: what to set, where, to be without them."""
     return {
-        "without path words in the text": (slab, "PATH_WEIGHT", 0),
-        "without the file's name in the text": (slab, "TITLE_WEIGHT", 0),
-        "without scope and name in the text": (slab, "HEADING_WEIGHT", 0),
+        "without path words in the text": (columns, "PATH_WEIGHT", 0),
+        "without the file's name in the text": (columns, "TITLE_WEIGHT", 0),
+        "without scope and name in the text": (columns, "HEADING_WEIGHT", 0),
         "without the path in the vector": (engine.parts.arrays, "_path_weight", 0.0),
-        "without summaries": (slab, "_summary_rows", lambda _feed: []),
+        "without summaries": (columns, "_summary_rows", lambda _feed: []),
         "one weight for every type of query": (
             fusion,
             "SEMANTIC_SHARE",

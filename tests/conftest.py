@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.postgres.server import PostgresServer
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -13,3 +19,20 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if os.environ.get("CI") and reporter is not None and reporter.stats.get("skipped") and exitstatus == 0:
         reporter.write_line("skipped tests are failures in CI", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL with pgvector, one for the whole run, started for the first test that asks."""
+    from tests.postgres.server import create_server, open_home
+
+    with open_home() as home:
+        yield create_server(home, "shared")
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a schema that is this test's own; it does not exist yet, and is dropped afterwards."""
+    schema = f"t_{secrets.token_hex(6)}"
+    yield postgres_server.url(schema)
+    postgres_server.drop(schema)

@@ -117,11 +117,10 @@ class Engine:
 
     def _make_deriver(self) -> Deriver:
         """What makes the rows that a database is searched by; it is asked for at the first write or search."""
-        from outcrop.search.derive import SearchDeriver  # type: ignore[import-not-found, unused-ignore]
+        from outcrop.search.derive import SearchDeriver
 
         parts = self.parts
-        deriver: Deriver = SearchDeriver(parts.terms, parts.embedder.path_weight)
-        return deriver
+        return SearchDeriver(parts.terms, parts.embedder.path_weight)
 
     def _renew_vectors(self) -> None:
         """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is

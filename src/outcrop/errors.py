@@ -12,6 +12,7 @@
     │   ├── NewerDatabase    it was written by a newer Outcrop
     │   ├── MissingVectors   a write named vectors that are not there: embed them and write again
     │   ├── DatabaseBusy     another writer held it past the timeout
+    │   ├── DatabaseLost     its server cannot be reached; what was acknowledged is kept
     │   └── CorruptDatabase  it is damaged; the message says how to recover
     ├── NotFound             no such document, chunk or collection
     │   └── Ambiguous        several bear the name; the message lists them
@@ -78,6 +79,10 @@ class MissingVectors(StoreError):
 
 class DatabaseBusy(StoreError):
     """Another writer held the database past the timeout."""
+
+
+class DatabaseLost(StoreError):
+    """The server of the database cannot be reached; what was acknowledged is kept there."""
 
 
 class CorruptDatabase(StoreError):

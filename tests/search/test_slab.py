@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.search.rows import arrays_of, assert_same, feed_row, slab_of_texts
 
-import outcrop.search.slab as slab_module
+import outcrop.search.columns as columns_module
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind, Role
+from outcrop.search.columns import MAX_FREQUENCY
 from outcrop.search.names import MODULE, NAME_ARRAYS, PACKAGE
 from outcrop.search.slab import (
     ARRAYS,
-    MAX_FREQUENCY,
     Slab,
     build_slab,
     damaged_files,
@@ -185,7 +185,7 @@ def test_a_word_repeated_without_end_counts_up_to_a_bound() -> None:
 
 
 def test_too_many_rows_for_one_build_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slab_module, "MAX_BUILD_ROWS", 2)
+    monkeypatch.setattr(columns_module, "MAX_BUILD_ROWS", 2)
     with pytest.raises(ValueError, match="too many"):
         slab_of_texts(["a", "b", "c"], TERMS)
 

@@ -11,21 +11,29 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))  # `tests.store.builders`, here and in child processes
 
 from outcrop.contracts import Store
+from outcrop.database_url import DatabaseUrl
+from outcrop.search.derive import SearchDeriver
+from outcrop.search.terms import Terms
+from outcrop.store.postgres import PostgresStore, open_postgres
 from outcrop.store.sqlite import SqliteStore, open_sqlite
 
-OpenStore = Callable[[Path], Store]
+STORES = ("sqlite", "postgres")
+"""Every store; each passes the same contract."""
 
-STORES: dict[str, OpenStore] = {"sqlite": lambda folder: open_sqlite(folder / "index.db")}
-"""One line for each store; two calls with the same folder open the same database."""
+
+def open_at_url(url: str) -> PostgresStore:
+    """A store on Postgres that derives what search looks up as the engine does."""
+    return open_postgres(DatabaseUrl.parse(url), lambda: SearchDeriver(Terms(), 0.5))
 
 
 @pytest.fixture(params=STORES)
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Store]]:
     """Opens the same database again with each call."""
     opened: list[Store] = []
+    url = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
 
     def open_again() -> Store:
-        opened.append(STORES[request.param](tmp_path))
+        opened.append(open_at_url(url) if url else open_sqlite(tmp_path / "index.db"))
         return opened[-1]
 
     yield open_again

@@ -21,6 +21,7 @@ from outcrop.search.names import (
     SUPER,
     UNKNOWN,
     USES,
+    find_packages,
 )
 from outcrop.search.slab import Slab
 
@@ -102,11 +103,7 @@ USE_SHARES: Final = np.array([_USE_SHARE[name] for name in USES], np.float32)
 
 def packages_of(slab: Slab) -> NDArray[np.uint64]:
     """For each file of a slab the name of its folder."""
-    names = slab.names
-    found = np.zeros(len(slab.homes), np.uint64)
-    modules = np.flatnonzero(names.defined_kinds == MODULE)
-    found[slab.files[names.defined_rows[modules]]] = names.defined_scopes[modules]
-    return found
+    return find_packages(slab.names, slab.files, len(slab.homes)) if slab.packages is None else slab.packages
 
 
 def is_in(scope: NDArray[np.uint64], hint: NDArray[np.uint64]) -> NDArray[np.bool_]:

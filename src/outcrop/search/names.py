@@ -268,6 +268,14 @@ ROOT: Final = 4
 """The hint of an import or a link whose path ends at the root: of no folder."""
 
 
+def find_packages(names: Names, files: NDArray[np.uint32], count: int) -> NDArray[np.uint64]:
+    """For each of `count` files the name of its folder, by the module it declares; `files` tells the file of a row."""
+    found = np.zeros(count, np.uint64)
+    modules = np.flatnonzero(names.defined_kinds == MODULE)
+    found[files[names.defined_rows[modules]]] = names.defined_scopes[modules]
+    return found
+
+
 def merge_names(parts: Sequence[Names], keep: Sequence[NDArray[np.bool_]]) -> Names:
     """The names of several slabs as those of one, without those of the rows that go."""
     base = 0

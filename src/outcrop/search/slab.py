@@ -12,7 +12,6 @@ Slabs are derived from the database and never the truth: they can be thrown away
 from __future__ import annotations
 
 import zlib
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,33 +22,10 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from outcrop.records import FeedRow, Matrix
-from outcrop.search.names import (
-    FILE_WORDS,
-    HEADER,
-    NAME_ARRAYS,
-    ROLES,
-    Names,
-    build_names,
-    family_number,
-    file_title,
-    file_words,
-    merge_names,
-    name_number,
-)
-from outcrop.search.signs import sign_bits
-from outcrop.search.terms import TERM_BYTES, Terms
-
-# How often a term of each field counts as if it stood in the text. Title 3 was best, or equal to the best, on all seven
-# sets with titles (0, 1, 2, 3 tried, whole documents, BM25 alone). Headings and path are judgement: between title and
-# text, and like text.
-TITLE_WEIGHT: Final = 3
-HEADING_WEIGHT: Final = 2
-PATH_WEIGHT: Final = 1
-
-MAX_FREQUENCY: Final = 255
-ROW_BITS: Final = 64 - 8 * TERM_BYTES
-MAX_BUILD_ROWS: Final = 1 << ROW_BITS
+from outcrop.records import FeedRow
+from outcrop.search.columns import combine_vectors, describe_files, find_terms, invert, quantise
+from outcrop.search.names import NAME_ARRAYS, Names, merge_names
+from outcrop.search.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +33,8 @@ class Slab:
     """See the module. `rows` and `frequencies` hold, for term i, the slice `offsets[i]:offsets[i + 1]`.
 
     `files[row]` is the place of a row's file in `titles` (its name), `homes` (its folder), `stems` and `folders` (the
-    words of both). `folder` is where the arrays are mapped from, None while they live in memory only.
+    words of both). `folder` is where the arrays are mapped from, None while they live in memory only. Of a slab that
+    holds not all that its files declare `packages` tells their folders' names; otherwise that follows from `names`.
     """
 
     chunk_ids: NDArray[np.int64]
@@ -84,6 +61,7 @@ class Slab:
     summary_scales: NDArray[np.float32]
     names: Names
     folder: Path | None = None
+    packages: NDArray[np.uint64] | None = None
 
     def __len__(self) -> int:
         return len(self.chunk_ids)
@@ -128,68 +106,16 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
 
 def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Slab:
     """Rows from the store become a slab: analyse the texts, invert them, quantise the vectors."""
-    if len(feed) > MAX_BUILD_ROWS:
-        raise ValueError(f"{len(feed)} rows are too many for one build; feed at most {MAX_BUILD_ROWS}")
-    found: list[NDArray[np.uint64]] = []
-    lengths = np.zeros(len(feed), np.uint32)
-    repeats = np.zeros(len(feed), np.int64)
-    files: dict[tuple[str, str], _Header] = {}
-    sections: dict[tuple[str, tuple[str, ...]], _Header] = {}
-    for row, item in enumerate(feed):
-        file = files.get((item.title, item.path))
-        if file is None:
-            file = _header(terms, (item.title, TITLE_WEIGHT), (item.path, PATH_WEIGHT))
-            files[item.title, item.path] = file
-        section = sections.get((item.title, item.heading_path))
-        if section is None:
-            headings = " ".join(title for title in item.heading_path if title != item.title)
-            section = sections[item.title, item.heading_path] = _header(terms, (headings, HEADING_WEIGHT))
-        body = np.frombuffer(terms.of(item.text), np.uint64)
-        found += (body, file.terms, section.terms)
-        lengths[row] = len(body) + file.length + section.length
-        repeats[row] = len(body) + len(file.terms) + len(section.terms)
-    numbers = np.concatenate(found) if found else np.zeros(0, np.uint64)
-    inverted = _invert(numbers, np.repeat(np.arange(len(feed), dtype=np.uint64), repeats))
+    found = find_terms(feed, terms)
     return Slab(
         chunk_ids=np.fromiter((item.chunk_id for item in feed), np.int64, len(feed)),
         document_ids=np.fromiter((item.document_id for item in feed), np.int64, len(feed)),
         code=np.fromiter((item.kind == "code" for item in feed), np.bool_, len(feed)),
-        lengths=lengths,
-        **inverted,
-        **_quantise(feed, dimensions, path_weight),
-        **_describe_files(feed, terms),
+        lengths=found.lengths,
+        **invert(found.numbers, found.owners),
+        **quantise(*combine_vectors(feed, dimensions, path_weight)),
+        **describe_files(feed, terms),
     )
-
-
-def _describe_files(feed: Sequence[FeedRow], terms: Terms) -> dict[str, Any]:
-    """Columns that say what a row's file is, and the names of code."""
-    first_rows: dict[int, int] = {}
-    for row, item in enumerate(feed):
-        first_rows.setdefault(item.document_id, row)
-    number = {document_id: place for place, document_id in enumerate(first_rows)}
-    titles, homes = np.zeros(len(first_rows), np.uint64), np.zeros(len(first_rows), np.uint64)
-    stems = np.zeros((len(first_rows), FILE_WORDS), np.uint64)
-    folders = np.zeros((len(first_rows), FILE_WORDS), np.uint64)
-    for document_id, row in first_rows.items():
-        titles[number[document_id]] = file_title(feed[row].path)
-        homes[number[document_id]] = name_number(f"{feed[row].path.rpartition('/')[0]}/")
-        stem, folder = file_words(feed[row].path, terms)
-        stems[number[document_id], : len(stem)] = stem
-        folders[number[document_id], : len(folder)] = folder
-    return {
-        "roles": np.fromiter(map(_role, feed), np.uint8, len(feed)),
-        "families": np.fromiter((family_number(item.language) for item in feed), np.uint8, len(feed)),
-        "files": np.fromiter((number[item.document_id] for item in feed), np.uint32, len(feed)),
-        "titles": titles,
-        "homes": homes,
-        "stems": stems,
-        "folders": folders,
-        "names": build_names(feed, first_rows),
-    }
-
-
-def _role(item: FeedRow) -> int:
-    return ROLES.index(item.role) | (HEADER if item.code is not None and item.code.kind == "header" else 0)
 
 
 def merge_slabs(slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Slab:
@@ -355,94 +281,3 @@ def damaged_files(folder: Path, checksums: dict[str, int]) -> Iterator[str]:
         path = folder / f"{name}.npy"
         if not path.is_file() or zlib.crc32(path.read_bytes()) != checksum:
             yield path.name
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """Terms of a title, a path or headings, each as often as it weighs, and how many there are without that."""
-
-    terms: NDArray[np.uint64]
-    length: int
-
-
-def _header(terms: Terms, *weighted: tuple[str, int]) -> _Header:
-    repeated: array[int] = array("Q")
-    length = 0
-    for text, weight in weighted:
-        found = terms.of(text) if text else array("Q")
-        length += len(found)
-        repeated.extend(found * weight)
-    return _Header(np.frombuffer(repeated, np.uint64), length)
-
-
-def _invert(numbers: NDArray[np.uint64], owners: NDArray[np.uint64]) -> dict[str, Any]:
-    """Occurrences (term, row) become postings: term and row share one number, and one sort does it all."""
-    pairs = (numbers << np.uint64(ROW_BITS)) | owners
-    pairs.sort()
-    first = _starts_of_runs(pairs)
-    distinct = pairs[first]
-    by_term = distinct >> np.uint64(ROW_BITS)
-    starts = _starts_of_runs(by_term)
-    return {
-        "terms": by_term[starts],
-        "offsets": np.append(starts, len(distinct)).astype(np.int64),
-        "rows": (distinct & np.uint64(MAX_BUILD_ROWS - 1)).astype(np.uint32),
-        "frequencies": np.minimum(np.diff(first, append=len(pairs)), MAX_FREQUENCY).astype(np.uint8),
-    }
-
-
-def _starts_of_runs(ordered: NDArray[np.uint64]) -> NDArray[np.intp]:
-    if not len(ordered):
-        return np.zeros(0, np.intp)
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-
-
-def _quantise(feed: Sequence[FeedRow], dimensions: int, path_weight: float) -> dict[str, Any]:
-    vectors = np.zeros((len(feed), dimensions), np.float32)
-    noted = _summary_rows(feed)
-    summaries = np.zeros((len(noted), dimensions), np.float32)
-    paths: dict[int, NDArray[np.float32]] = {}
-    for row, item in enumerate(feed):
-        if item.vector is not None:
-            vectors[row] = item.vector
-            vectors[row] += _path_share(item, paths, path_weight)
-    for place, row in enumerate(noted):
-        summaries[place] = feed[row].summary_vector
-        summaries[place] += _path_share(feed[row], paths, path_weight)
-    bits, levels, scales = _levels(vectors)
-    summary_bits, summary_levels, summary_scales = _levels(summaries)
-    return {
-        "bits": bits,
-        "vectors": levels,
-        "scales": scales,
-        "noted": np.array(noted, np.uint32),
-        "summary_bits": summary_bits,
-        "summary_vectors": summary_levels,
-        "summary_scales": summary_scales,
-    }
-
-
-def _summary_rows(feed: Sequence[FeedRow]) -> list[int]:
-    """Rows whose summary has a vector."""
-    return [row for row, item in enumerate(feed) if item.summary_vector is not None]
-
-
-def _path_share(
-    item: FeedRow, paths: dict[int, NDArray[np.float32]], path_weight: float
-) -> NDArray[np.float32] | float:
-    if item.path_vector is None or not path_weight:
-        return 0.0
-    if item.document_id not in paths:
-        paths[item.document_id] = path_weight * item.path_vector.astype(np.float32)
-    return paths[item.document_id]
-
-
-def _levels(vectors: Matrix) -> tuple[NDArray[np.uint64], NDArray[np.int8], NDArray[np.float32]]:
-    """Sign bits, eight-bit levels and the scale of each row, of vectors brought to unit length."""
-    vectors[~np.isfinite(vectors).all(axis=1)] = 0  # a model's slip (or a 16-bit overflow) must not spread
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors /= np.maximum(norms, 1e-12)
-    peaks = np.abs(vectors).max(axis=1, initial=0.0)
-    scales = (peaks / 127).astype(np.float32)
-    levels = np.rint(vectors / np.maximum(scales, 1e-12)[:, None]).astype(np.int8)
-    return sign_bits(vectors), levels, scales

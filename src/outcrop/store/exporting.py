@@ -1,54 +1,39 @@
-"""Documents as the writes that make them again, for another store."""
+"""Documents as the writes that make them again, for another store: what of it any store on SQL has in common."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
-
-import apsw
+from typing import Any, Final
 
 from outcrop.records import Chunk, Document, DocumentWrite, Outline, SourceFile
-from outcrop.store.rows import NOTE_COLUMNS, code_notes, fetch, join_text, split_headings
+from outcrop.store.rows import NOTE_COLUMNS, code_notes, join_text, split_headings
 
-BATCH_CHARACTERS = 4_000_000
-BATCH_CHUNKS = 1024
+BATCH_CHARACTERS: Final = 4_000_000
+BATCH_CHUNKS: Final = 1024
 """What the documents of one answer hold together at most, unless it is a single one: bounds memory, and the transaction
 that writes them. As large as a batch of an ingest."""
 
-_MINE = "IN (SELECT value FROM json_each(?))"
-_DOCUMENTS = f"""
-SELECT id, collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size, created_at, updated_at,
-       path_key, language, role, tail
-FROM documents WHERE id {_MINE} ORDER BY id
-"""
-_CHUNKS = f"""
-SELECT c.document_id, c.position, c.start_offset, c.end_offset, c.text, c.tokens, c.heading_path, c.line_start,
-       c.line_end, c.page, c.gap, c.text_key, n.summary_key, {NOTE_COLUMNS}
-FROM chunks c LEFT JOIN notes n ON n.chunk_id = c.id WHERE c.document_id {_MINE} ORDER BY c.document_id, c.position
-"""
+SIZES: Final = "SELECT id, chunk_count, char_count FROM documents"
+EXPORTED_DOCUMENTS: Final = (
+    "SELECT id, collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size, created_at, updated_at,"
+    " path_key, language, role, tail FROM documents"
+)
+EXPORTED_CHUNKS: Final = (
+    "SELECT c.document_id, c.position, c.start_offset, c.end_offset, c.text, c.tokens, c.heading_path, c.line_start,"
+    f" c.line_end, c.page, c.gap, c.text_key, n.summary_key, {NOTE_COLUMNS}"
+    " FROM chunks c LEFT JOIN notes n ON n.chunk_id = c.id"
+)
 
 
-def export_documents(connection: apsw.Connection, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
-    """The next documents by id, as many as `limit` and the size of a batch allow; run it inside a snapshot."""
-    ids = json.dumps(_next_ids(connection, after, limit))
-    tags: dict[int, list[str]] = defaultdict(list)
-    for id_, tag in connection.execute(f"SELECT document_id, tag FROM tags WHERE document_id {_MINE}", (ids,)):
-        tags[id_].append(tag)
-    chunks = {id_: list(rows) for id_, rows in groupby(connection.execute(_CHUNKS, (ids,)), key=itemgetter(0))}
-    return [
-        (row[0], _write_of(row, tuple(sorted(tags[row[0]])), chunks.get(row[0], [])))
-        for row in fetch(connection, _DOCUMENTS, (ids,))
-    ]
-
-
-def _next_ids(connection: apsw.Connection, after: int, limit: int) -> list[int]:
+def first_batch(sizes: Iterable[tuple[int, int, int]]) -> list[int]:
+    """The ids of as many documents as make a batch, from rows of SIZES."""
     ids: list[int] = []
     characters = chunks = 0
-    sizes = "SELECT id, chunk_count, char_count FROM documents WHERE id > ? ORDER BY id LIMIT ?"
-    for id_, more_chunks, more_characters in fetch(connection, sizes, (int(after), limit)):
+    for id_, more_chunks, more_characters in sizes:
         characters, chunks = characters + more_characters, chunks + more_chunks
         if ids and (characters > BATCH_CHARACTERS or chunks > BATCH_CHUNKS):
             break
@@ -56,7 +41,19 @@ def _next_ids(connection: apsw.Connection, after: int, limit: int) -> list[int]:
     return ids
 
 
-def _write_of(row: tuple[Any, ...], tags: tuple[str, ...], chunks: list[tuple[Any, ...]]) -> DocumentWrite:
+def exported(
+    documents: Iterable[tuple[Any, ...]], tags: Iterable[tuple[int, str]], chunks: Iterable[tuple[Any, ...]]
+) -> list[tuple[int, DocumentWrite]]:
+    """The writes that make documents again: from rows of EXPORTED_DOCUMENTS by id, (document id, tag) in any order, and
+    rows of EXPORTED_CHUNKS by document and position."""
+    tags_of: dict[int, list[str]] = defaultdict(list)
+    for id_, tag in tags:
+        tags_of[id_].append(tag)
+    chunks_of = {id_: list(rows) for id_, rows in groupby(chunks, key=itemgetter(0))}
+    return [(row[0], _write_of(row, sorted(tags_of[row[0]]), chunks_of.get(row[0], ()))) for row in documents]
+
+
+def _write_of(row: tuple[Any, ...], tags: Iterable[str], chunks: Sequence[tuple[Any, ...]]) -> DocumentWrite:
     _, collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size = row[:12]
     created_at, updated_at, path_key, language, role, tail = row[12:]
     summary_keys = tuple(chunk[12] or b"" for chunk in chunks)
@@ -78,7 +75,7 @@ def _write_of(row: tuple[Any, ...], tags: tuple[str, ...], chunks: list[tuple[An
         text_keys=tuple(chunk[11] for chunk in chunks),
         path_key=path_key,
         sha256=sha256,
-        tags=tags,
+        tags=tuple(tags),
         summary_keys=summary_keys if any(summary_keys) else (),
         created_at=created_at,
         updated_at=updated_at,

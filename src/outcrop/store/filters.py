@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from outcrop.errors import QueryError
 from outcrop.records import Filter
@@ -66,7 +66,14 @@ def glob_regex(patterns: Sequence[str]) -> str:
     return regex
 
 
-def _one_glob(pattern: str) -> str:
+def glob_plain(patterns: Sequence[str]) -> str:
+    """The same for an engine that never tries twice, such as that of Postgres: anchored, without atomic groups."""
+    glob_regex(patterns)  # refuses what cannot be understood
+    return "^(?:" + "|".join(f"(?:{_one_glob(pattern, _plain_segment)})" for pattern in patterns) + ")$"
+
+
+def _one_glob(pattern: str, segment: Callable[[str], str] | None = None) -> str:
+    segment = segment or _segment
     anchored = pattern.removeprefix(".") if pattern.startswith("./") else pattern
     parts = [part for part in anchored.split("/") if part]
     if not parts:
@@ -75,14 +82,14 @@ def _one_glob(pattern: str) -> str:
         parts.insert(0, "**")
     steps = []
     for part in _spread(parts[:-1]):
-        steps.append("(?:[^/]+/)*" if part == "**" else f"{_segment(part)}/")
+        steps.append("(?:[^/]+/)*" if part == "**" else f"{segment(part)}/")
     last = parts[-1]
     if last == "**":
         return "".join(steps) + ".*"
     if last.startswith("**"):
         steps.append("(?:[^/]+/)*")
     below = "/.*" if pattern.endswith("/") else "(?:/.*)?" if not re.search(r"[*?\[]", last) else ""
-    return "".join(steps) + _segment(last) + below
+    return "".join(steps) + segment(last) + below
 
 
 def _spread(parts: Sequence[str]) -> list[str]:
@@ -112,6 +119,10 @@ def _segment(part: str) -> str:
         return runs[0]
     middle = "".join(f"(?>[^/]*?{run})" for run in runs[1:-1])
     return f"(?>{runs[0]}{middle}[^/]*?{runs[-1]}(?![^/]))"
+
+
+def _plain_segment(part: str) -> str:
+    return "".join("[^/]*" if glyph[0] == "*" else _literal(glyph) for glyph in _GLOB.findall(part))
 
 
 def _literal(glyph: str) -> str:

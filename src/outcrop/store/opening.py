@@ -20,10 +20,9 @@ def open_store(db: Path | DatabaseUrl, deriver: Callable[[], Deriver], *, read_o
     if isinstance(db, Path):
         return open_sqlite(db, read_only=read_only)
     try:
-        import psycopg  # type: ignore[import-not-found, unused-ignore]  # noqa: F401 - only to see whether it is there
+        import psycopg  # noqa: F401 - only to see whether it is there
     except ModuleNotFoundError as error:
         raise ConfigError("an index on Postgres needs more parts: pip install 'outcrop[postgres]'") from error
-    from outcrop.store.postgres import open_postgres  # type: ignore[import-not-found, unused-ignore]
+    from outcrop.store.postgres import open_postgres
 
-    store: Store = open_postgres(db.whole(), deriver, read_only=read_only)
-    return store
+    return open_postgres(db, deriver, read_only=read_only)

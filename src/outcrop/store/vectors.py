@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 import apsw
 import numpy as np
 
-from outcrop.errors import StoreError
 from outcrop.records import Model, Vector
 from outcrop.store.rows import fetch
+from outcrop.store.shaping import vector_blobs
 
 ACTIVE = "(SELECT value FROM meta WHERE key = 'active_model')"
 """SQL for the id of the active model; NULL in a new database."""
@@ -61,24 +61,8 @@ def add(connection: apsw.Connection, model_id: int, model: Model, vectors: Mappi
         part = keys[first : first + _ROWS_AT_ONCE]
         connection.executemany(
             "INSERT INTO vectors (model_id, key, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            zip([model_id] * len(part), part, _blobs(model, [vectors[key] for key in part]), strict=True),
+            zip([model_id] * len(part), part, vector_blobs(model, [vectors[key] for key in part]), strict=True),
         )
-
-
-def _blobs(model: Model, rows: list[Vector]) -> list[bytes]:
-    try:
-        matrix = np.stack(rows)
-    except ValueError as error:
-        raise StoreError(f"vectors of {model} have different sizes; nothing was written") from error
-    if matrix.shape != (len(rows), model.dimensions):
-        raise StoreError(f"vectors of {model} have {matrix.shape[1:]} numbers each; nothing was written")
-    with np.errstate(over="ignore"):  # told just below, in words
-        halves = matrix.astype("<f2")
-    if not np.isfinite(halves).all():
-        raise StoreError(
-            f"a vector of {model} holds numbers that are not finite in 16 bits; nothing was written"
-        )
-    return [row.tobytes() for row in halves]
 
 
 def missing(connection: apsw.Connection, model_id: int | None, keys: Collection[bytes]) -> set[bytes]:

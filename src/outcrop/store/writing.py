@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -13,24 +12,22 @@ import apsw
 from outcrop.errors import MissingVectors, StoreError
 from outcrop.records import DocumentWrite, Model, Vector
 from outcrop.store import filling, keywords, vectors
-from outcrop.store.rows import fetch, join_headings, join_names, split_text, stated_date
-
-_INSERT_CHUNK = """
-INSERT INTO chunks (id, document_id, position, start_offset, end_offset, tokens, page, line_start, line_end,
-                    heading_path, text_key, gap, text)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-
-_INSERT_NOTES = """
-INSERT INTO notes (chunk_id, symbol, kind, signature, summary, summary_key, names) VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
-
-_COLUMNS = (
-    "collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size, dated_at, created_at,"
-    " updated_at, chunk_count, char_count, path_key, tail, language, role"
+from outcrop.store.rows import fetch, split_text
+from outcrop.store.shaping import (
+    CHUNK_FIELDS,
+    DOCUMENT_FIELDS,
+    NOTE_FIELDS,
+    check_shape,
+    chunk_rows,
+    document_row,
+    keys_of,
+    note_rows,
 )
-_INSERT_DOCUMENT = f"INSERT INTO documents ({_COLUMNS}) VALUES ({', '.join('?' * 20)}) RETURNING id"
-_UPDATE_DOCUMENT = f"UPDATE documents SET ({_COLUMNS}) = ({', '.join('?' * 20)}) WHERE id = ?"
+
+_INSERT_CHUNK = f"INSERT INTO chunks ({CHUNK_FIELDS}) VALUES ({', '.join('?' * 13)})"
+_INSERT_NOTES = f"INSERT INTO notes ({NOTE_FIELDS}) VALUES ({', '.join('?' * 7)})"
+_INSERT_DOCUMENT = f"INSERT INTO documents ({DOCUMENT_FIELDS}) VALUES ({', '.join('?' * 20)}) RETURNING id"
+_UPDATE_DOCUMENT = f"UPDATE documents SET ({DOCUMENT_FIELDS}) = ({', '.join('?' * 20)}) WHERE id = ?"
 
 
 def put_documents(
@@ -46,7 +43,7 @@ def put_documents(
     With `later` vectors may be missing; the documents that lack one wait for it.
     """
     for write, _ in writes:
-        _check_shape(write)
+        check_shape(write)
     missing, came = _put_vectors(connection, [write for write, _ in writes], new_vectors, model)
     if missing and not later:
         raise MissingVectors(frozenset(missing))
@@ -65,14 +62,16 @@ def put_documents(
         ids.append(document_id)
         tags += ((document_id, tag) for tag in {*write.document.tags, *write.tags})
         first = last_chunk + 1 + len(rows)
-        rows += _chunk_rows(write, document_id, first, gaps)
-        notes += _note_rows(write, first)
+        rows += chunk_rows(write, document_id, first, gaps)
+        notes += note_rows(write, first)
     connection.executemany("INSERT INTO tags (document_id, tag) VALUES (?, ?)", tags)
     connection.executemany(_INSERT_CHUNK, rows)
     connection.executemany(_INSERT_NOTES, notes)
     keywords.add_rows(connection, ((row[0], row[-1]) for row in rows))
     vectors.drop_unreferenced(connection, abandoned)
-    lacking = [id_ for id_, (write, _) in zip(ids, writes, strict=True) if not missing.isdisjoint(_keys(write))]
+    lacking = [
+        id_ for id_, (write, _) in zip(ids, writes, strict=True) if not missing.isdisjoint(keys_of(write))
+    ]
     filling.wait_for_vectors(connection, lacking)
     return ids
 
@@ -118,20 +117,6 @@ def _clear(connection: apsw.Connection, document_ids: Sequence[int], *, for_good
     return {key for (key,) in abandoned}
 
 
-def _check_shape(write: DocumentWrite) -> None:
-    """Chunks must be cut from the text they claim to be cut from: the text is rebuilt from them."""
-    if len(write.text_keys) != len(write.chunks):
-        raise StoreError(f"{write.file.uri}: {len(write.chunks)} chunks came with {len(write.text_keys)} keys")
-    if write.summary_keys and len(write.summary_keys) != len(write.chunks):
-        raise StoreError(
-            f"{write.file.uri}: {len(write.chunks)} chunks came with {len(write.summary_keys)} summaries"
-        )
-    text = write.document.text
-    for chunk in write.chunks:
-        if not 0 <= chunk.start <= chunk.end or text[chunk.start : chunk.end] != chunk.text:
-            raise StoreError(f"{write.file.uri}: chunk {chunk.index} is not what its offsets say")
-
-
 def _put_vectors(
     connection: apsw.Connection,
     writes: Sequence[DocumentWrite],
@@ -148,57 +133,21 @@ def _put_vectors(
     model_id = active[0] if active else vectors.ensure_model(connection, model)
     if active is None:
         vectors.set_active(connection, model_id)
-    needed = {key for write in writes for key in _keys(write)}
+    needed = {key for write in writes for key in keys_of(write)}
     given = needed & new_vectors.keys()
     came = vectors.missing(connection, model_id, given) if filling.is_any_waiting(connection) else set()
     vectors.add(connection, model_id, model, {key: new_vectors[key] for key in given})
     return vectors.missing(connection, model_id, needed - given), came
 
 
-def _keys(write: DocumentWrite) -> set[bytes]:
-    """The keys of all vectors that a document has; an empty one: the model uses no paths, the chunk has no summary."""
-    return {*write.text_keys, *write.summary_keys, write.path_key} - {b""}
-
-
 def _put_row(
     connection: apsw.Connection, write: DocumentWrite, old_id: int | None, tail: str, now: float
 ) -> int:
-    created_at = now if write.created_at is None else write.created_at
-    updated_at = now if write.updated_at is None else write.updated_at
+    before = None
     if old_id is not None:
-        created_at, before = fetch(
-            connection, "SELECT created_at, updated_at FROM documents WHERE id = ?", (old_id,)
-        )[0]
-        updated_at = max(now, math.nextafter(before, math.inf))  # later even when the clock was set back
-    file, document = write.file, write.document
-    values = (
-        *(write.collection, file.uri, file.path, file.origin, file.root, document.kind, document.title),
-        *(json.dumps(dict(document.meta), ensure_ascii=False), write.sha256, file.mtime_ns, file.size),
-        *(stated_date(document.meta), created_at, updated_at, len(write.chunks), len(document.text)),
-        *(write.path_key, tail, document.outline.language if document.outline else "", document.role),
-    )
+        before = fetch(connection, "SELECT created_at, updated_at FROM documents WHERE id = ?", (old_id,))[0]
+    values = document_row(write, tail, now, before)
     if old_id is None:
         return int(fetch(connection, _INSERT_DOCUMENT, values)[0][0])
     connection.execute(_UPDATE_DOCUMENT, (*values, old_id))
     return old_id
-
-
-def _chunk_rows(
-    write: DocumentWrite, document_id: int, first_id: int, gaps: Sequence[str]
-) -> list[tuple[Any, ...]]:
-    return [
-        (
-            *(first_id + i, document_id, chunk.index, chunk.start, chunk.end, chunk.tokens, chunk.page),
-            *(chunk.line_start, chunk.line_end, join_headings(chunk.heading_path), key, gap, chunk.text),
-        )
-        for i, (chunk, key, gap) in enumerate(zip(write.chunks, write.text_keys, gaps, strict=True))
-    ]
-
-
-def _note_rows(write: DocumentWrite, first_id: int) -> list[tuple[Any, ...]]:
-    keys = write.summary_keys or (b"",) * len(write.chunks)
-    return [
-        (first_id + i, code.symbol, code.kind, code.signature, code.summary, key, join_names(code))
-        for i, (chunk, key) in enumerate(zip(write.chunks, keys, strict=True))
-        if (code := chunk.code) is not None
-    ]

@@ -1,0 +1,218 @@
+"""What keeps the lookups of search fast: the vector index, long lists, fresh statistics; and how they are made again.
+
+Nothing here is needed for a right answer: what is fresh is searched too, only slower. So one process does it and the
+others go on; an advisory lock says who.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from psycopg import sql
+
+from outcrop.derived import Deriver
+from outcrop.store.postgres.connections import Connection, Connections
+from outcrop.store.postgres.deriving import (
+    FEED_ROWS,
+    derive_chunks,
+    feed_points,
+    join_lists,
+)
+from outcrop.store.postgres.vectors import active_model, ensure_points, fresh, points
+
+log = logging.getLogger(__name__)
+
+FRESH_ROWS: Final = 10_000
+"""Fresh vectors that a search compares one by one, a few milliseconds' worth; past this many they are moved into the
+index."""
+MOVED_AT_ONCE: Final = 2_000
+"""Vectors moved in one transaction: each takes about a millisecond to find its place in the index."""
+LISTS_AFTER_WRITES: Final = 256
+"""Writes after which short lists are looked for: a search reads one list a write for each common word until then."""
+BUILD_MEMORY: Final = "1GB"
+"""For building an index: what does not fit is built several times slower. The graph of a million vectors of 256
+dimensions takes about that much."""
+M: Final = 16
+EF_CONSTRUCTION: Final = 64
+
+_LOCK_CLASS: Final = 0x4F555444
+_LAST_JOINED: Final = "lists joined at version"
+
+
+def settle(connections: Connections) -> None:
+    """Do what is worth doing, unless another process is at it."""
+    if not _is_worth_it(connections):
+        return
+    with connections.translated(), connections.connect() as connection:
+        connection.execute("SET jit = off")
+        held = connection.execute(
+            "SELECT pg_try_advisory_lock(%s, hashtext(%s))", (_LOCK_CLASS, connections.schema)
+        )
+        if not (held.fetchone() or (False,))[0]:
+            return
+        _move_fresh(connection)
+        _build_index(connection)
+    _join_lists(connections)
+
+
+def _is_worth_it(connections: Connections) -> bool:
+    def ask(connection: Connection) -> bool:
+        active = active_model(connection)
+        if active is None:
+            return False
+        table = sql.Identifier(fresh(active[0]))
+        many = connection.execute(
+            sql.SQL("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few").format(table), (FRESH_ROWS,)
+        ).fetchone()
+        return (many or (0,))[0] >= FRESH_ROWS or _writes_since(connection) >= LISTS_AFTER_WRITES
+
+    return connections.read(ask)
+
+
+def _writes_since(connection: Connection) -> int:
+    row = connection.execute(
+        "SELECT version - coalesce((SELECT value::bigint FROM settings WHERE name = %s), 0) FROM state",
+        (_LAST_JOINED,),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _move_fresh(connection: Connection) -> None:
+    """Move fresh vectors to those that have an index, some at a time; a search sees each of them in one place."""
+    active = active_model(connection)
+    if active is None:
+        return
+    old, new = sql.Identifier(fresh(active[0])), sql.Identifier(points(active[0]))
+    many = connection.execute(
+        sql.SQL("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few").format(old), (FRESH_ROWS,)
+    ).fetchone()
+    if (many or (0,))[0] < FRESH_ROWS:
+        return
+    # Without an index yet there is no reason to go in small steps, but to hold nobody up for long.
+    move = sql.SQL(
+        "WITH gone AS (DELETE FROM {old} WHERE ctid = ANY (ARRAY(SELECT ctid FROM {old} LIMIT %s))"
+        " RETURNING chunk_id, part, collection_id, document_id, embedding) INSERT INTO {new} SELECT * FROM gone"
+    ).format(old=old, new=new)
+    moved = 0
+    while True:
+        with connection.transaction():
+            # A chunk that is deleted or numbered anew meanwhile must not stay behind: writers wait a moment.
+            connection.execute("SELECT 1 FROM state FOR UPDATE")
+            count = connection.execute(move, (MOVED_AT_ONCE,)).rowcount
+        moved += count
+        if count < MOVED_AT_ONCE:
+            break
+    log.info("vectors moved into the index", extra={"vectors": moved})
+    for table in (old, new):
+        connection.execute(sql.SQL("ANALYZE {}").format(table))
+
+
+def _build_index(connection: Connection) -> None:
+    """Build the vector index where there is none, while others read and write."""
+    active = active_model(connection)
+    if active is None:
+        return
+    name = f"{points(active[0])}_hnsw"
+    row = connection.execute(
+        sql.SQL(
+            "SELECT (SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few),"
+            " (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s))"
+        ).format(sql.Identifier(points(active[0]))),
+        (FRESH_ROWS, name),
+    ).fetchone()
+    many, valid = row or (0, None)
+    if valid or many < FRESH_ROWS:
+        return
+    if valid is False:  # a build that was interrupted leaves one that nobody uses
+        connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+    _prepare_build(connection)
+    connection.execute(index_sql(name, points(active[0]), concurrently=True))
+    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(points(active[0]))))
+
+
+def rebuild_index(connections: Connections) -> None:
+    """Build the vector index anew, after many deletions, while others read and write."""
+    with connections.translated(), connections.connect() as connection:
+        active = active_model(connection)
+        if active is None:
+            return
+        name = f"{points(active[0])}_hnsw"
+        there = connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()
+        _prepare_build(connection)
+        if there is not None and there[0] is not None:
+            connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(points(active[0]))))
+            connection.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(points(active[0]))))
+
+
+def _prepare_build(connection: Connection) -> None:
+    connection.execute(
+        f"SET maintenance_work_mem = '{BUILD_MEMORY}'; SET max_parallel_maintenance_workers = 4;"
+        " SET statement_timeout = 0"
+    )
+
+
+def index_sql(name: str, table: str, *, concurrently: bool) -> sql.Composed:
+    """The statement that makes a model's vector index."""
+    return sql.SQL(
+        "CREATE INDEX {how} {name} ON {table} USING hnsw (embedding halfvec_cosine_ops)"
+        " WITH (m = {m}, ef_construction = {ef})"
+    ).format(
+        how=sql.SQL("CONCURRENTLY" if concurrently else ""),
+        name=sql.Identifier(name),
+        table=sql.Identifier(table),
+        m=sql.Literal(M),
+        ef=sql.Literal(EF_CONSTRUCTION),
+    )
+
+
+def _join_lists(connections: Connections) -> None:
+    if connections.read(_writes_since) < LISTS_AFTER_WRITES:
+        return
+
+    def work(connection: Connection, _: object) -> None:
+        terms = join_lists(connection)
+        connection.execute(
+            "INSERT INTO settings (name, value) SELECT %s, version + 1 FROM state"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (_LAST_JOINED,),
+        )
+        log.info("short lists joined", extra={"terms": terms})
+
+    connections.write(work)
+
+
+# ------------------------------------------------------------------ making it again
+
+
+def replace_points(connection: Connection, deriver: Deriver) -> None:
+    """Fill the tables of the active model's vectors, which are empty, and index them, inside a transaction."""
+    active = active_model(connection)
+    if active is None:
+        return
+    number, model = active
+    ensure_points(connection, number, model.dimensions)
+    table = points(number)
+    filled = feed_points(connection, deriver, table, model.dimensions)
+    if filled >= FRESH_ROWS:
+        connection.execute(f"SET LOCAL maintenance_work_mem = '{BUILD_MEMORY}'")
+        connection.execute(index_sql(f"{table}_hnsw", table, concurrently=False))
+    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
+
+
+def rederive(connection: Connection, deriver: Deriver) -> None:
+    """Make all lookups again from the chunks, inside a write transaction."""
+    active = active_model(connection)
+    # DELETE, not TRUNCATE: whoever reads meanwhile goes on seeing what was there.
+    for table in ("rows", "postings", "declared", *((points(active[0]), fresh(active[0])) if active else ())):
+        connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
+    connection.execute("UPDATE collections SET chunks = 0, terms = 0")
+    last = 0
+    while True:
+        rows = connection.execute("SELECT id FROM chunks WHERE id > %s ORDER BY id LIMIT %s", (last, FEED_ROWS))
+        ids = [id_ for (id_,) in rows]
+        if not ids:
+            return
+        derive_chunks(connection, deriver, ids)
+        last = ids[-1]

@@ -1,0 +1,320 @@
+"""Who may use which Postgres connection, what happens when one is lost, and what errors mean.
+
+Any thread reads through a connection of a pool. A write is one transaction that begins by locking the one row of
+`state`: writers wait for each other, readers for nobody. A connection that is lost while reading is replaced and the
+question asked again; one that is lost while writing too, unless the transaction proves to have been committed: each
+leaves a mark by which that can be told. After a fork the child opens a pool of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import psycopg
+from psycopg import errors, sql
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from outcrop.errors import DatabaseBusy, DatabaseLost, StoreError
+from outcrop.store.postgres.values import register_vectors
+
+log = logging.getLogger(__name__)
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+T = TypeVar("T")
+
+POOL_SIZE: Final = 16
+"""Connections of one process: a server answers as many searches at once. Postgres allows 100 in all by default."""
+PATIENCE_S: Final = 30.0
+"""How long to try again when the server cannot be reached: a replica is promoted within that."""
+FIRST_PAUSE_S: Final = 0.05
+LONGEST_PAUSE_S: Final = 2.0
+FORGOTTEN_S: Final = 300
+"""A writer that stands still inside a transaction for this long is taken for dead, and its lock with it."""
+
+SESSION: Final = {
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "200",
+    "hnsw.max_scan_tuples": "400000",
+    "hnsw.scan_mem_multiplier": "8",
+    "ivfflat.iterative_scan": "relaxed_order",
+    "jit": "off",
+}
+"""Set once a connection. Without iterative scans a filter that lets one row in a hundred pass leaves most answers
+empty; with too few tuples, short. The rows are put in order again, so a relaxed one will do."""
+
+
+@dataclass(slots=True)
+class State:
+    """The one row that every write locks and changes."""
+
+    version: int
+    last_document: int
+    last_chunk: int
+    last_removal: int
+    active_model: int | None
+
+
+class Connections:
+    """The connections of one store in one process."""
+
+    def __init__(self, uri: str, schema: str, name: str, *, patience_s: float = PATIENCE_S) -> None:
+        """`name` is what messages call the database: without its password."""
+        self.schema = schema
+        self.name = name
+        self._uri = uri
+        self._patience_s = patience_s
+        self._closed = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._pool: ConnectionPool[Connection] | None = None
+
+    # ------------------------------------------------------------------ opening
+
+    def connect(self, *, autocommit: bool = True) -> Connection:
+        """A connection outside the pool, for what takes long or comes before the tables."""
+        with self.translated():
+            connection = psycopg.connect(self._uri, autocommit=autocommit, application_name="outcrop")
+            try:
+                connection.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.schema)))
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
+    def _configure(self, connection: Connection) -> None:
+        connection.autocommit = True
+        settings = sql.SQL("; ").join(
+            sql.SQL("SET {} = {}").format(sql.Identifier(*name.split(".")), sql.Literal(value))
+            for name, value in SESSION.items()
+        )
+        path = sql.SQL("SET search_path TO {}, public; ").format(sql.Identifier(self.schema))
+        connection.execute(path + settings)
+        register_vectors(connection)
+
+    def _connections(self) -> ConnectionPool[Connection]:
+        if self._closed:
+            raise StoreError(f"{self.name} was closed; open it again")
+        if os.getpid() != self._pid:
+            self._begin()
+        with self._lock:
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    self._uri,
+                    min_size=0,
+                    max_size=POOL_SIZE,
+                    kwargs={"application_name": "outcrop"},
+                    configure=self._configure,
+                    check=ConnectionPool.check_connection,
+                    timeout=self._patience_s,
+                    max_idle=60.0,
+                    reconnect_timeout=self._patience_s,
+                    open=True,
+                    name="outcrop",
+                )
+            return self._pool
+
+    def close(self) -> None:
+        """Close every connection of this process; using the store afterwards raises StoreError."""
+        self._closed = True
+        if os.getpid() == self._pid:
+            with self._lock:
+                pool, self._pool = self._pool, None
+            if pool is not None:
+                pool.close()
+
+    # ------------------------------------------------------------------ reading
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Ask something; again, with another connection, if the first is lost. Inside a snapshot it is asked there."""
+        held: Connection | None = getattr(self._local, "held", None) if os.getpid() == self._pid else None
+        with self.translated():
+            if held is not None and not self._closed:
+                return work(held)
+
+            def attempt() -> T:
+                with self._connections().connection() as connection:
+                    return work(connection)
+
+            return self._persistently(attempt)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that this thread reads inside sees one moment; may be nested. What the body raises is its own."""
+        if getattr(self._local, "held", None) is not None and os.getpid() == self._pid:
+            yield
+            return
+        with self.translated():
+            pool, connection = self._persistently(self._begin_snapshot)
+        local = self._local
+        local.held = connection
+        try:
+            yield
+        finally:
+            local.held = None
+            with contextlib.suppress(psycopg.Error):  # lost: the pool will find out
+                connection.rollback()
+                connection.autocommit = True
+            pool.putconn(connection)
+
+    def _begin_snapshot(self) -> tuple[ConnectionPool[Connection], Connection]:
+        pool = self._connections()
+        connection = pool.getconn()
+        try:
+            connection.autocommit = False
+            connection.execute(
+                "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT version FROM state"
+            )
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.rollback()
+                connection.autocommit = True
+            pool.putconn(connection)
+            raise
+        return pool, connection
+
+    # ------------------------------------------------------------------ writing
+
+    def write(self, work: Callable[[Connection, State], T]) -> T:
+        """One write transaction with the lock of all writers: committed with a new version, or not at all.
+
+        Done again when the connection is lost before the commit; `work` must not mind.
+        """
+        done: list[tuple[int, T]] = []
+
+        def attempt() -> T:
+            if done and self._was_committed(done[-1][0]):
+                return done[-1][1]
+            done.clear()
+            mark = random.SystemRandom().getrandbits(63)
+            with self._connections().connection() as connection, connection.transaction():
+                connection.execute(
+                    f"SET LOCAL lock_timeout = '{int(1000 * self._patience_s)}ms';"
+                    f" SET LOCAL idle_in_transaction_session_timeout = '{FORGOTTEN_S}s'"
+                )
+                state = _lock_state(connection)
+                result = work(connection, state)
+                _put_state(connection, state, mark)
+                done.append((mark, result))
+            return result
+
+        with self.translated():
+            return self._persistently(attempt)
+
+    def _was_committed(self, mark: int) -> bool:
+        with self._connections().connection() as connection:
+            row = connection.execute("SELECT 1 FROM history WHERE mark = %s", (mark,)).fetchone()
+        return row is not None
+
+    # ------------------------------------------------------------------ persistence and errors
+
+    def _persistently(self, attempt: Callable[[], T]) -> T:
+        deadline = time.monotonic() + self._patience_s
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                return attempt()
+            except (psycopg.OperationalError, psycopg.InterfaceError, errors.ReadOnlySqlTransaction) as error:
+                if not _is_lost(error) or time.monotonic() + pause > deadline:
+                    raise
+                log.warning("the database cannot be reached, trying again: %s", _one_line(error))
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    @contextlib.contextmanager
+    def translated(self) -> Iterator[None]:
+        """Turn what psycopg raises into what Outcrop promises to raise."""
+        try:
+            yield
+        except (psycopg.Error, PoolTimeout) as error:
+            raise self._translate(error) from error
+        except UnicodeEncodeError as error:
+            raise StoreError(
+                f"a text holds a character that cannot be stored or looked for (at {error.start}: {error.reason}); "
+                "nothing was done"
+            ) from error
+
+    def _translate(self, error: Exception) -> StoreError:
+        name = self.name
+        match error:
+            case errors.LockNotAvailable() | errors.DeadlockDetected():
+                return DatabaseBusy(f"{name}: another writer is at work and did not finish in time; try again")
+            case errors.DiskFull():
+                return StoreError(
+                    f"the disk of {name} is full: this change was not made, nothing that was stored is lost; "
+                    "free some space there and try again"
+                )
+            case errors.InsufficientPrivilege():
+                return StoreError(
+                    f"{name}: this user may not do that ({_one_line(error)}): ask the owner of the index"
+                )
+            case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
+                return StoreError(
+                    f"{name} refused the user or the password: set PGPASSWORD, or write a .pgpass file"
+                )
+            case errors.InvalidCatalogName():
+                return StoreError(f"there is no database {name}: make it with `createdb`")
+            case errors.UndefinedTable() | errors.UndefinedColumn():
+                return DatabaseLost(f"{name}: the tables changed meanwhile ({_one_line(error)}); try again")
+            case PoolTimeout():
+                return DatabaseLost(
+                    f"{name} cannot be reached, or all its connections are busy; try again later"
+                )
+            case psycopg.OperationalError() | psycopg.InterfaceError() if _is_lost(error):
+                return DatabaseLost(
+                    f"{name} cannot be reached: {_one_line(error)}. Check that the server runs and the address is right"
+                )
+            case _:
+                return StoreError(f"{name}: the database failed: {type(error).__name__}: {_one_line(error)}")
+
+
+def _lock_state(connection: Connection) -> State:
+    row = connection.execute(
+        "SELECT version, last_document, last_chunk, last_removal, active_model FROM state FOR UPDATE"
+    ).fetchone()
+    if row is None:
+        raise StoreError("the index is damaged: its state is missing; restore it from a backup")
+    return State(*row)
+
+
+def _put_state(connection: Connection, state: State, mark: int) -> None:
+    state.version += 1
+    connection.execute(
+        "UPDATE state SET version = %s, last_document = %s, last_chunk = %s, last_removal = %s, active_model = %s",
+        (state.version, state.last_document, state.last_chunk, state.last_removal, state.active_model),
+    )
+    connection.execute(
+        "WITH old AS (DELETE FROM history WHERE version <= %s) INSERT INTO history (version, mark) VALUES (%s, %s)",
+        (state.version - REMEMBERED_VERSIONS, state.version, mark),
+    )
+
+
+REMEMBERED_VERSIONS: Final = 100_000
+"""Arrays saved longer ago than that are made again."""
+
+_LOST_STATES: Final = ("08", "57P", "53300", "25006")
+"""Classes of errors that another connection, or the same a little later, may not have: connection failure, shutdown or
+start of the server, too many connections, a server that is (still) a replica."""
+
+
+def _is_lost(error: Exception) -> bool:
+    state = getattr(error, "sqlstate", None)
+    if state is None:  # raised by the client: it could not connect, or the connection broke
+        return "authentication" not in str(error) and not isinstance(error, psycopg.ProgrammingError)
+    return str(state).startswith(_LOST_STATES)
+
+
+def _one_line(error: Exception) -> str:
+    return re.sub(r"\s+", " ", str(error)).strip()

@@ -1,0 +1,321 @@
+"""What search looks up, written and removed in the transactions that change the chunks it is made of.
+
+Postings are lists: a row has up to `LIST_ROWS` chunks of one term in one collection, packed (see `pack_list`). A write
+adds a list for each of its terms; `join_lists` makes few long ones of many short ones when enough have come together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import sql
+
+from outcrop.derived import Derived, Deriver, TermRows, pack_words, unpack_words
+from outcrop.distinct import is_among
+from outcrop.records import FeedRow
+from outcrop.store.postgres.connections import Connection
+from outcrop.store.postgres.values import Half, half_vectors, plain_row
+from outcrop.store.postgres.vectors import active_model, ensure_points, fresh, points
+from outcrop.store.rows import FEED_COLUMNS, feed_rows
+
+LIST_ROWS: Final = 1024
+"""Chunks of one list: 7 kB, read whole by a search and written whole when one of them goes. Judgement."""
+FEED_ROWS: Final = 2048
+"""Chunks derived at a time: bounds memory."""
+REMOVED_AT_ONCE: Final = 4096
+MANY_LISTS: Final = 32
+"""Short lists of one term before they are joined: what a search reads in one go anyway. Judgement."""
+TERMS_AT_ONCE: Final = 2000
+_LIST_BYTES: Final = 7
+
+
+def pack_list(
+    chunk_ids: NDArray[np.int64], frequencies: NDArray[np.uint8], lengths: NDArray[np.uint16]
+) -> bytes:
+    """Chunks of one term: distance from the first in four bytes, length in two, frequency in one."""
+    away = (chunk_ids - chunk_ids[0]).astype("<u4")
+    return b"".join((away.tobytes(), lengths.astype("<u2").tobytes(), frequencies.tobytes()))
+
+
+def unpack_list(first: int, count: int, body: bytes) -> TermRows:
+    """What `pack_list` packed."""
+    away = np.frombuffer(body, "<u4", count)
+    lengths = np.frombuffer(body, "<u2", count, 4 * count)
+    return TermRows(away.astype(np.int64) + first, np.frombuffer(body, np.uint8, count, 6 * count), lengths)
+
+
+def join_rows(parts: Sequence[TermRows]) -> TermRows:
+    """Several lists of one term as one, ascending."""
+    if len(parts) == 1:
+        return parts[0]
+    ids = np.concatenate([part.chunk_ids for part in parts])
+    frequencies = np.concatenate([part.frequencies for part in parts])
+    lengths = np.concatenate([part.lengths for part in parts])
+    if np.any(ids[1:] < ids[:-1]):  # of several collections, or numbered anew
+        order = np.argsort(ids)
+        return TermRows(ids[order], frequencies[order], lengths[order])
+    return TermRows(ids, frequencies, lengths)
+
+
+# ------------------------------------------------------------------ adding
+
+
+def derive_chunks(connection: Connection, deriver: Deriver, chunk_ids: Sequence[int]) -> None:
+    """Make and keep what search looks up of chunks that were just written."""
+    active = active_model(connection)
+    dimensions = active[1].dimensions if active else 0
+    for start in range(0, len(chunk_ids), FEED_ROWS):
+        part = list(chunk_ids[start : start + FEED_ROWS])
+        placed, feed = _feed(connection, "c.id = ANY (%s)", (part,))
+        for collection_id, chosen in _by_collection(placed).items():
+            derived = deriver.derive([feed[i] for i in chosen], dimensions)
+            places = [placed[i] for i in chosen]
+            _put_rows(connection, collection_id, places, derived)
+            _put_postings(connection, collection_id, [place[0] for place in places], derived)
+            _put_declared(connection, collection_id, places, derived)
+            if active is not None:
+                put_points(connection, fresh(active[0]), collection_id, places, derived)
+
+
+Place = tuple[int, int, int, int, bool]
+"""Chunk id, collection id, document id, position, whether it is code."""
+
+
+def _feed(
+    connection: Connection, condition: str, values: Sequence[Any], limit: int | None = None
+) -> tuple[list[Place], list[FeedRow]]:
+    rows = connection.execute(
+        f"SELECT {FEED_COLUMNS}, c.collection_id, c.position FROM {FEED_TABLES} WHERE {condition}"
+        " ORDER BY c.id LIMIT %s",
+        (*values, limit),
+        binary=True,
+    ).fetchall()
+    places = [(row[0], row[-2], row[1], row[-1], row[2] == "code") for row in rows]
+    return places, feed_rows(plain_row(row[:-2]) for row in rows)
+
+
+_NOTED = "LEFT JOIN notes n ON n.chunk_id = c.id"
+_ACTIVE = "(SELECT active_model FROM state)"
+FEED_TABLES: Final = (
+    "chunks c JOIN documents d ON d.id = c.document_id"
+    f" LEFT JOIN vectors v ON v.key = c.text_key AND v.model_id = {_ACTIVE}"
+    f" LEFT JOIN vectors p ON p.key = d.path_key AND p.model_id = {_ACTIVE} {_NOTED}"
+    f" LEFT JOIN vectors s ON s.key = n.summary_key AND s.model_id = {_ACTIVE}"
+)
+
+
+def _by_collection(places: Sequence[Place]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for i, place in enumerate(places):
+        found.setdefault(place[1], []).append(i)
+    return found
+
+
+def _put_rows(connection: Connection, collection_id: int, places: Sequence[Place], derived: Derived) -> None:
+    words = _by_row(derived)
+    with connection.cursor().copy(
+        "COPY rows (chunk_id, collection_id, document_id, position, code, length, words, facts) FROM STDIN"
+        " (FORMAT BINARY)"
+    ) as copy:
+        copy.set_types(["int8", "int4", "int8", "int4", "bool", "int4", "bytea", "bytea"])
+        for place, length, packed, facts in zip(
+            places, derived.lengths.tolist(), words, derived.facts, strict=True
+        ):
+            chunk_id, _, document_id, position, code = place
+            copy.write_row((chunk_id, collection_id, document_id, position, code, length, packed, facts))
+    connection.execute(
+        "UPDATE collections SET chunks = chunks + %s, terms = terms + %s WHERE id = %s",
+        (len(places), int(derived.lengths.sum(dtype=np.int64)), collection_id),
+    )
+
+
+def _by_row(derived: Derived) -> list[bytes]:
+    """The terms of each row, packed."""
+    terms = np.repeat(derived.terms, np.diff(derived.offsets))
+    order = np.argsort(derived.rows, kind="stable")  # terms ascend within a row, as they do in all
+    bounds = np.searchsorted(derived.rows[order], np.arange(len(derived.lengths) + 1))
+    terms, frequencies = terms[order], derived.frequencies[order]
+    return [
+        pack_words(terms[start:end], frequencies[start:end])
+        for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ]
+
+
+def _put_postings(
+    connection: Connection, collection_id: int, chunk_ids: Sequence[int], derived: Derived
+) -> None:
+    ids = np.array(chunk_ids, np.int64)[derived.rows]
+    lengths = np.minimum(derived.lengths, 65_535).astype(np.uint16)[derived.rows]
+    bounds = derived.offsets.tolist()
+    with connection.cursor().copy(_COPY_POSTINGS) as copy:
+        copy.set_types(_POSTING_TYPES)
+        for term, start, end in zip(derived.terms.tolist(), bounds[:-1], bounds[1:], strict=True):
+            rows = TermRows(ids[start:end], derived.frequencies[start:end], lengths[start:end])
+            for row in _lists(term, collection_id, rows):
+                copy.write_row(row)
+
+
+_COPY_POSTINGS = (
+    "COPY postings (term, collection_id, first_chunk, last_chunk, count, body) FROM STDIN (FORMAT BINARY)"
+)
+_POSTING_TYPES = ["int8", "int4", "int8", "int8", "int4", "bytea"]
+
+
+def _lists(term: int, collection_id: int, rows: TermRows) -> Iterable[tuple[int, int, int, int, int, bytes]]:
+    """Rows of the table for the chunks of one term."""
+    for start in range(0, len(rows.chunk_ids), LIST_ROWS):
+        end = start + LIST_ROWS
+        ids = rows.chunk_ids[start:end]
+        body = pack_list(ids, rows.frequencies[start:end], rows.lengths[start:end])
+        yield term, collection_id, int(ids[0]), int(ids[-1]), len(ids), body
+
+
+def _put_declared(
+    connection: Connection, collection_id: int, places: Sequence[Place], derived: Derived
+) -> None:
+    with connection.cursor().copy(
+        "COPY declared (name, collection_id, chunk_id, document_id, scope, kind, mark) FROM STDIN (FORMAT BINARY)"
+    ) as copy:
+        copy.set_types(["int8", "int4", "int8", "int8", "int8", "int2", "int2"])
+        for name, row, scope, kind, mark in derived.declared.tolist():
+            place = places[row]
+            copy.write_row((name, collection_id, place[0], place[2], scope, kind, mark))
+
+
+def put_points(
+    connection: Connection, table: str, collection_id: int, places: Sequence[Place], derived: Derived
+) -> None:
+    """Keep the vectors by which chunks are found: part 0 of their texts, part 1 of their summaries."""
+    lines: list[tuple[int, int, int, int, Half]] = []
+    has = np.flatnonzero(derived.vectors.any(axis=1))
+    for row, half in zip(has.tolist(), half_vectors(derived.vectors[has]), strict=True):
+        lines.append((places[row][0], 0, collection_id, places[row][2], half))
+    for row, half in zip(derived.noted.tolist(), half_vectors(derived.summary_vectors), strict=True):
+        lines.append((places[row][0], 1, collection_id, places[row][2], half))
+    statement = sql.SQL(
+        "COPY {} (chunk_id, part, collection_id, document_id, embedding) FROM STDIN (FORMAT BINARY)"
+    ).format(sql.Identifier(table))
+    with connection.cursor().copy(statement) as copy:
+        copy.set_types(["int8", "int2", "int4", "int8", "halfvec"])
+        for line in lines:
+            copy.write_row(line)
+
+
+def feed_points(connection: Connection, deriver: Deriver, table: str, dimensions: int) -> int:
+    """Keep the vectors of all chunks in a table that has none yet; how many chunks there are."""
+    last = count = 0
+    while True:
+        placed, feed = _feed(connection, "c.id > %s", (last,), limit=FEED_ROWS)
+        if not placed:
+            return count
+        for collection_id, chosen in _by_collection(placed).items():
+            derived = deriver.derive([feed[i] for i in chosen], dimensions)
+            put_points(connection, table, collection_id, [placed[i] for i in chosen], derived)
+        last, count = placed[-1][0], count + len(placed)
+
+
+# ------------------------------------------------------------------ removing
+
+
+def forget_chunks(connection: Connection, chunk_ids: Sequence[int]) -> None:
+    """Remove all that search looks up of these chunks; their rows in `rows` still stand."""
+    ordered = sorted(chunk_ids)
+    active = active_model(connection)
+    for start in range(0, len(ordered), REMOVED_AT_ONCE):
+        part = ordered[start : start + REMOVED_AT_ONCE]
+        gone = connection.execute(
+            "DELETE FROM rows WHERE chunk_id = ANY (%s) RETURNING chunk_id, collection_id, length, words",
+            (part,),
+            binary=True,
+        ).fetchall()
+        connection.execute("DELETE FROM declared WHERE chunk_id = ANY (%s)", (part,))
+        for table in (points(active[0]), fresh(active[0])) if active else ():
+            connection.execute(
+                sql.SQL("DELETE FROM {} WHERE chunk_id = ANY (%s)").format(sql.Identifier(table)), (part,)
+            )
+        for collection_id in {row[1] for row in gone}:
+            mine = [row for row in gone if row[1] == collection_id]
+            connection.execute(
+                "UPDATE collections SET chunks = chunks - %s, terms = terms - %s WHERE id = %s",
+                (len(mine), sum(row[2] for row in mine), collection_id),
+            )
+            _thin_out(connection, collection_id, mine)
+
+
+def _thin_out(connection: Connection, collection_id: int, gone: Sequence[tuple[Any, ...]]) -> None:
+    """Take some chunks out of the lists of their terms."""
+    ids = np.array(sorted(row[0] for row in gone), np.int64)
+    terms = np.unique(np.concatenate([unpack_words(row[3])[0] for row in gone]))
+    emptied: list[tuple[int, int]] = []
+    changed: list[tuple[int, int, int, bytes]] = []
+    for start in range(0, len(terms), TERMS_AT_ONCE):
+        lists = connection.execute(
+            "SELECT term, first_chunk, count, body FROM postings WHERE term = ANY (%s) AND collection_id = %s"
+            " AND first_chunk <= %s AND last_chunk >= %s",
+            (terms[start : start + TERMS_AT_ONCE].tolist(), collection_id, int(ids[-1]), int(ids[0])),
+            binary=True,
+        )
+        for term, first, count, body in lists:
+            rows = unpack_list(first, count, body)
+            keep = ~is_among(rows.chunk_ids, ids)
+            left = int(keep.sum())
+            if left == count:
+                continue
+            if not left:
+                emptied.append((term, first))
+                continue
+            away = (rows.chunk_ids[keep] - first).astype("<u4")
+            kept = away.tobytes() + rows.lengths[keep].tobytes() + rows.frequencies[keep].tobytes()
+            changed.append((term, first, left, kept))
+    if emptied:
+        connection.execute(
+            "DELETE FROM postings p USING unnest(%s::bigint[], %s::bigint[]) AS u (term, first)"
+            " WHERE p.term = u.term AND p.collection_id = %s AND p.first_chunk = u.first",
+            ([term for term, _ in emptied], [first for _, first in emptied], collection_id),
+        )
+    if changed:
+        connection.execute(
+            "UPDATE postings p SET count = u.count, body = u.body"
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::int[], %s::bytea[]) AS u (term, first, count, body)"
+            " WHERE p.term = u.term AND p.collection_id = %s AND p.first_chunk = u.first",
+            (*(list(column) for column in zip(*changed, strict=True)), collection_id),
+        )
+
+
+# ------------------------------------------------------------------ care
+
+
+def join_lists(connection: Connection) -> int:
+    """Join the short lists of those terms that have many; how many terms there were."""
+    crowded = connection.execute(
+        "SELECT term, collection_id FROM postings WHERE count < %s GROUP BY term, collection_id HAVING count(*) > %s",
+        (LIST_ROWS // 2, MANY_LISTS),
+    ).fetchall()
+    for start in range(0, len(crowded), TERMS_AT_ONCE):
+        part = crowded[start : start + TERMS_AT_ONCE]
+        gone = connection.execute(
+            "DELETE FROM postings p USING unnest(%s::bigint[], %s::int[]) AS u (term, collection_id)"
+            " WHERE p.term = u.term AND p.collection_id = u.collection_id AND p.count < %s"
+            " RETURNING p.term, p.collection_id, p.first_chunk, p.count, p.body",
+            ([term for term, _ in part], [id_ for _, id_ in part], LIST_ROWS // 2),
+            binary=True,
+        ).fetchall()
+        by_term: dict[tuple[int, int], list[TermRows]] = {}
+        for term, collection_id, first, count, body in sorted(gone):
+            by_term.setdefault((term, collection_id), []).append(unpack_list(first, count, body))
+        with connection.cursor().copy(_COPY_POSTINGS) as copy:
+            copy.set_types(_POSTING_TYPES)
+            for (term, collection_id), lists in by_term.items():
+                for row in _lists(term, collection_id, join_rows(lists)):
+                    copy.write_row(row)
+    return len(crowded)
+
+
+def ensure_tables(connection: Connection) -> None:
+    """Make the tables for the points of the active model, if it has none yet."""
+    active = active_model(connection)
+    if active is not None:
+        ensure_points(connection, active[0], active[1].dimensions)

@@ -1,0 +1,287 @@
+"""How an index on Postgres is searched where it lies: words by their lists, vectors by an index, names by a table.
+
+Nearest vectors come from two tables (see schema.py): through the HNSW index of the one, with iterative scans, and from
+all of the other. Where a filter leaves few chunks, theirs are compared one by one and nothing is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.derived import ChunkRows, DeclaredRows, TermRows, Totals
+from outcrop.records import Filter, Vector
+from outcrop.store.postgres.deriving import join_rows, unpack_list
+from outcrop.store.postgres.filters import filter_sql
+from outcrop.store.postgres.values import Half, half_matrix, half_vectors, to_text
+from outcrop.store.postgres.vectors import fresh, points
+
+if TYPE_CHECKING:
+    from outcrop.store.postgres.connections import Connections
+
+_EVERYTHING: Final = Filter()
+SPARE: Final = 1.5
+"""Points asked for each chunk that is wanted: code has two, its text's and its summary's."""
+
+
+class Searching:
+    """The part of a `SearchableStore` that search asks. What it is mixed into has the connections."""
+
+    _connections: Connections
+
+    def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
+        raise NotImplementedError
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Everything this thread reads inside sees one moment of the database."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ words
+
+    def totals(self) -> Totals:
+        """Chunks and terms of the whole index, as far as this user may see it."""
+        rows = self._read(
+            "SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(terms), 0)::bigint FROM collections"
+        )
+        return Totals(*rows[0])
+
+    def term_counts(self, terms: Collection[int]) -> dict[int, int]:
+        """How many chunks hold each of these terms; those that none holds are left out."""
+        rows = self._read(
+            "SELECT term, sum(count)::bigint FROM postings WHERE term = ANY (%s) GROUP BY term", (list(terms),)
+        )
+        return dict(rows)
+
+    def term_rows(self, terms: Collection[int], collections: Sequence[str] = ()) -> dict[int, TermRows]:
+        """The chunks (of these collections, or of all) that hold each of these terms."""
+        values: list[Any] = [list(terms)]
+        within = ""
+        if collections:
+            within = " AND collection_id IN (SELECT id FROM collections WHERE name = ANY (%s))"
+            values.append([to_text(name) for name in collections])
+        rows = self._read(
+            f"SELECT term, first_chunk, count, body FROM postings WHERE term = ANY (%s){within}"
+            " ORDER BY term, first_chunk",
+            values,
+        )
+        parts: dict[int, list[TermRows]] = {}
+        for term, first, count, body in rows:
+            parts.setdefault(term, []).append(unpack_list(first, count, body))
+        return {term: join_rows(lists) for term, lists in parts.items()}
+
+    def _holding(self, words: Sequence[Collection[int]]) -> NDArray[np.int64]:
+        """Chunks that hold, for each word, one of its terms."""
+        wanted = {term for terms in words for term in terms}
+        counts = self.term_counts(wanted)
+        likely: NDArray[np.int64] | None = None
+        for terms in sorted(words, key=lambda terms: sum(counts.get(term, 0) for term in terms)):
+            found = self.term_rows(terms).values()
+            ids = (
+                np.unique(np.concatenate([rows.chunk_ids for rows in found]))
+                if found
+                else np.zeros(0, np.int64)
+            )
+            likely = ids if likely is None else np.intersect1d(likely, ids, assume_unique=True)
+            if not len(likely):
+                break
+        return np.zeros(0, np.int64) if likely is None else likely
+
+    # ------------------------------------------------------------------ vectors
+
+    def nearest(
+        self,
+        vector: Vector,
+        count: int,
+        where: Filter = _EVERYTHING,
+        among: NDArray[np.int64] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The `count` chunks whose text or summary is nearest to a vector of unit length, best first, and the cosine.
+
+        Of those that pass the filter and are among those named; as many as there are.
+        """
+        rows = self._read("SELECT active_model FROM state")
+        if not rows or rows[0][0] is None or not count or not np.any(vector):
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        model = int(rows[0][0])
+        (half,) = half_vectors(vector[None, :].astype(np.float16))
+        most = int(SPARE * count) + 1
+        while True:
+            found = self._nearest_points(model, half, most, where, among)
+            ids, first = np.unique(np.array([id_ for id_, _ in found], np.int64), return_index=True)
+            if len(ids) >= count or len(found) < most:
+                break
+            most *= 2
+        # The first of each chunk is its nearest: the rows come in order.
+        distance = np.array([away for _, away in found], np.float32)[first]
+        order = np.lexsort((ids, distance))[:count]
+        return ids[order], 1 - distance[order]
+
+    def _nearest_points(
+        self, model: int, half: Half, most: int, where: Filter, among: NDArray[np.int64] | None
+    ) -> list[tuple[int, float]]:
+        """Chunk and distance of the nearest points, nearest first; some of the chunks twice."""
+        if among is not None:
+            return self._nearest_among(model, half, most, among)
+        condition, values = _points_filter(where)
+        parts = [
+            f"(SELECT p.chunk_id, p.embedding <=> %s AS away FROM {table} p WHERE {condition} ORDER BY away LIMIT %s)"
+            for table in (points(model), fresh(model))
+        ]
+        bound = [half, *values, most]
+        rows = self._read(f"{' UNION ALL '.join(parts)} ORDER BY away LIMIT %s", (*bound, *bound, most))
+        return [(id_, away) for id_, away in rows]
+
+    def _nearest_among(
+        self, model: int, half: Half, most: int, among: NDArray[np.int64]
+    ) -> list[tuple[int, float]]:
+        """The same, by comparing each of some chunks: MATERIALIZED keeps the planner from walking the whole index for
+        them."""
+        parts = [
+            f"SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY (%(among)s)"
+            for table in (points(model), fresh(model))
+        ]
+        rows = self._read(
+            f"WITH few AS MATERIALIZED ({' UNION ALL '.join(parts)})"
+            " SELECT chunk_id, embedding <=> %(vector)s AS away FROM few ORDER BY away LIMIT %(most)s",
+            {"among": among.tolist(), "vector": half, "most": most},
+        )
+        return [(id_, away) for id_, away in rows]
+
+    # ------------------------------------------------------------------ filters
+
+    def narrow(self, where: Filter, most: int) -> NDArray[np.int64] | None:
+        """The ids of all chunks that pass a filter, ascending; None when they are more than `most`."""
+        condition, values = filter_sql(where)
+        rows = self._read(
+            f"SELECT r.chunk_id FROM documents d JOIN rows r ON r.document_id = d.id WHERE {condition} LIMIT %s",
+            (*values, most + 1),
+        )
+        return None if len(rows) > most else np.sort(np.array([id_ for (id_,) in rows], np.int64))
+
+    def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.int64]:
+        """Those of some chunks that pass a filter, ascending."""
+        condition, values = filter_sql(where)
+        rows = self._read(
+            "SELECT r.chunk_id FROM rows r JOIN documents d ON d.id = r.document_id"
+            f" WHERE r.chunk_id = ANY (%s) AND {condition} ORDER BY r.chunk_id",
+            (chunk_ids.tolist(), *values),
+        )
+        return np.array([id_ for (id_,) in rows], np.int64)
+
+    # ------------------------------------------------------------------ rows
+
+    def chunk_rows(self, chunk_ids: NDArray[np.int64], around: int = 0) -> ChunkRows:
+        """What is kept of these chunks and, of prose, of the `around` chunks before and after each in its document."""
+        chosen = "SELECT chunk_id FROM rows WHERE chunk_id = ANY (%(ids)s)"
+        if around:
+            chosen += (
+                " UNION SELECT b.chunk_id FROM rows a JOIN rows b ON b.document_id = a.document_id"
+                " AND b.position BETWEEN a.position - %(around)s AND a.position + %(around)s"
+                " WHERE a.chunk_id = ANY (%(ids)s) AND NOT a.code"
+            )
+        values = {"ids": chunk_ids.tolist(), "around": around}
+        with self.snapshot():
+            rows = self._read(
+                f"WITH chosen AS MATERIALIZED ({chosen}) SELECT r.chunk_id, r.document_id, r.position, r.code,"
+                " r.length, r.words, r.facts FROM chosen JOIN rows r USING (chunk_id) ORDER BY r.chunk_id",
+                values,
+            )
+            ids = [row[0] for row in rows]
+            return _chunk_rows(rows, *self._vectors_of(ids))
+
+    def _vectors_of(self, chunk_ids: list[int]) -> tuple[list[tuple[int, int, bytes]], int]:
+        """(chunk, part, vector) of some chunks by chunk and part, and how many dimensions they have."""
+        model = self._read("SELECT id, dimensions FROM models WHERE id = (SELECT active_model FROM state)")
+        if not model:
+            return [], 0
+        number, dimensions = model[0]
+        parts = [
+            f"SELECT chunk_id, part, embedding FROM {table} WHERE chunk_id = ANY (%(ids)s)"
+            for table in (points(number), fresh(number))
+        ]
+        rows = self._read(f"{' UNION ALL '.join(parts)} ORDER BY chunk_id, part", {"ids": chunk_ids})
+        return [(id_, part, bytes(vector)) for id_, part, vector in rows], dimensions
+
+    def document_facts(self, document_ids: NDArray[np.int64]) -> ChunkRows:
+        """What is kept of all chunks of some documents, words and vectors left empty."""
+        rows = self._read(
+            "SELECT chunk_id, document_id, position, code, length, ''::bytea, facts FROM rows"
+            " WHERE document_id = ANY (%s) ORDER BY chunk_id",
+            (document_ids.tolist(),),
+        )
+        return _chunk_rows(rows, [], 0)
+
+    # ------------------------------------------------------------------ names
+
+    def declaring(self, names: Collection[int], most: int) -> DeclaredRows:
+        """Declarations of these names, by name and chunk id, at most `most` of each."""
+        return _declared(
+            self._read(
+                "SELECT d.* FROM unnest(%s::bigint[]) AS n (name) CROSS JOIN LATERAL"
+                " (SELECT name, chunk_id, document_id, scope, kind, mark FROM declared"
+                " WHERE declared.name = n.name ORDER BY chunk_id LIMIT %s) d ORDER BY d.name, d.chunk_id",
+                (list(names), most),
+            )
+        )
+
+    def declared_in(self, chunk_ids: NDArray[np.int64]) -> DeclaredRows:
+        """What these chunks declare, by name and chunk id."""
+        return _declared(
+            self._read(
+                "SELECT name, chunk_id, document_id, scope, kind, mark FROM declared WHERE chunk_id = ANY (%s)"
+                " ORDER BY name, chunk_id",
+                (chunk_ids.tolist(),),
+            )
+        )
+
+
+def _points_filter(where: Filter) -> tuple[str, list[Any]]:
+    """A condition on points `p`: a collection is written beside each, for the rest its document is asked."""
+    if where.is_empty():
+        return "true", []
+    if where == Filter(collections=where.collections):
+        names = [to_text(name) for name in where.collections]
+        return "p.collection_id = ANY (ARRAY(SELECT id FROM collections WHERE name = ANY (%s)))", [names]
+    condition, values = filter_sql(where)
+    return f"EXISTS (SELECT 1 FROM documents d WHERE d.id = p.document_id AND {condition})", values
+
+
+def _chunk_rows(
+    rows: Sequence[tuple[Any, ...]], vectors: Sequence[tuple[int, int, bytes]], dimensions: int
+) -> ChunkRows:
+    ids = np.array([row[0] for row in rows], np.int64)
+    texts = [line for line in vectors if line[1] == 0]
+    summaries = [line for line in vectors if line[1] == 1]
+    matrix = np.zeros((len(rows), dimensions), np.float16)
+    if texts:
+        places = np.searchsorted(ids, np.array([line[0] for line in texts], np.int64))
+        matrix[places] = half_matrix([line[2] for line in texts], dimensions)
+    return ChunkRows(
+        chunk_ids=ids,
+        document_ids=np.array([row[1] for row in rows], np.int64),
+        positions=np.array([row[2] for row in rows], np.int32),
+        code=np.array([row[3] for row in rows], np.bool_),
+        lengths=np.array([row[4] for row in rows], np.uint32),
+        words=[row[5] for row in rows],
+        facts=[row[6] for row in rows],
+        vectors=matrix,
+        noted=np.searchsorted(ids, np.array([line[0] for line in summaries], np.int64)).astype(np.uint32),
+        summary_vectors=half_matrix([line[2] for line in summaries], dimensions),
+    )
+
+
+def _declared(rows: Sequence[tuple[Any, ...]]) -> DeclaredRows:
+    columns = np.array(rows, np.int64).reshape(-1, 6).T
+    names, chunk_ids, document_ids, scopes, kinds, marks = columns
+    return DeclaredRows(
+        names=names.astype(np.uint64),
+        chunk_ids=chunk_ids,
+        document_ids=document_ids,
+        scopes=scopes.astype(np.uint64),
+        kinds=kinds.astype(np.uint8),
+        marks=marks.astype(np.uint8),
+    )

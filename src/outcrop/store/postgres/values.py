@@ -1,0 +1,88 @@
+"""How values cross to Postgres and back: text with NULs, vectors of half floats, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg.adapt import Dumper, Loader
+from psycopg.pq import Format
+from psycopg.types import TypeInfo
+
+from outcrop.errors import StoreError
+
+_MARK: Final = "\x1a"
+_HEAD_BYTES: Final = 4  # of a halfvec on the wire: dimensions and a reserved number, two bytes each
+
+
+def to_text(value: str | None) -> str | None:
+    """A text as Postgres can keep it: it has no NUL."""
+    if value is None or ("\0" not in value and _MARK not in value):
+        return value
+    return value.replace(_MARK, f"{_MARK}1").replace("\0", f"{_MARK}0")
+
+
+def from_text(value: str | None) -> str | None:
+    """What `to_text` was given."""
+    if value is None or _MARK not in value:
+        return value
+    return value.replace(f"{_MARK}0", "\0").replace(f"{_MARK}1", _MARK)
+
+
+def text_row(row: Iterable[Any]) -> tuple[Any, ...]:
+    """A row with its texts as Postgres can keep them."""
+    return tuple(to_text(value) if isinstance(value, str) else value for value in row)
+
+
+def plain_row(row: Iterable[Any]) -> tuple[Any, ...]:
+    """A row with its texts as they were written."""
+    return tuple(from_text(value) if isinstance(value, str) else value for value in row)
+
+
+class Half(bytes):
+    """A vector of half floats as it crosses the wire; made by `half_vectors`."""
+
+
+def half_vectors(matrix: NDArray[np.float16]) -> list[Half]:
+    """The rows of a matrix as values for a column of type halfvec."""
+    head = np.array([matrix.shape[1], 0], ">u2").tobytes()
+    return [Half(head + row.tobytes()) for row in matrix.astype(">f2")]
+
+
+def half_matrix(values: list[bytes], dimensions: int) -> NDArray[np.float16]:
+    """Values of a column of type halfvec as rows of a matrix."""
+    if not values:
+        return np.zeros((0, dimensions), np.float16)
+    whole = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), -1)
+    rows = np.ascontiguousarray(whole[:, _HEAD_BYTES:]).view(">f2").astype(np.float16)
+    return rows.reshape(len(values), -1)
+
+
+class _HalfDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Half) -> bytes:
+        return bytes(obj)
+
+
+class _HalfLoader(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Any) -> bytes:
+        return bytes(data)
+
+
+def register_vectors(connection: psycopg.Connection[Any]) -> None:
+    """Teach a connection the type halfvec; raises StoreError where the extension is missing."""
+    info = TypeInfo.fetch(connection, "halfvec")
+    if info is None:
+        raise StoreError(
+            "the database has no extension `vector`: run CREATE EXTENSION vector in it, as somebody who may"
+        )
+    info.register(connection)
+    dumper = type("_HalfDumper", (_HalfDumper,), {"oid": info.oid})
+    connection.adapters.register_dumper(Half, dumper)
+    connection.adapters.register_loader(info.oid, _HalfLoader)

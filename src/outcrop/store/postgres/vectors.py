@@ -1,0 +1,152 @@
+"""Vectors by content address, one set a model; which model is searched, and where its points lie."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import numpy as np
+from psycopg import sql
+
+from outcrop.records import Model, Vector
+from outcrop.store.postgres.connections import Connection
+from outcrop.store.postgres.schema import restrict
+from outcrop.store.shaping import vector_blobs
+
+ACTIVE: Final = "(SELECT active_model FROM state)"
+"""SQL for the id of the active model; NULL in a new database."""
+
+
+def active_model(connection: Connection) -> tuple[int, Model] | None:
+    """The active model and its id."""
+    row = connection.execute(f"SELECT id, name, version, dimensions FROM models WHERE id = {ACTIVE}").fetchone()
+    return (row[0], Model(*row[1:])) if row else None
+
+
+def find_model(connection: Connection, model: Model) -> int | None:
+    """The id of a model, if any of its vectors were ever kept."""
+    row = connection.execute(
+        "SELECT id FROM models WHERE name = %s AND version = %s AND dimensions = %s",
+        (model.name, model.version, model.dimensions),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def ensure_model(connection: Connection, model: Model) -> int:
+    """The id of a model, made on the spot if need be."""
+    found = find_model(connection, model)
+    if found is not None:
+        return found
+    row = connection.execute(
+        "INSERT INTO models (name, version, dimensions) VALUES (%s, %s, %s) RETURNING id",
+        (model.name, model.version, model.dimensions),
+    ).fetchone()
+    assert row is not None, "the row was just inserted"  # noqa: S101 - tells mypy, cannot fail
+    return int(row[0])
+
+
+def add(connection: Connection, model_id: int, model: Model, vectors: Mapping[bytes, Vector]) -> None:
+    """Keep vectors as float16; a key that is there already stays as it is."""
+    fresh = missing(connection, model_id, vectors.keys())
+    if not fresh:
+        return
+    keys = [key for key in vectors if key in fresh]
+    blobs = vector_blobs(model, [vectors[key] for key in keys])
+    with connection.cursor().copy("COPY vectors (model_id, key, vector) FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(["int4", "bytea", "bytea"])
+        for key, blob in zip(keys, blobs, strict=True):
+            copy.write_row((model_id, key, blob))
+
+
+def kept(connection: Connection, model_id: int | None, keys: Collection[bytes]) -> dict[bytes, Vector]:
+    """Those vectors of a model that are stored."""
+    rows = connection.execute(
+        "SELECT key, vector FROM vectors WHERE key = ANY (%s) AND model_id = %s",
+        (list(keys), model_id),
+        binary=True,
+    )
+    return {bytes(key): np.frombuffer(blob, "<f2").astype(np.float32) for key, blob in rows}
+
+
+def missing(connection: Connection, model_id: int | None, keys: Collection[bytes]) -> set[bytes]:
+    """Those of `keys` that have no vector of this model."""
+    rows = connection.execute(
+        "SELECT key FROM vectors WHERE key = ANY (%s) AND model_id = %s", (list(keys), model_id), binary=True
+    )
+    return set(keys).difference(bytes(key) for (key,) in rows)
+
+
+def referenced(connection: Connection, keys: Collection[bytes]) -> set[bytes]:
+    """Those of `keys` that a chunk, a summary or a path uses."""
+    rows = connection.execute(
+        "SELECT k FROM unnest(%s::bytea[]) AS k WHERE EXISTS (SELECT 1 FROM chunks WHERE text_key = k)"
+        " OR EXISTS (SELECT 1 FROM notes WHERE summary_key = k) OR EXISTS (SELECT 1 FROM documents WHERE path_key = k)",
+        (list(keys),),
+        binary=True,
+    )
+    return {bytes(key) for (key,) in rows}
+
+
+def drop_unreferenced(connection: Connection, candidates: Collection[bytes]) -> None:
+    """Delete, of every model, the vectors of those candidates that nothing uses any more."""
+    gone = set(candidates) - referenced(connection, candidates)
+    if gone:
+        connection.execute("DELETE FROM vectors WHERE key = ANY (%s)", (list(gone),))
+
+
+def drop_other_models(connection: Connection, model_id: int) -> None:
+    """Delete every other model with all its vectors and points."""
+    others = connection.execute("DELETE FROM models WHERE id != %s RETURNING id", (model_id,)).fetchall()
+    connection.execute("DELETE FROM vectors WHERE model_id != %s", (model_id,))
+    for (other,) in others:
+        for table in (points(other), fresh(other)):
+            connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(table)))
+
+
+# ------------------------------------------------------------------ points
+
+MOST_INLINE: Final = 2000
+"""Half floats of that many dimensions stay in the row, uncompressed: a search reads them all the time. Two such rows
+fit into a page."""
+
+
+def points(model_id: int) -> str:
+    """The table of a model's vectors for search that has an index."""
+    return f"points_{int(model_id)}"
+
+
+def fresh(model_id: int) -> str:
+    """The table of those that came since."""
+    return f"fresh_{int(model_id)}"
+
+
+def ensure_points(connection: Connection, model_id: int, dimensions: int) -> None:
+    """Make both tables of a model, if they are not there yet; whoever may read chunks may read them."""
+    row = connection.execute("SELECT to_regclass(%s)", (fresh(model_id),)).fetchone()
+    if row is not None and row[0] is not None:
+        return
+    for table in (points(model_id), fresh(model_id)):
+        name = sql.Identifier(table)
+        connection.execute(
+            sql.SQL(
+                "CREATE TABLE {} (chunk_id bigint NOT NULL, part smallint NOT NULL, collection_id int NOT NULL,"
+                " document_id bigint NOT NULL, embedding halfvec({}) NOT NULL,"
+                " PRIMARY KEY (chunk_id, part, collection_id))"
+            ).format(name, sql.Literal(int(dimensions)))
+        )
+        if dimensions <= MOST_INLINE:
+            connection.execute(sql.SQL("ALTER TABLE {} ALTER COLUMN embedding SET STORAGE PLAIN").format(name))
+        restrict(connection, table)
+        _grant_as_chunks(connection, table)
+
+
+def _grant_as_chunks(connection: Connection, table: str) -> None:
+    grants = connection.execute(
+        "SELECT grantee, string_agg(privilege_type, ', ') FROM information_schema.role_table_grants"
+        " WHERE table_schema = current_schema() AND table_name = 'chunks' AND grantee != current_user GROUP BY grantee"
+    ).fetchall()
+    for grantee, privileges in grants:
+        who = sql.SQL("PUBLIC") if grantee == "PUBLIC" else sql.Identifier(grantee)
+        connection.execute(
+            sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(privileges), sql.Identifier(table), who)
+        )

@@ -1,0 +1,101 @@
+"""A document as rows: what any store on SQL writes of it, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from outcrop.errors import StoreError
+from outcrop.records import DocumentWrite, Model, Vector
+from outcrop.store.rows import join_headings, join_names, stated_date
+
+CHUNK_FIELDS: Final = (
+    "id, document_id, position, start_offset, end_offset, tokens, page, line_start, line_end, heading_path,"
+    " text_key, gap, text"
+)
+NOTE_FIELDS: Final = "chunk_id, symbol, kind, signature, summary, summary_key, names"
+DOCUMENT_FIELDS: Final = (
+    "collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size, dated_at, created_at,"
+    " updated_at, chunk_count, char_count, path_key, tail, language, role"
+)
+
+
+def check_shape(write: DocumentWrite) -> None:
+    """Chunks must be cut from the text they claim to be cut from: the text is rebuilt from them."""
+    if len(write.text_keys) != len(write.chunks):
+        raise StoreError(f"{write.file.uri}: {len(write.chunks)} chunks came with {len(write.text_keys)} keys")
+    if write.summary_keys and len(write.summary_keys) != len(write.chunks):
+        raise StoreError(
+            f"{write.file.uri}: {len(write.chunks)} chunks came with {len(write.summary_keys)} summaries"
+        )
+    text = write.document.text
+    for chunk in write.chunks:
+        if not 0 <= chunk.start <= chunk.end or text[chunk.start : chunk.end] != chunk.text:
+            raise StoreError(f"{write.file.uri}: chunk {chunk.index} is not what its offsets say")
+
+
+def keys_of(write: DocumentWrite) -> set[bytes]:
+    """The keys of all vectors that a document has; an empty one: the model uses no paths, the chunk has no summary."""
+    return {*write.text_keys, *write.summary_keys, write.path_key} - {b""}
+
+
+def document_row(
+    write: DocumentWrite, tail: str, now: float, before: tuple[float, float] | None
+) -> tuple[Any, ...]:
+    """The row of a document, as DOCUMENT_FIELDS; `before` is when the one it replaces was created and updated."""
+    created_at = now if write.created_at is None else write.created_at
+    updated_at = now if write.updated_at is None else write.updated_at
+    if before is not None:
+        created_at = before[0]
+        updated_at = max(now, math.nextafter(before[1], math.inf))  # later even when the clock was set back
+    file, document = write.file, write.document
+    return (
+        *(write.collection, file.uri, file.path, file.origin, file.root, document.kind, document.title),
+        *(json.dumps(dict(document.meta), ensure_ascii=False), write.sha256, file.mtime_ns, file.size),
+        *(stated_date(document.meta), created_at, updated_at, len(write.chunks), len(document.text)),
+        *(write.path_key, tail, document.outline.language if document.outline else "", document.role),
+    )
+
+
+def chunk_rows(
+    write: DocumentWrite, document_id: int, first_id: int, gaps: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    """The rows of a document's chunks, as CHUNK_FIELDS."""
+    return [
+        (
+            *(first_id + i, document_id, chunk.index, chunk.start, chunk.end, chunk.tokens, chunk.page),
+            *(chunk.line_start, chunk.line_end, join_headings(chunk.heading_path), key, gap, chunk.text),
+        )
+        for i, (chunk, key, gap) in enumerate(zip(write.chunks, write.text_keys, gaps, strict=True))
+    ]
+
+
+def note_rows(write: DocumentWrite, first_id: int) -> list[tuple[Any, ...]]:
+    """What is noted of those chunks that are code, as NOTE_FIELDS."""
+    keys = write.summary_keys or (b"",) * len(write.chunks)
+    return [
+        (first_id + i, code.symbol, code.kind, code.signature, code.summary, key, join_names(code))
+        for i, (chunk, key) in enumerate(zip(write.chunks, keys, strict=True))
+        if (code := chunk.code) is not None
+    ]
+
+
+def vector_blobs(model: Model, rows: Sequence[Vector]) -> list[bytes]:
+    """Vectors as float16, in bytes; refuses those of another size, or with numbers that 16 bits cannot hold."""
+    try:
+        matrix = np.stack(rows)
+    except ValueError as error:
+        raise StoreError(f"vectors of {model} have different sizes; nothing was written") from error
+    if matrix.shape != (len(rows), model.dimensions):
+        raise StoreError(f"vectors of {model} have {matrix.shape[1:]} numbers each; nothing was written")
+    with np.errstate(over="ignore"):  # told just below, in words
+        halves = matrix.astype("<f2")
+    if not np.isfinite(halves).all():
+        raise StoreError(
+            f"a vector of {model} holds numbers that are not finite in 16 bits; nothing was written"
+        )
+    return [row.tobytes() for row in halves]
