@@ -26,7 +26,7 @@ from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
 from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
-from outcrop.errors import NotFound, QueryError, SourceError, StoreError
+from outcrop.errors import ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor, OnProgress
 from outcrop.lookup import find_document
@@ -49,6 +49,7 @@ from outcrop.records import (
     Hit,
     IngestReport,
     Message,
+    MoveReport,
     QueryType,
     Related,
     SearchMode,
@@ -117,11 +118,10 @@ class Engine:
 
     def _make_deriver(self) -> Deriver:
         """What makes the rows that a database is searched by; it is asked for at the first write or search."""
-        from outcrop.search.derive import SearchDeriver  # type: ignore[import-not-found, unused-ignore]
+        from outcrop.search.derive import SearchDeriver
 
         parts = self.parts
-        deriver: Deriver = SearchDeriver(parts.terms, parts.embedder.path_weight)
-        return deriver
+        return SearchDeriver(parts.terms, parts.embedder.path_weight)
 
     def _renew_vectors(self) -> None:
         """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is
@@ -701,6 +701,35 @@ class Engine:
         if made or before != parts.embedder.model:
             parts.index.rebuild()
         return made
+
+    def move_to(
+        self, target: Engine, *, progress: OnProgress | None = None, stopped: Stop | None = None
+    ) -> MoveReport:
+        """Copy this index to another one, in whatever store, and prove that it holds the same and ranks alike.
+
+        The target is empty, or what an earlier call left of the same index: interrupted, it goes on where it stopped.
+        Nothing is deleted here.
+        """
+        from outcrop.moving import move
+        from outcrop.parity import compare_rankings, draw_queries
+
+        report = move(self._store, target._store, progress=progress, stopped=stopped)
+        try:
+            target._settle()
+            queries = draw_queries(self._store)
+            return replace(report, parity=compare_rankings(queries, self._best_hits, target._best_hits))
+        except (
+            EmbedError,
+            ConfigError,
+        ) as error:  # all is there, but the model of the index cannot be opened here
+            return replace(report, unranked=str(error))
+
+    def _best_hits(self, query: str, limit: int) -> Sequence[Hit]:
+        """The hits of a search; unlike `search` it raises when the store fails."""
+        answer = self.search(query, limit=limit)
+        if answer.reason == "error":
+            raise StoreError(answer.detail)
+        return answer.hits
 
     def status(self) -> Status:
         """What the index holds."""
