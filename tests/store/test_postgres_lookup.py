@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.postgres.server import PostgresServer
 from tests.store.builders import OTHER, make_write, put, vector
-from tests.store.conftest import open_at_url
+from tests.store.places import open_at_url
 
 from outcrop.errors import QueryError
 from outcrop.records import Filter

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 from tests.postgres.server import PostgresServer, create_server, open_home
 from tests.store.builders import make_write, put
-from tests.store.conftest import open_at_url
+from tests.store.places import open_at_url
 
 from outcrop.database_url import DatabaseUrl
 from outcrop.errors import DatabaseBusy, DatabaseLost

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.postgres.server import PostgresServer
 from tests.store.builders import make_write, put
-from tests.store.conftest import open_at_url
+from tests.store.places import open_at_url
 
 from outcrop.errors import StoreError
 from outcrop.records import Filter

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from tests.postgres.server import PostgresServer
 from tests.store.builders import make_write, put
-from tests.store.conftest import open_at_url
+from tests.store.places import open_at_url
 
 from outcrop.database_url import DatabaseUrl
 from outcrop.errors import NewerDatabase, StoreError
@@ -20,7 +20,7 @@ _OPEN = """
 import sys
 sys.path.insert(0, sys.argv[2])
 from tests.store.builders import make_write, put
-from tests.store.conftest import open_at_url
+from tests.store.places import open_at_url
 store = open_at_url(sys.argv[1])
 put(store, make_write(sys.argv[3], f"written by {sys.argv[3]}"))
 store.close()
