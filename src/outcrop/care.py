@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from outcrop.contracts import Embedder, Store
+from outcrop.contracts import Embedder, HasRoles, Store
 from outcrop.embed.batches import BATCH_TEXTS, batch_texts, embed_all
 from outcrop.embed.keys import context_text
-from outcrop.errors import Cancelled, EmbedError, StoreError
+from outcrop.errors import Cancelled, ConfigError, EmbedError, StoreError
 from outcrop.records import Check, Filter, Matrix, Progress, StaleDocument
 from outcrop.search.index import Index
 from outcrop.sources.freshness import change_of
@@ -243,3 +243,13 @@ class _Reembedding:
         if self._stopped is not None and self._stopped():
             raise Cancelled("stopped; the old vectors still serve, run it again to go on")
         return len(texts)
+
+
+def roles_of(store: Store) -> HasRoles:
+    """The store as one that has roles; ConfigError where it has none."""
+    if not isinstance(store, HasRoles):
+        raise ConfigError(
+            "roles are those of a Postgres database; who may read an index in a file is a matter of the file's"
+            " permissions"
+        )
+    return store

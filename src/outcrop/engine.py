@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from outcrop.care import embed_waiting, examine, find_stale, reembed
+from outcrop.care import embed_waiting, examine, find_stale, reembed, roles_of
 from outcrop.chunk import ChunkOptions
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
@@ -716,6 +716,18 @@ class Engine:
     def doctor(self, *, repair: bool = False) -> list_of[Check]:
         """Examine the index; `repair` rebuilds what is derived and damaged."""
         return examine(self._store, self.parts.index, self.parts.embedder, repair=repair)
+
+    def grant(self, role: str, collections: Sequence[str] = ()) -> None:
+        """Let a role of the database read these collections, or all there are and will be. Only on Postgres."""
+        roles_of(self._store).grant(role, collections)
+
+    def revoke(self, role: str) -> int:
+        """Let a role see nothing any more; how many grants there were."""
+        return roles_of(self._store).revoke(role)
+
+    def grants(self) -> list_of[tuple[str, str | None]]:
+        """(role, collection) of every grant; None stands for all collections."""
+        return roles_of(self._store).grants()
 
     def warm(self) -> None:
         """Load the model, the arrays and the graph now instead of at the first search."""

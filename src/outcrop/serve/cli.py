@@ -54,6 +54,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("care", "Say what the index holds."),
     "doctor": ("care", "Check that the index and this machine are in order."),
     "reembed": ("care", "Give every chunk a vector of the model in use."),
+    "grant": ("roles", "Let a role of the database read the index, or some collections of it."),
     "mcp": ("mcp", "Serve an agent over standard input and output."),
     "install": ("install", "Let an agent's client start Outcrop."),
     "eval": ("evaluate", "Measure search quality on your own questions."),
