@@ -133,7 +133,7 @@ def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
             above, level = positive[score[positive] > least], positive[score[positive] == least]
             positive = np.sort(np.concatenate((above, level[: pool - len(above)])))
         rows.append(positive)
-    return _rank(rows, [score[row] for score, row in zip(scores, rows, strict=True)], pool)
+    return rank_rows(rows, [score[row] for score, row in zip(scores, rows, strict=True)], pool)
 
 
 def _nearest(slabs: Sequence[Slab], masks: Masks, vector: Vector | None, pool: int) -> list[Listed]:
@@ -141,10 +141,10 @@ def _nearest(slabs: Sequence[Slab], masks: Masks, vector: Vector | None, pool: i
         return [(np.zeros(0, np.intp), np.zeros(0, np.int32))] * len(slabs)
     found = nearest(slabs, masks, vector, pool)
     found = [(rows[cosine > 0], cosine[cosine > 0]) for rows, cosine in found]
-    return _rank([rows for rows, _ in found], [cosine for _, cosine in found], pool)
+    return rank_rows([rows for rows, _ in found], [cosine for _, cosine in found], pool)
 
 
-def _rank(rows: list[NDArray[np.intp]], scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
+def rank_rows(rows: list[NDArray[np.intp]], scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
     """Number the rows of all slabs by score, best first, and keep the first `pool`. Ties: older chunks first."""
     flat = np.concatenate(scores) if scores else np.zeros(0, np.float32)
     ranks = np.empty(len(flat), np.int32)
