@@ -43,7 +43,7 @@ def graph_around(store: SearchableStore, chunk_ids: Ids, document_ids: Ids) -> G
     place = np.searchsorted(every, near.chunk_ids)
     documents[place] = near.document_ids
     meant = take_declared(declared, _may_be_meant(declared, used))
-    far = store.chunk_rows(distinct(meant.chunk_ids[~is_among(meant.chunk_ids, near.chunk_ids)]))
+    far = store.chunk_facts(distinct(meant.chunk_ids[~is_among(meant.chunk_ids, near.chunk_ids)]))
     described = place_facts(
         len(every), [(place, facts), (np.searchsorted(every, far.chunk_ids), unpack_facts(far.facts))]
     )
