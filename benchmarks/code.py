@@ -98,9 +98,9 @@ def score_runs(
     for name, (owner, attribute, value) in other_parts(engine).items():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(owner, attribute, value)
-            engine.parts.arrays.rebuild()
+            engine.parts.index.rebuild()
             yield name, score_repository(repository, ask(engine, repository))
-    engine.parts.arrays.rebuild()
+    engine.parts.index.rebuild()
 
 
 def other_parts(engine: outcrop.Engine) -> dict[str, tuple[object, str, object]]:
@@ -109,7 +109,7 @@ def other_parts(engine: outcrop.Engine) -> dict[str, tuple[object, str, object]]
         "without path words in the text": (columns, "PATH_WEIGHT", 0),
         "without the file's name in the text": (columns, "TITLE_WEIGHT", 0),
         "without scope and name in the text": (columns, "HEADING_WEIGHT", 0),
-        "without the path in the vector": (engine.parts.arrays, "_path_weight", 0.0),
+        "without the path in the vector": (engine.parts.index, "_path_weight", 0.0),
         "without summaries": (columns, "_summary_rows", lambda _feed: []),
         "one weight for every type of query": (
             fusion,

@@ -17,7 +17,8 @@ from outcrop.contracts import Embedder
 from outcrop.engine import Engine
 from outcrop.records import DocumentInfo, SearchOptions
 from outcrop.retrieve import Retriever
-from outcrop.search.arrays import SearchArrays, View
+from outcrop.search.arrays import SearchArrays
+from outcrop.search.view import View
 
 _WORDS = (
     "river stone harbour ledger signal copper window thread market garden engine lantern bridge orchard valley "
@@ -170,7 +171,7 @@ def _count_problems(engine: Engine, documents: list[DocumentInfo]) -> Iterator[s
 
 def _search_problems(engine: Engine, embedder: Embedder, holds: Expected) -> Iterator[str]:
     """The arrays as the killed process left them, caught up, against arrays made anew in memory."""
-    left = engine.parts.arrays
+    left = engine.parts.index
     anew = SearchArrays(engine._store, None, engine.parts.terms, embedder.path_weight)
     rows_left, rows_anew = _living(left.refresh()), _living(anew.refresh())
     if not np.array_equal(rows_left, rows_anew):

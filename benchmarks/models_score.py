@@ -224,7 +224,7 @@ def score_run(
     if run == BARE:
         with without_signals(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(slab, "_summary_rows", lambda _feed: [])
-            engine.parts.arrays.rebuild()
+            engine.parts.index.rebuild()
             return group.ask(engine, mode="semantic")
     chosen.reranker = next(get() for label, get in rerankers.items() if rerank_run(label) == run)
     return group.ask(engine, rerank=True, rerank_seconds=RERANK_SECONDS)

@@ -130,7 +130,7 @@ def measure_recall(options: argparse.Namespace) -> dict[str, Any]:
     queries: list[str] = json.loads(options.queries.read_text("utf-8"))[:200]
     shares, worst = [], 1.0
     with outcrop.open(options.db) as engine:
-        slabs = engine.parts.arrays.refresh().slabs
+        slabs = engine.parts.index.refresh().slabs
         for query in queries:
             vector = engine.parts.embedder.embed_query(query)
             if not vector.any():

@@ -16,6 +16,7 @@ from outcrop.contracts import Embedder
 from outcrop.embed.static import StaticEmbedder
 from outcrop.errors import Cancelled, ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.records import Filter, IngestReport, Matrix, Model, Text, Trust, Vector
+from outcrop.search.arrays import SearchArrays
 
 NOTES = {
     "garden/roses.md": "# Roses\n\nPrune roses in late winter, just above an outward-facing bud.\n\n"
@@ -494,8 +495,9 @@ def test_a_search_keeps_what_it_took_long_to_catch_up_and_never_waits_to_do_so(t
     with outcrop.open(tmp_path / "i.db") as kb:
         kb._ingestor().add_many((Text(f"note {i} on gneiss", id=str(i)) for i in range(600)), "default")
         assert kb.status().array_bytes == 0
-        held = kb.parts.arrays._lock
-        kb.parts.arrays.refresh()
+        assert isinstance(kb.parts.index, SearchArrays)
+        held = kb.parts.index._lock
+        kb.parts.index.refresh()
         answers: list[outcrop.Answer] = []
         with held:  # as another thread would hold it while it saves
             searching = threading.Thread(target=lambda: answers.append(kb.search("gneiss")))

@@ -13,6 +13,7 @@ import outcrop
 from outcrop import retrieve
 from outcrop.rank.signals import COHERENCE_WEIGHT
 from outcrop.records import Filter
+from outcrop.search.arrays import SearchArrays
 from outcrop.search.names import name_number
 
 FILES = {
@@ -84,7 +85,7 @@ def kb(tmp_path: Path, repo: Path) -> Iterator[outcrop.Engine]:
 def declaring(kb: outcrop.Engine, name: str) -> set[str]:
     """Paths of the files that declare a name, as the search arrays know it."""
     paths = set()
-    view = kb.parts.arrays.refresh()
+    view = kb.parts.index.refresh()
     for slab, dead in zip(view.slabs, view.dead, strict=True):
         rows = slab.names.defined_rows[slab.names.definitions(name_number(name))]
         paths |= {kb.get(int(slab.document_ids[row])).path for row in rows if not dead[row]}
@@ -144,7 +145,8 @@ def test_a_changed_file_declares_what_it_declares_now(kb: outcrop.Engine, repo: 
 
 
 def test_names_are_the_same_for_the_next_process(kb: outcrop.Engine, tmp_path: Path) -> None:
-    kb.parts.arrays.save(force=True)
+    assert isinstance(kb.parts.index, SearchArrays)
+    kb.parts.index.save(force=True)
     with outcrop.open(tmp_path / "index.db") as again:
         assert declaring(again, "acquire") == {"app/pool.py", "web/pool.ts"}
         first, second = kb.search("ConnectionPool").hits, again.search("ConnectionPool").hits
@@ -179,7 +181,7 @@ def test_summaries_are_embedded_once_and_again_for_another_model(tmp_path: Path,
         assert sum(row.summary_vector is not None for row in rows) >= len(summaries)
         assert all(row.summary_vector is None or row.summary_vector.size == 13 for row in rows)
         assert all(check.ok for check in kb.doctor())
-        view = kb.parts.arrays.refresh()
+        view = kb.parts.index.refresh()
         assert sum(len(slab.noted) for slab in view.slabs) >= len(summaries)
 
 

@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import outcrop
-from outcrop import retrieve
 from outcrop.records import StoredChunk
+from outcrop.search import arrays
 from outcrop.search.arrays import SearchArrays
 
 THREADS = 16
@@ -85,7 +85,7 @@ def test_a_warm_engine_has_nothing_left_to_load_for_its_first_search(
         kb.add(Path(outcrop.__file__).parent / "search")
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.warm()
-        monkeypatch.setattr(retrieve, "Graph", None)
+        monkeypatch.setattr(arrays, "Graph", None)
         monkeypatch.setattr(SearchArrays, "_catch_up", None)
         assert kb.search("where are names resolved?").hits
         assert not any(name.startswith("where does it begin") for name, _ in kb.parts.retriever._answers)

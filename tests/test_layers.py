@@ -49,7 +49,7 @@ ALLOWED = {
     "codemap": GROUND | STAGES,
     "codegraph": GROUND | STAGES | {"codemap"},
     "revisions": GROUND | STAGES,
-    "codebase": GROUND | STAGES | {"retrieve", "lookup"},
+    "codebase": GROUND | STAGES | {"lookup"},
     "engine": GROUND
     | STAGES
     | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}

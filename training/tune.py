@@ -26,6 +26,7 @@ import outcrop
 from outcrop.contracts import Embedder, Reranker
 from outcrop.embed.models import open_reranker
 from outcrop.records import Hit, Matrix, Model, Trust, Vector
+from outcrop.search.arrays import SearchArrays
 from training.choose import gain, open_spec
 from training.lines import read_held_out
 
@@ -156,8 +157,10 @@ def ask(engine: outcrop.Engine, package: Package, *, whole: bool = False, **opti
 
 def set_path_weight(engine: outcrop.Engine, weight: float) -> None:
     """Weigh the path otherwise from now on."""
-    engine.parts.arrays._path_weight = weight
-    engine.parts.arrays.rebuild()
+    index = engine.parts.index
+    assert isinstance(index, SearchArrays)
+    index._path_weight = weight
+    index.rebuild()
 
 
 def tune(

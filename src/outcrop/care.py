@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from outcrop.contracts import Embedder, Store
+from outcrop.contracts import Embedder, HasRoles, Store
 from outcrop.embed.batches import BATCH_TEXTS, batch_texts, embed_all
 from outcrop.embed.keys import context_text
-from outcrop.errors import Cancelled, EmbedError, StoreError
+from outcrop.errors import Cancelled, ConfigError, EmbedError, StoreError
 from outcrop.records import Check, Filter, Matrix, Progress, StaleDocument
-from outcrop.search.arrays import SearchArrays
+from outcrop.search.index import Index
 from outcrop.sources.freshness import change_of
 
 FIRST_BATCH: Final = 64
@@ -31,13 +31,13 @@ def find_stale(store: Store, where: Filter, max_bytes: int) -> list[StaleDocumen
     return [StaleDocument(document, change) for document, change in changes if change is not None]
 
 
-def examine(store: Store, arrays: SearchArrays, embedder: Embedder, *, repair: bool = False) -> list[Check]:
+def examine(store: Store, index: Index, embedder: Embedder, *, repair: bool = False) -> list[Check]:
     """Examine the truth, what is derived from it and the model; `repair` makes damaged arrays again."""
     problems = list(store.check())
     checks = [Check("database", not problems, "; ".join(problems) or "consistent")]
-    damaged = list(arrays.check())
+    damaged = list(index.check())
     if damaged and repair:
-        arrays.rebuild()
+        index.rebuild()
         checks.append(Check("search arrays", True, "were damaged, made again"))
     else:
         hint = "; run with --repair" if damaged else ""
@@ -243,3 +243,13 @@ class _Reembedding:
         if self._stopped is not None and self._stopped():
             raise Cancelled("stopped; the old vectors still serve, run it again to go on")
         return len(texts)
+
+
+def roles_of(store: Store) -> HasRoles:
+    """The store as one that has roles; ConfigError where it has none."""
+    if not isinstance(store, HasRoles):
+        raise ConfigError(
+            "roles are those of a Postgres database; who may read an index in a file is a matter of the file's"
+            " permissions"
+        )
+    return store

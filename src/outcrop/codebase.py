@@ -35,10 +35,9 @@ from outcrop.records import (
     SearchOptions,
     StoredChunk,
 )
-from outcrop.retrieve import Retriever
-from outcrop.search.arrays import SearchArrays
 from outcrop.search.evidence import Nodes
 from outcrop.search.graph import Graph
+from outcrop.search.index import Index
 from outcrop.search.query import read_query
 
 Search = Callable[[str, SearchOptions], Answer]
@@ -72,14 +71,13 @@ _NOT_FOUND_YET: Final = Explanation(None, None, None, None, 0.0)
 class Codebase:
     """Answers about source code in one index."""
 
-    def __init__(self, store: Store, arrays: SearchArrays, retriever: Retriever) -> None:
+    def __init__(self, store: Store, index: Index) -> None:
         self._store = store
-        self._arrays = arrays
-        self._retriever = retriever
+        self._index = index
 
     def graph(self) -> Graph:
-        """The reference graph of the index as it is now."""
-        return self._retriever.graph(self._arrays.refresh())
+        """The reference graph of the whole index as it is now."""
+        return self._index.whole()
 
     # ------------------------------------------------------------------ what a name or a place means
 
@@ -120,9 +118,7 @@ class Codebase:
     def declarations(self, name: str, within: str | None = None) -> list[StoredChunk]:
         """All chunks of the declarations that bear this name, the likeliest declaration first."""
         *scope, last = _name_parts(name)
-        graph = self.graph()
-        nodes = list(dict.fromkeys(node for node, *_ in graph.declaring(last)))
-        chunks = self._store.chunks(graph.chunk_ids(np.array(nodes, np.int64)))
+        chunks = self._store.chunks(self._index.declaring(last))
         found = [
             chunk
             for chunk in chunks
@@ -200,7 +196,6 @@ class Codebase:
         best = max((hit.score for hit in hits), default=1.0)
         must: list[Hit] = []
         unknown: list[str] = []
-        allowed = None if options.where.is_empty() else set(self._store.select(options.where).tolist())
         for directive in request.directives:
             chunks = self._targets(directive, request.query, options, search)
             if not chunks and directive.strength == "must":
@@ -208,13 +203,15 @@ class Codebase:
             if directive.strength == "must":
                 must += [_as_hit(chunk, best, "must") for chunk in chunks]
             else:
-                hits = _prefer(hits, _fading(_within(chunks, allowed), best * PREFERRED_SHARE), "preferred")
+                hits = _prefer(
+                    hits, _fading(self._within(chunks, options.where), best * PREFERRED_SHARE), "preferred"
+                )
         for name in request.mentioned:
-            chunks = _within(self.declarations(name), allowed)[:MENTIONED_CHUNKS]
+            chunks = self._within(self.declarations(name), options.where)[:MENTIONED_CHUNKS]
             hits = _prefer(hits, _fading(chunks, best * MENTIONED_SHARE), "mentioned")
         if follow > 0:
             asked = [symbol.name for symbol in read_query(request.query).symbols]
-            hits = self._follow(hits, best, follow, allowed, asked)
+            hits = self._follow(hits, best, follow, options.where, asked)
         taken = {hit.chunk_ids for hit in must}
         return answer, [hit for hit in hits if hit.chunk_ids not in taken], must, unknown
 
@@ -274,32 +271,35 @@ class Codebase:
         return []
 
     def _follow(
-        self, hits: list[Hit], best: float, follow: float, allowed: set[int] | None, asked: Sequence[str]
+        self, hits: list[Hit], best: float, follow: float, where: Filter, asked: Sequence[str]
     ) -> list[Hit]:
         """Add what the best hits lean on, by personalised PageRank over the reference graph (C6), where `asked` are
         names that the request says."""
-        graph = self.graph()
-        seeds: list[tuple[int, float]] = []
-        for hit in hits[:FOLLOW_SEEDS]:
-            node = graph.find_chunk(hit.chunk_ids[0])
-            if node is not None:
-                seeds.append((node, hit.score))
-        if not seeds:
+        if not hits:
             return hits
-        starts = np.array([node for node, _ in seeds], np.int64)
-        shares = np.array([score for _, score in seeds], np.float32)
-        nodes, visits = walk(starts, shares, partial(graph.steps, asked=asked))
-        fresh = ~np.isin(nodes, starts)
-        if allowed is not None:
-            fresh &= np.isin(graph.documents(nodes), list(allowed))
-        nodes, visits = nodes[fresh], visits[fresh]
+        starts = np.array([hit.chunk_ids[0] for hit in hits[:FOLLOW_SEEDS]], np.int64)
+        shares = np.array([hit.score for hit in hits[:FOLLOW_SEEDS]], np.float32)
+        with self._index.moment(self._index.refresh()) as view:
+            found, visits = walk(starts, shares, partial(self._index.steps, view, asked=asked))
+            fresh = ~np.isin(found, starts)
+            if not where.is_empty():
+                fresh &= self._index.passing(view, found, where)
+        found, visits = found[fresh], visits[fresh]
         order = np.argsort(-visits, kind="stable")[:FOLLOWED]
         if not len(order):
             return hits
         share = np.minimum(follow * FOLLOW_SHARE * visits[order] / visits[order[0]], 0.99)
-        scores = dict(zip(graph.chunk_ids(nodes[order]), (best * share).tolist(), strict=True))
+        scores = dict(zip(found[order].tolist(), (best * share).tolist(), strict=True))
         followed = [(chunk, scores[chunk.id]) for chunk in self._store.chunks(list(scores))]
         return _prefer(hits, followed, "followed")
+
+    def _within(self, chunks: Sequence[StoredChunk], where: Filter) -> list[StoredChunk]:
+        """Those of some chunks that pass a filter."""
+        if where.is_empty():
+            return list(chunks)
+        ids = np.array([chunk.id for chunk in chunks], np.int64)
+        passes = self._index.passing(self._index.refresh(), ids, where).tolist()
+        return [chunk for chunk, is_in in zip(chunks, passes, strict=True) if is_in]
 
 
 def _at_lines(chunks: Sequence[StoredChunk], first: int, last: int) -> list[StoredChunk]:
@@ -308,10 +308,6 @@ def _at_lines(chunks: Sequence[StoredChunk], first: int, last: int) -> list[Stor
     if found or not chunks:
         return found
     return [min(chunks, key=lambda chunk: max(chunk.line_start - last, first - chunk.line_end))]
-
-
-def _within(chunks: Iterable[StoredChunk], allowed: set[int] | None) -> list[StoredChunk]:
-    return [chunk for chunk in chunks if allowed is None or chunk.document.id in allowed]
 
 
 def _name_parts(name: str) -> list[str]:

@@ -324,3 +324,17 @@ class SearchableStore(Store, Protocol):
 
     def rederive(self) -> None:
         """Make all that is derived again from the truth, while others read what was there."""
+
+
+@runtime_checkable
+class HasRoles(Protocol):
+    """A store of several users: which roles of the database may read it, and which of its collections."""
+
+    def grant(self, role: str, collections: Sequence[str] = ()) -> None:
+        """Let a role read these collections, or all there are and will be; on top of what it may read already."""
+
+    def revoke(self, role: str) -> int:
+        """Let a role see nothing any more; how many grants there were."""
+
+    def grants(self) -> list[tuple[str, str | None]]:
+        """(role, collection) of every grant; None stands for all collections."""

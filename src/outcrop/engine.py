@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from outcrop.care import embed_waiting, examine, find_stale, reembed
+from outcrop.care import embed_waiting, examine, find_stale, reembed, roles_of
 from outcrop.chunk import ChunkOptions
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
@@ -142,7 +142,7 @@ class Engine:
             waiting += chunks
             if waiting >= SAVE_EVERY_CHUNKS:
                 waiting = 0
-                self.parts.arrays.save()
+                self.parts.index.save()
 
         config = self.config
         options = IngestOptions(
@@ -366,12 +366,12 @@ class Engine:
                 raise QueryError("an empty filter would delete everything; name collections instead")
             ids.extend(self._store.select(where).tolist())
         removed = self._store.delete(ids)
-        self.parts.arrays.purge()
+        self.parts.index.purge()
         return removed
 
     def _settle(self) -> None:
-        """After a write: remember with which model the index is made, and keep the search arrays for others."""
-        self.parts.arrays.save()
+        """After a write: remember with which model the index is made, and keep what is derived for others."""
+        self.parts.index.save()
         self._maker.note_first_model()
 
     # ------------------------------------------------------------------ reading
@@ -463,7 +463,7 @@ class Engine:
         except StoreError as error:
             log.error("search failed", extra={"reason": str(error)})
             return Answer(query, options.query_type or "mixed", (), "error", str(error))
-        self.parts.arrays.save_after_search()
+        self.parts.index.save_after_search()
         detail = answer.detail
         if answer.reason == "model_mismatch" and self._maker.cannot_follow:
             detail = f"{detail}; its model cannot be opened here: {self._maker.cannot_follow}"
@@ -625,7 +625,7 @@ class Engine:
         """What is asked of source code."""
         from outcrop.codebase import Codebase
 
-        return Codebase(self._store, self.parts.arrays, self.parts.retriever)
+        return Codebase(self._store, self.parts.index)
 
     # ------------------------------------------------------------------ documents
 
@@ -699,7 +699,7 @@ class Engine:
         self._maker.note_model(parts)
         made = reembed(self._store, parts.embedder, progress, stopped)
         if made or before != parts.embedder.model:
-            parts.arrays.rebuild()
+            parts.index.rebuild()
         return made
 
     def move_to(
@@ -713,6 +713,7 @@ class Engine:
         from outcrop.moving import move
         from outcrop.parity import compare_rankings, draw_queries
 
+        self._require_model(target)
         report = move(self._store, target._store, progress=progress, stopped=stopped)
         try:
             target._settle()
@@ -721,8 +722,25 @@ class Engine:
         except (
             EmbedError,
             ConfigError,
-        ) as error:  # all is there, but the model of the index cannot be opened here
+        ) as error:  # all is there, but its model cannot be opened on this machine
             return replace(report, unranked=str(error))
+
+    def _require_model(self, target: Engine) -> None:
+        """Before a move: what the target derives of the copy must be derived with the model of its vectors."""
+        active = self._store.active_model()
+        if active is None:
+            return
+        if not target._maker.follows and target.parts.embedder.model != active:
+            raise ConfigError(
+                f"the target was opened with {target.parts.embedder.model}, this index has vectors of {active}: "
+                "open it without naming a model, and it takes that of the copy"
+            )
+        # A file is searched by arrays, made once there is a model; a database by rows that are made with the copy.
+        if isinstance(target.config.db, DatabaseUrl) and self.parts.embedder.model != active:
+            raise ConfigError(
+                f"this index has vectors of {active}, its model is {self.parts.embedder.model} by now: run "
+                "`outcrop reembed` on it, then move it to a database"
+            )
 
     def _best_hits(self, query: str, limit: int) -> Sequence[Hit]:
         """The hits of a search; unlike `search` it raises when the store fails."""
@@ -739,12 +757,24 @@ class Engine:
             stats=self._store.stats(),
             model=self.parts.embedder.model,
             index_model=self._store.active_model(),
-            array_bytes=self.parts.arrays.bytes_on_disk(),
+            array_bytes=self.parts.index.bytes_on_disk(),
         )
 
     def doctor(self, *, repair: bool = False) -> list_of[Check]:
         """Examine the index; `repair` rebuilds what is derived and damaged."""
-        return examine(self._store, self.parts.arrays, self.parts.embedder, repair=repair)
+        return examine(self._store, self.parts.index, self.parts.embedder, repair=repair)
+
+    def grant(self, role: str, collections: Sequence[str] = ()) -> None:
+        """Let a role of the database read these collections, or all there are and will be. Only on Postgres."""
+        roles_of(self._store).grant(role, collections)
+
+    def revoke(self, role: str) -> int:
+        """Let a role see nothing any more; how many grants there were."""
+        return roles_of(self._store).revoke(role)
+
+    def grants(self) -> list_of[tuple[str, str | None]]:
+        """(role, collection) of every grant; None stands for all collections."""
+        return roles_of(self._store).grants()
 
     def warm(self) -> None:
         """Load the model, the arrays and the graph now instead of at the first search."""

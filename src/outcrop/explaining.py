@@ -13,9 +13,9 @@ from outcrop.contracts import Store
 from outcrop.rank.calibrate import calibrate
 from outcrop.rank.merge import Fate, Scored, as_hit
 from outcrop.records import Boost, Explanation, Hit, LeftOut, QueryType, SearchOptions
-from outcrop.search.arrays import View
 from outcrop.search.candidates import Found
-from outcrop.search.lexical import LexicalQuery, matched_terms
+from outcrop.search.index import Sighting
+from outcrop.search.lexical import matched_terms
 
 MOST_LEFT_OUT: Final = 50
 """What was left out and is told: more than five pages of hits nobody goes through. Judgement."""
@@ -48,13 +48,13 @@ def _is_above_floor(options: SearchOptions, found: Found) -> NDArray[np.bool_]:
     return above
 
 
-def explain(view: View, words: LexicalQuery | None, ranked: Ranked, place: int) -> Explanation:
+def explain(seen: Sighting, ranked: Ranked, place: int) -> Explanation:
     """Why a candidate has its score."""
     found = ranked.found
     row, number = int(found.row[place]), int(found.slab[place])
     lexical = float(found.lexical[place])
     cosine = float(found.cosine[place])
-    has_vector = bool(view.slabs[number].scales[row] > 0)
+    has_vector = bool(seen.view.slabs[number].scales[row] > 0)
     amounts = ((name, float(amount[place])) for name, amount in ranked.boosts.items())
     return Explanation(
         lexical_rank=int(found.lexical_rank[place]) or None,
@@ -63,7 +63,7 @@ def explain(view: View, words: LexicalQuery | None, ranked: Ranked, place: int) 
         similarity=cosine if has_vector and cosine else None,
         fused=float(ranked.fused[place]),
         boosts=tuple(Boost(name, amount) for name, amount in amounts if amount),
-        matched_terms=() if words is None else matched_terms(words, number, row),
+        matched_terms=() if seen.words is None else matched_terms(seen.words, number, row),
         words=float(ranked.words[place]),
         meaning=float(ranked.meaning[place]),
         total=float(ranked.final[place]),
@@ -72,8 +72,7 @@ def explain(view: View, words: LexicalQuery | None, ranked: Ranked, place: int) 
 
 def find_left_out(
     store: Store,
-    view: View,
-    words: LexicalQuery | None,
+    seen: Sighting,
     ranked: Ranked,
     options: SearchOptions,
     kind: QueryType,
@@ -102,7 +101,7 @@ def find_left_out(
     for chunk in store.chunks(list(chosen)):
         place, reason, number = chosen[chunk.id]
         score = calibrate(float(ranked.final[place]), kind)
-        hit = as_hit(Scored(chunk, score, explain(view, words, ranked, place)))
+        hit = as_hit(Scored(chunk, score, explain(seen, ranked, place)))
         left_out.append(LeftOut.of(hit, reason, number))
     return tuple(left_out)
 

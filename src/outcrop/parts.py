@@ -19,6 +19,7 @@ from outcrop.errors import ConfigError, EmbedError
 from outcrop.records import Model
 from outcrop.retrieve import Retriever
 from outcrop.search.arrays import SearchArrays
+from outcrop.search.index import Index
 from outcrop.search.terms import Terms
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class Parts:
     name: str
     embedder: Embedder
     terms: Terms
-    arrays: SearchArrays
+    index: Index
     retriever: Retriever
 
 
@@ -64,12 +65,17 @@ class PartsMaker:
         self.cannot_follow = ""
         """Why the model that the index has by now could not be opened; empty when it was, or there was no need."""
 
+    @property
+    def follows(self) -> bool:
+        """Whether the parts are those of the index's own model, whatever that is, and not of one that was named."""
+        return self._given is None and not self._config.model
+
     def parts(self) -> Parts:
         """Made when first needed: listing documents needs no model, and a model takes time to load."""
         with self._lock:
             if self._parts is None:
                 self._parts = self._make(self._config.model or self._name_of(self._store.active_model()))
-            elif self._given is None and not self._config.model:
+            elif self.follows:
                 self._parts = self._follow(self._parts)
             return self._parts
 
@@ -79,9 +85,9 @@ class PartsMaker:
             name, url=config.embed_url, key=config.embed_key, query_prefix=config.embed_query_prefix
         )
         terms = Terms()
-        arrays = SearchArrays(self._store, config.beside(".arrays"), terms, embedder.path_weight)
-        retriever = Retriever(self._store, arrays, embedder, terms, self.reranker)
-        return Parts("" if self._given else name, embedder, terms, arrays, retriever)
+        index = SearchArrays(self._store, config.beside(".arrays"), terms, embedder.path_weight)
+        retriever = Retriever(self._store, index, embedder, terms, self.reranker)
+        return Parts("" if self._given else name, embedder, terms, index, retriever)
 
     # ------------------------------------------------------------------ the model of the index
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Reranker, Store
-from outcrop.distinct import is_among
 from outcrop.errors import Cancelled, EmbedError, QueryError
 from outcrop.explaining import Ranked, explain, find_left_out, may_be_returned
 from outcrop.rank.asked import asks_for, asks_for_guide
@@ -31,13 +30,12 @@ from outcrop.rank.signals import Candidates, apply_signals
 from outcrop.rank.walk import DAMPING, walk
 from outcrop.records import Answer, Hit, LeftOut, Reason, SearchOptions, Trust, Vector
 from outcrop.reranking import Opinion, ask_reranker
-from outcrop.search.arrays import SearchArrays, View
-from outcrop.search.candidates import POOL, Found, Masks, find_candidates
-from outcrop.search.describe import Declared, describe, find_declared
-from outcrop.search.graph import Graph
-from outcrop.search.lexical import LexicalQuery, weigh_terms
+from outcrop.search.candidates import POOL, Found
+from outcrop.search.describe import describe
+from outcrop.search.index import Index, Sighting
 from outcrop.search.query import Query, read_query
 from outcrop.search.terms import Terms
+from outcrop.search.view import View
 
 log = logging.getLogger(__name__)
 
@@ -70,19 +68,18 @@ class Retriever:
     def __init__(
         self,
         store: Store,
-        arrays: SearchArrays,
+        index: Index,
         embedder: Embedder,
         terms: Terms,
         open_reranker: Callable[[], Reranker] | None = None,
     ) -> None:
         """`open_reranker` gives the reranker, always the same one; it is asked for when a search wants one."""
         self._store = store
-        self._arrays = arrays
+        self._index = index
         self._embedder = embedder
         self._terms = terms
         self._open_reranker = open_reranker
         self._lock = threading.Lock()
-        self._graph: Graph | None = None
         self._vectors: OrderedDict[str, Vector] = OrderedDict()
         self._answers: OrderedDict[tuple[str, SearchOptions], tuple[View, Answer]] = OrderedDict()
 
@@ -97,24 +94,21 @@ class Retriever:
         reranker = self._reranker(options)
         if reranker is not None:
             clock.lap("load")  # which the first search pays, beside its budget
-        view = self._arrays.refresh()
+        view = self._index.refresh()
         clock.lap("refresh")
         cached = self._cached_answer((text, options), view)
         if cached is not None:
             return replace(cached, timings_ms=clock.done())
         for last in (False,) * MOST_MOVES + (True,):
             try:
-                answer, is_whole = self._answer(query, options, view, reranker, clock, last=last)
+                view, answer, is_whole = self._answer(query, options, view, reranker, clock, last=last)
                 break
             except _Moved:
-                view = self._arrays.refresh()
-            except (
-                IndexError
-            ) as error:  # rows that are not there: the files were damaged after they were checked
+                view = self._index.refresh()
+            except IndexError as error:  # rows that are not there
                 if last:
                     raise
-                log.warning("search arrays are damaged, making them again: %s", error)
-                view = self._arrays.rebuild()
+                view = self._index.mend(error)
         answer = replace(answer, query=text, timings_ms=clock.done())
         if is_whole:
             with self._lock:
@@ -126,12 +120,12 @@ class Retriever:
         return answer
 
     def warm(self) -> None:
-        """Load what the first search would wait for: the model, the arrays, the graph, what reading them touches."""
+        """Load what the first search would wait for: the model, the index, what reading it touches."""
         self._embedder.embed_query(WARM_QUERY)
-        view = self._arrays.refresh()
-        if not view.rows:
+        view = self._index.refresh()
+        if not view.chunks:
             return
-        self.graph(view)
+        self._index.warm()
         options = SearchOptions(limit=1)  # not `search`: nobody asked this, it belongs in no log and no cache
         self._answer(read_query(WARM_QUERY, None), options, view, None, _Clock(None))
 
@@ -153,33 +147,50 @@ class Retriever:
         clock: _Clock,
         *,
         last: bool = True,
-    ) -> tuple[Answer, bool]:
-        """The answer, and whether it is all that could be had: one that a failure or a lack of time made poorer must
-        not be given again. Raises `_Moved` if the index changed under it, unless this is the `last` try."""
-        if not view.rows:
+    ) -> tuple[View, Answer, bool]:
+        """The answer, the state of the index that it is of, and whether it is all that could be had: one that a failure
+        or a lack of time made poorer must not be given again. Raises `_Moved` if the index changed under it, unless
+        this is the `last` try."""
+        if not view.chunks:
             detail = "nothing is indexed yet: add a folder, a file, a URL or a text"
-            return Answer(query.text, query.kind, (), "empty_index", detail), True
-        vector, reason, detail = self._query_vector(query, options, view)
+            return view, Answer(query.text, query.kind, (), "empty_index", detail), True
+        meant = self._query_vector(query, options, view)  # before the moment: a model may take its time
         clock.lap("embed")
-        masks = self._masks(query, options, view)
+        with self._index.moment(view) as now:
+            if now.model != view.model:
+                meant = self._query_vector(query, options, now)
+            answer, is_whole = self._find(query, options, now, meant, reranker, clock, last=last)
+        return now, answer, is_whole
+
+    def _find(
+        self,
+        query: Query,
+        options: SearchOptions,
+        view: View,
+        meant: _Meant,
+        reranker: Reranker | None,
+        clock: _Clock,
+        *,
+        last: bool,
+    ) -> tuple[Answer, bool]:
+        """The answer of one state of the index; see `_answer`."""
+        reason, detail = meant.reason, meant.detail
+        pool = max(POOL, 2 * (options.offset + options.limit))
+        seen = self._index.find(view, query, options.where, options.mode, meant.vector, pool)
         if query.phrases and not last and self._store.version() != view.version:
             raise _Moved  # the phrases were looked up in a later state than these rows are of
-        words = None if options.mode == "semantic" else weigh_terms(query.text, self._terms, view.slabs)
-        declared = find_declared(view, masks, query.symbols) if words is not None else {}
-        pool = max(POOL, 2 * (options.offset + options.limit))
-        found = find_candidates(view, masks, words, vector, pool, declared)
         clock.lap("search")
-        ranked = self._rank(query, options, view, found, declared)
+        ranked = self._rank(query, options, seen)
         clock.lap("rank")
         opinion = Opinion()
         if reranker is not None:
-            opinion = self._ask(query, options, view, words, ranked, reranker)
+            opinion = self._ask(query, options, seen, ranked, reranker)
             ranked = _blend(ranked, opinion, blend_of(reranker))
             clock.lap("rerank")
-        hits, left_out = self._hits(query, options, view, words, ranked, last=last)
+        hits, left_out = self._hits(query, options, seen, ranked, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
-            reason, detail = _why_empty(masks, options)
+            reason, detail = _why_empty(seen)
         is_whole = reason != "error" and opinion.is_whole
         if opinion.detail:
             detail = "; ".join(part for part in (detail, opinion.detail) if part)
@@ -189,51 +200,37 @@ class Retriever:
         )
         return answer, is_whole
 
-    def _query_vector(
-        self, query: Query, options: SearchOptions, view: View
-    ) -> tuple[Vector | None, Reason | None, str]:
+    def _query_vector(self, query: Query, options: SearchOptions, view: View) -> _Meant:
         if options.mode == "keyword":
-            return None, None, ""
+            return _Meant()
         if view.model is not None and view.model != self._embedder.model:
             detail = (
                 f"the index holds vectors of {view.model}, the model in use is {self._embedder.model}: "
                 "re-embed it, or name no model so that the index's own is used"
             )
-            return None, "model_mismatch", detail
+            return _Meant(None, "model_mismatch", detail)
         cached = self._vectors.get(query.text)
         if cached is not None:
-            return cached, None, ""
+            return _Meant(cached)
         try:
             vector = self._embedder.embed_query(query.text)
         except EmbedError as error:
             log.warning("query could not be embedded, searching by keyword only: %s", error)
-            return None, "error", str(error)
+            return _Meant(None, "error", str(error))
         with self._lock:
             _remember(self._vectors, query.text, vector, CACHED_QUERIES)
-        return vector, None, ""
+        return _Meant(vector)
 
-    def _masks(self, query: Query, options: SearchOptions, view: View) -> Masks:
-        """Rows that may be returned: alive, within the filter, holding every quoted phrase."""
-        masks = self._arrays.masks(view, options.where)
-        for phrase in query.phrases:
-            chunks = self._store.match_phrase(phrase)
-            holding = [is_among(slab.chunk_ids, chunks) for slab in view.slabs]
-            masks = tuple(
-                held if mask is None else held & mask for held, mask in zip(holding, masks, strict=True)
-            )
-        return masks
-
-    def _rank(
-        self, query: Query, options: SearchOptions, view: View, found: Found, declared: Declared
-    ) -> Ranked:
+    def _rank(self, query: Query, options: SearchOptions, seen: Sighting) -> Ranked:
+        found = seen.found
         legs = self._fuse(query, options, found)
         fused = legs.fused
         before, after = found.neighbour(fused, -1), found.neighbour(fused, +1)
         # A row that is only there to say what stands beside another has said it: nothing else may depend on it.
         kept = np.flatnonzero(found.candidate)
         found, fused = found.take(kept), fused[kept]
-        described = describe(view, found, query.text, declared, self._terms)
-        seen = Candidates(
+        described = describe(seen.view, found, query.text, seen.declared, self._terms)
+        candidates = Candidates(
             kind=query.kind,
             fused=fused,
             before=before[kept],
@@ -245,11 +242,11 @@ class Retriever:
             stem=described.stem,
             folder=described.folder,
             defines=described.defines,
-            linked=self._linked(query, options, view, found, fused),
+            linked=self._linked(query, options, seen.view, found, fused),
             asked=asks_for(query.text),
             wants_guide=asks_for_guide(query.text),
         )
-        final, boosts = apply_signals(seen)
+        final, boosts = apply_signals(candidates)
         allowed = np.flatnonzero(may_be_returned(options, found))
         order = allowed[np.lexsort((found.chunk_id[allowed], -final[allowed]))]
         if options.cutoff and len(order):
@@ -268,13 +265,6 @@ class Retriever:
             return Legs(found.lexical, nothing)
         return Legs(nothing, np.maximum(found.cosine, 0))
 
-    def graph(self, view: View) -> Graph:
-        """The reference graph of a view, kept until the index changes."""
-        with self._lock:
-            if self._graph is None or self._graph.view is not view:
-                self._graph = Graph(view)
-            return self._graph
-
     def _linked(
         self, query: Query, options: SearchOptions, view: View, found: Found, fused: NDArray[np.float32]
     ) -> NDArray[np.float32]:
@@ -284,13 +274,11 @@ class Retriever:
         if not len(seeds) or not options.reference_follow:
             return linked
         seeds = seeds[np.argsort(-fused[seeds], kind="stable")[:LINK_SEEDS]]
-        graph = self.graph(view)
-        nodes = graph.nodes(found.slab, found.row)
         shares = fused[seeds] / fused[seeds].sum()
-        steps = partial(graph.steps, asked=[symbol.name for symbol in query.symbols])
-        visited, visits = walk(nodes[seeds], shares, steps, LINK_STEPS)
-        place = np.minimum(np.searchsorted(visited, nodes), max(len(visited) - 1, 0))
-        linked = np.where(visited[place] == nodes, visits[place], 0).astype(np.float32)
+        steps = partial(self._index.steps, view, asked=[symbol.name for symbol in query.symbols])
+        visited, visits = walk(found.chunk_id[seeds], shares, steps, LINK_STEPS)
+        place = np.minimum(np.searchsorted(visited, found.chunk_id), max(len(visited) - 1, 0))
+        linked = np.where(visited[place] == found.chunk_id, visits[place], 0).astype(np.float32)
         linked[seeds] -= (1 - DAMPING) * shares  # what merely starts there
         share: NDArray[np.float32] = np.clip(linked / max(float(linked.max()), 1e-9), 0, 1)
         return share * np.float32(options.reference_follow)
@@ -299,34 +287,32 @@ class Retriever:
         self,
         query: Query,
         options: SearchOptions,
-        view: View,
-        words: LexicalQuery | None,
+        seen: Sighting,
         ranked: Ranked,
         *,
         last: bool,
     ) -> tuple[tuple[Hit, ...], tuple[LeftOut, ...]]:
         """The hits of the page that was asked for and, if that was asked too, what was left out."""
-        chunks = self._fetch(query, options, view, words, ranked, last=last)
+        chunks = self._fetch(query, options, seen, ranked, last=last)
         wanted = options.offset + options.limit
         fates: dict[int, Fate] = {}
         # A phrase in quotes asks for every place that holds it.
         hits = merge_hits(chunks, wanted, merge=options.merge, repeats=bool(query.phrases), fates=fates)
         left_out: tuple[LeftOut, ...] = ()
         if options.explain:
-            left_out = find_left_out(self._store, view, words, ranked, options, query.kind, hits, fates)
+            left_out = find_left_out(self._store, seen, ranked, options, query.kind, hits, fates)
         return tuple(hits[options.offset :]), left_out
 
     def _ask(
         self,
         query: Query,
         options: SearchOptions,
-        view: View,
-        words: LexicalQuery | None,
+        seen: Sighting,
         ranked: Ranked,
         reranker: Reranker,
     ) -> Opinion:
         best = ranked.found.chunk_id[ranked.order[:RERANKED]].tolist()
-        wanted = (words or weigh_terms(query.text, self._terms, view.slabs)).weights
+        wanted = seen.words.weights if seen.words is not None else self._index.weigh(seen.view, query.text)
         return ask_reranker(
             reranker, query.text, self._store, best, wanted, self._terms, options.rerank_seconds
         )
@@ -335,8 +321,7 @@ class Retriever:
         self,
         query: Query,
         options: SearchOptions,
-        view: View,
-        words: LexicalQuery | None,
+        seen: Sighting,
         ranked: Ranked,
         *,
         last: bool,
@@ -348,11 +333,11 @@ class Retriever:
             places = ranked.order[start : start + step]
             at = dict(zip(ranked.found.chunk_id[places].tolist(), places.tolist(), strict=True))
             fetched = self._store.chunks(list(at))
-            if len(fetched) < len(at) and not last and self._store.version() != view.version:
+            if len(fetched) < len(at) and not last and self._store.version() != seen.view.version:
                 raise _Moved
             for chunk in fetched:
                 place = at[chunk.id]
-                why = explain(view, words, ranked, place)
+                why = explain(seen, ranked, place)
                 yield as_hit(Scored(chunk, calibrate(float(ranked.final[place]), query.kind), why))
 
     def _cached_answer(self, key: tuple[str, SearchOptions], view: View) -> Answer | None:
@@ -362,6 +347,15 @@ class Retriever:
                 return None
             self._answers.move_to_end(key)
             return cached[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """The vector of a query, or why there is none."""
+
+    vector: Vector | None = None
+    reason: Reason | None = None
+    detail: str = ""
 
 
 class _Moved(Exception):
@@ -402,8 +396,8 @@ def _blend(ranked: Ranked, opinion: Opinion, blend: Trust) -> Ranked:
     return replace(ranked, order=order, final=final, boosts=boosts)
 
 
-def _why_empty(masks: Masks, options: SearchOptions) -> tuple[Reason, str]:
-    if not options.where.is_empty() and not any(mask is None or mask.any() for mask in masks):
+def _why_empty(seen: Sighting) -> tuple[Reason, str]:
+    if seen.filtered_out:
         return "filtered_out", "no document passes the filters"
     return "no_hits", "nothing came close enough: try other words, or a lower floor"
 

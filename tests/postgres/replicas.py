@@ -60,7 +60,7 @@ def open_replicas(commit: str = "on") -> Iterator[Replicas]:
     standby also shows to its readers.
     """
     with open_home() as home:
-        primary = create_server(home, "primary", durable=True, synchronous_commit=commit)
+        primary = create_server(home, "primary", durable=True, settings={"synchronous_commit": commit})
         standby = follow(home, primary)
         # Only now: without a standby every commit would wait for one.
         primary.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{_STANDBY}'", "SELECT pg_reload_conf()")

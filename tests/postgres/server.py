@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -77,13 +78,13 @@ class PostgresServer:
         """How the superuser connects."""
         return self._url(_ADMIN, database)
 
-    def start(self, **settings: str) -> None:
-        """Start and wait until it answers. `settings` go before those of the folder."""
+    def start(self) -> None:
+        """Start and wait until it answers."""
         for _ in range(_PORTS):
             self.port = self.port or _free_port()
             with self._log().open("ab") as log:
                 self.process = subprocess.Popen(
-                    self.home.programs.command("postgres", *self._arguments(settings)),
+                    self.home.programs.command("postgres", "-D", str(self.data), "-p", str(self.port)),
                     stdout=log,
                     stderr=log,
                     start_new_session=True,  # Ctrl-C in the terminal is for the tests, not for the server
@@ -144,10 +145,6 @@ class PostgresServer:
     def _log(self) -> Path:
         return self.home.folder / f"{self.data.name}.log"
 
-    def _arguments(self, settings: Mapping[str, str]) -> list[str]:
-        chosen = [f"{name}={value}" for name, value in settings.items()]
-        return ["-D", str(self.data), "-p", str(self.port), *(part for one in chosen for part in ("-c", one))]
-
     def _answers(self) -> bool:
         assert self.process is not None
         limit = time.monotonic() + _START_SECONDS
@@ -185,13 +182,15 @@ def open_home() -> Iterator[Home]:
         keeper.wait()
 
 
-def create_server(home: Home, name: str, *, durable: bool = False, **settings: str) -> PostgresServer:
+def create_server(
+    home: Home, name: str, *, durable: bool = False, settings: Mapping[str, str] = MappingProxyType({})
+) -> PostgresServer:
     """A new server with the role and the database `outcrop` and the extension `vector`.
 
     Fast and forgetful unless `durable`; `settings` are kept with it.
     """
     data = home.folder / name
-    chosen = _EVERY_SERVER | ({} if durable else _FAST) | settings
+    chosen = {**_EVERY_SERVER, **({} if durable else _FAST), **settings}
     with tempfile.NamedTemporaryFile("w", dir=home.folder, suffix=".pw") as secret:
         secret.write(home.password)
         secret.flush()

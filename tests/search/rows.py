@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from tests.store.builders import vector
 
 from outcrop.records import CodeNotes, FeedRow, Filter, Matrix, Role
-from outcrop.search.arrays import SearchArrays, View
+from outcrop.search.arrays import SearchArrays
 from outcrop.search.candidates import find_candidates
 from outcrop.search.lexical import weigh_terms
 from outcrop.search.names import MODULE, NAME_ARRAYS, PRIVATE
 from outcrop.search.slab import Slab, build_slab
 from outcrop.search.terms import Terms
+from outcrop.search.view import View
 from outcrop.store.sqlite import SqliteStore
 
 TERMS = Terms()

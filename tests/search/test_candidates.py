@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from tests.search.rows import TERMS, feed_row, view_of
 
 from outcrop.records import Vector
-from outcrop.search.arrays import View
 from outcrop.search.candidates import Found, find_candidates
 from outcrop.search.lexical import weigh_terms
 from outcrop.search.slab import Slab, build_slab
+from outcrop.search.view import View
 
 
 def axis(i: int) -> NDArray[np.float16]:

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from tests.search.rows import TERMS, feed_row, view_of
 
 from outcrop.records import CodeNotes, Definition, FeedRow, Role
-from outcrop.search.arrays import View
 from outcrop.search.candidates import Found, find_candidates
 from outcrop.search.describe import MAX_DEFINITIONS, Described, describe, find_declared
 from outcrop.search.lexical import weigh_terms
 from outcrop.search.query import Symbol, read_query
 from outcrop.search.slab import build_slab
+from outcrop.search.view import View
 
 Notes = tuple[str, str, str]
 """(name, kind, scope) of a declaration."""

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from tests.search.rows import feed_row, slab_of_texts, view_of
 
-from outcrop.search.arrays import View
 from outcrop.search.columns import TITLE_WEIGHT
 from outcrop.search.lexical import MAX_TERMS, PRIOR_ROWS, matched_terms, score_slab, weigh_terms
 from outcrop.search.slab import build_slab, merge_slabs
 from outcrop.search.terms import Terms
+from outcrop.search.view import View
 
 # Words that are their own stems and no stop words, so that every analyser sees the same terms.
 WORDS = [f"{a}{b}{c}" for a in "dfgkl" for b in "aou" for c in "kmnt"]

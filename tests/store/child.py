@@ -9,14 +9,15 @@ from pathlib import Path
 
 import apsw
 from tests.store.builders import make_write, put
+from tests.store.places import open_at
 
 from outcrop.store.schema import MIGRATIONS, migrate
 from outcrop.store.sqlite import open_sqlite
 
 
-def write_many(db: Path, name: str, count: int) -> None:
+def write_many(place: str, name: str, count: int) -> None:
     """Write documents one by one, saying so after each."""
-    store = open_sqlite(db)
+    store = open_at(place)
     for i in range(count):
         text = "\n\n".join(f"{name} {i} part {part} {'word ' * 40}" for part in range(12))
         put(store, make_write(f"{name}-{i % 20}.md", text))
@@ -47,7 +48,7 @@ def die_while_migrating(db: Path, version: int) -> None:
 if __name__ == "__main__":
     what, path, *rest = sys.argv[1:]
     if what == "write":
-        write_many(Path(path), rest[0], int(rest[1]))
+        write_many(path, rest[0], int(rest[1]))
     elif what == "read":
         read_during_a_write(Path(path))
     else:

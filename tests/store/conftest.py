@@ -10,20 +10,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # `tests.store.builders`, here and in child processes
 
+from tests.store.places import open_at_url
+
 from outcrop.contracts import Store
-from outcrop.database_url import DatabaseUrl
-from outcrop.search.derive import SearchDeriver
-from outcrop.search.terms import Terms
-from outcrop.store.postgres import PostgresStore, open_postgres
 from outcrop.store.sqlite import SqliteStore, open_sqlite
 
 STORES = ("sqlite", "postgres")
 """Every store; each passes the same contract."""
-
-
-def open_at_url(url: str) -> PostgresStore:
-    """A store on Postgres that derives what search looks up as the engine does."""
-    return open_postgres(DatabaseUrl.parse(url), lambda: SearchDeriver(Terms(), 0.5))
 
 
 @pytest.fixture(params=STORES)

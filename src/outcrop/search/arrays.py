@@ -8,9 +8,11 @@ process starts at once; whatever is missing, damaged or of another model is made
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +21,19 @@ from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.distinct import is_among
-from outcrop.records import Filter, Model
+from outcrop.records import Filter, Model, SearchMode, Vector
+from outcrop.search.candidates import Masks, find_candidates
+from outcrop.search.describe import find_declared
 from outcrop.search.files import Saved, SlabFiles
+from outcrop.search.graph import Graph
+from outcrop.search.index import Sighting
+from outcrop.search.lexical import weigh_terms
+from outcrop.search.query import Query
 from outcrop.search.slab import Slab, build_slab, merge_slabs
 from outcrop.search.terms import Terms
+from outcrop.search.view import View
+
+log = logging.getLogger(__name__)
 
 FEED_ROWS: Final = 2048
 """Chunks read from the store at a time: bounds memory while catching up."""
@@ -38,24 +49,6 @@ MAX_DEAD_SHARE: Final = 0.2
 
 FORCED_WAIT_S: Final = 10.0
 """How long a purge waits for another process that is saving: removed rows must leave the disk."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One consistent state of the arrays, which a search keeps while others move on. `mean_length` is in terms."""
-
-    slabs: tuple[Slab, ...]
-    dead: tuple[NDArray[np.bool_], ...]
-    version: int
-    model: Model | None
-    last_chunk: int
-    removals: int
-    mean_length: float = 1.0
-
-    @property
-    def rows(self) -> int:
-        """Rows in all slabs, removed ones included."""
-        return sum(len(slab) for slab in self.slabs)
 
 
 _EMPTY: Final = View((), (), -1, None, 0, 0)
@@ -75,6 +68,8 @@ class SearchArrays:
         self._saved_removals = 0
         self._masks: dict[Filter, tuple[View, tuple[NDArray[np.bool_], ...]]] = {}
         self._adopted: tuple[int, int] | None = None
+        self._graph_lock = threading.Lock()
+        self._graph: Graph | None = None
 
     # ------------------------------------------------------------------ following the store
 
@@ -142,7 +137,78 @@ class SearchArrays:
         self._saved_rows = 0
         self._saved_removals = 0
 
+    def moment(self, view: View) -> AbstractContextManager[View]:
+        """What is asked of a view is of one state by itself: arrays do not change once they are made."""
+        return nullcontext(view)
+
+    def warm(self) -> None:
+        """Load the arrays and the graph."""
+        self.whole()
+
+    # ------------------------------------------------------------------ searching
+
+    def find(
+        self, view: View, query: Query, where: Filter, mode: SearchMode, vector: Vector | None, pool: int
+    ) -> Sighting:
+        """Both legs over the arrays."""
+        masks = self._holding(view, self.masks(view, where), query.phrases)
+        words = None if mode == "semantic" else weigh_terms(query.text, self._terms, view.slabs)
+        declared = find_declared(view, masks, query.symbols) if words is not None else {}
+        found = find_candidates(view, masks, words, vector, pool, declared)
+        filtered_out = (
+            not len(found) and not where.is_empty() and not any(mask is None or mask.any() for mask in masks)
+        )
+        return Sighting(view, words, found, declared, filtered_out)
+
+    def _holding(self, view: View, masks: Masks, phrases: Sequence[str]) -> Masks:
+        """Of the rows that may be returned those that hold every quoted phrase."""
+        for phrase in phrases:
+            chunks = self._store.match_phrase(phrase)
+            holding = [is_among(slab.chunk_ids, chunks) for slab in view.slabs]
+            masks = tuple(
+                held if mask is None else held & mask for held, mask in zip(holding, masks, strict=True)
+            )
+        return masks
+
+    def weigh(self, view: View, text: str) -> dict[int, float]:
+        """The terms of a query with their weights."""
+        return weigh_terms(text, self._terms, view.slabs).weights
+
+    # ------------------------------------------------------------------ references
+
+    def steps(
+        self, view: View, chunk_ids: NDArray[np.int64], asked: Collection[str] = ()
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """The edges of the reference graph that leave some chunks."""
+        return self._graph_of(view).steps_of_chunks(chunk_ids, asked)
+
+    def declaring(self, name: str) -> list[int]:
+        """The chunks that declare a name, whatever its case."""
+        graph = self.whole()
+        nodes = list(dict.fromkeys(node for node, *_ in graph.declaring(name)))
+        return graph.chunk_ids(np.array(nodes, np.int64))
+
+    def whole(self) -> Graph:
+        """The reference graph as it is now."""
+        return self._graph_of(self.refresh())
+
+    def _graph_of(self, view: View) -> Graph:
+        """The reference graph of a view, kept until the index changes."""
+        with self._graph_lock:
+            if self._graph is None or self._graph.view is not view:
+                self._graph = Graph(view)
+            return self._graph
+
     # ------------------------------------------------------------------ filters
+
+    def passing(self, view: View, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
+        """Which of some chunks are there and pass a filter."""
+        result = np.zeros(len(chunk_ids), np.bool_)
+        for slab, gone, mask in zip(view.slabs, view.dead, self.masks(view, where), strict=True):
+            here = np.flatnonzero(is_among(chunk_ids, slab.chunk_ids))
+            rows = np.searchsorted(slab.chunk_ids, chunk_ids[here])
+            result[here] = ~gone[rows] if mask is None else mask[rows]
+        return result
 
     def masks(self, view: View, where: Filter) -> tuple[NDArray[np.bool_] | None, ...]:
         """For each slab which rows are alive and pass the filter; None where all are."""
@@ -253,6 +319,11 @@ class SearchArrays:
             self.save(force=True)
             return self._view
 
+    def mend(self, error: IndexError) -> View:
+        """The files were damaged after they were checked: make them again."""
+        log.warning("search arrays are damaged, making them again: %s", error)
+        return self.rebuild()
+
     def check(self) -> Iterator[str]:
         """Problems of the saved files, in words."""
         if self._files is not None:
@@ -273,7 +344,8 @@ def _view(
 ) -> View:
     rows = sum(len(slab) for slab in slabs)
     terms = sum(int(slab.lengths.sum(dtype=np.int64)) for slab in slabs)
-    return View(tuple(slabs), tuple(dead), version, model, last_chunk, removals, max(terms / max(rows, 1), 1.0))
+    mean = max(terms / max(rows, 1), 1.0)
+    return View(tuple(slabs), tuple(dead), version, model, last_chunk, removals, mean, rows)
 
 
 def _on_disk(slab: Slab) -> bool:

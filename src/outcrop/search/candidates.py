@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from outcrop.distinct import is_among
 from outcrop.records import Vector
-from outcrop.search.arrays import View
 from outcrop.search.dense import nearest, similarities
 from outcrop.search.lexical import LexicalQuery, score_slab
 from outcrop.search.slab import Slab
+from outcrop.search.view import View
 
 POOL: Final = 200
 """Candidates taken from each leg. 100, 200 and 400 gave the same nDCG@10 on five labelled sets, to within .0004; deeper

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.distinct import numbered
-from outcrop.search.arrays import View
 from outcrop.search.candidates import Found, Masks
 from outcrop.search.names import (
     CALLABLE,
@@ -29,6 +28,7 @@ from outcrop.search.names import (
 from outcrop.search.query import Symbol
 from outcrop.search.slab import Slab
 from outcrop.search.terms import STOP_WORDS, Terms
+from outcrop.search.view import View
 
 KIND_SHARE: Final = {WHOLE: 1.0, CALLABLE: 0.8, METHOD: 0.8, LOCAL: 0.5, SMALL: 0.5, PROTOTYPE: 0.5}
 """How surely a declaration is the one that is asked for. A type is asked for by its name, a function more often by what

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from outcrop.distinct import distinct, is_among, numbered
 from outcrop.records import ReferenceKind
-from outcrop.search.arrays import View
 from outcrop.search.edges import NO_EDGES, Edges, join
 from outcrop.search.evidence import (
     AMBIGUOUS,
@@ -64,6 +63,7 @@ from outcrop.search.names import (
     SUPER,
     name_number,
 )
+from outcrop.search.view import View
 
 MAX_USERS: Final = 400
 """Chunks that use a name and are looked at: of who leans on a more common one no list is complete. Judgement."""
@@ -83,6 +83,7 @@ class Graph:
         self.view = view
         sizes = [len(slab) for slab in view.slabs]
         self._base = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        self._chunk = stack([slab.chunk_ids for slab in view.slabs])
         self._document = stack([slab.document_ids for slab in view.slabs])
         self._family = stack([slab.families for slab in view.slabs])
         self._dead = stack(list(view.dead))
@@ -116,20 +117,22 @@ class Graph:
 
     def chunk_ids(self, nodes: Nodes) -> list[int]:
         """The chunks of some nodes."""
-        return [int(self.view.slabs[slab].chunk_ids[row]) for slab, row in map(self.row, nodes.tolist())]
+        found: list[int] = self._chunk[nodes].tolist()
+        return found
 
     def find_chunks(self, chunk_ids: Iterable[int]) -> Nodes:
-        """The nodes of those of some chunks that are there."""
-        found = (self.find_chunk(chunk_id) for chunk_id in chunk_ids)
-        return np.array([node for node in found if node is not None], np.int64)
+        """The nodes of those of some chunks that are there, in order."""
+        wanted = np.fromiter(chunk_ids, np.int64)
+        if not len(self):
+            return np.zeros(0, np.int64)
+        nodes = np.minimum(np.searchsorted(self._chunk, wanted), len(self) - 1)
+        found: Nodes = nodes[(self._chunk[nodes] == wanted) & ~self._dead[nodes]]
+        return found
 
     def find_chunk(self, chunk_id: int) -> int | None:
         """The node of a chunk."""
-        for number, slab in enumerate(self.view.slabs):
-            row = int(np.searchsorted(slab.chunk_ids, chunk_id))
-            if row < len(slab) and slab.chunk_ids[row] == chunk_id and not self.view.dead[number][row]:
-                return self.node(number, row)
-        return None
+        found = self.find_chunks([chunk_id]).tolist()
+        return found[0] if found else None
 
     def documents(self, nodes: Nodes) -> NDArray[np.int64]:
         """The documents of some nodes."""
@@ -177,6 +180,13 @@ class Graph:
         numbers = np.sort(np.array([name_number(name) for name in asked], np.uint64))
         weight = np.where(is_among(by, numbers), ASKED_FACTOR * edges.weight, edges.weight)
         return edges.source, edges.target, weight.astype(np.float32)
+
+    def steps_of_chunks(
+        self, chunk_ids: NDArray[np.int64], asked: Collection[str] = ()
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """As `steps`, from chunks to chunks."""
+        source, target, weight = self.steps(self.find_chunks(chunk_ids.tolist()), asked)
+        return self._chunk[source], self._chunk[target], weight
 
     @staticmethod
     def kinds_of(edges: Edges) -> list[ReferenceKind]:

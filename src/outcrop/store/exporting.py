@@ -1,10 +1,10 @@
-"""Documents as the writes that make them again, for another store: what of it any store on SQL has in common."""
+"""Documents as the writes that make them again, for another store."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
@@ -12,25 +12,23 @@ from typing import Any, Final
 from outcrop.records import Chunk, Document, DocumentWrite, Outline, SourceFile
 from outcrop.store.rows import NOTE_COLUMNS, code_notes, join_text, split_headings
 
-BATCH_CHARACTERS: Final = 4_000_000
-BATCH_CHUNKS: Final = 1024
+BATCH_CHARACTERS = 4_000_000
+BATCH_CHUNKS = 1024
 """What the documents of one answer hold together at most, unless it is a single one: bounds memory, and the transaction
 that writes them. As large as a batch of an ingest."""
 
-SIZES: Final = "SELECT id, chunk_count, char_count FROM documents"
-EXPORTED_DOCUMENTS: Final = (
-    "SELECT id, collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size, created_at, updated_at,"
-    " path_key, language, role, tail FROM documents"
+DOCUMENT_COLUMNS: Final = (
+    "id, collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size, created_at, updated_at,"
+    " path_key, language, role, tail"
 )
-EXPORTED_CHUNKS: Final = (
-    "SELECT c.document_id, c.position, c.start_offset, c.end_offset, c.text, c.tokens, c.heading_path, c.line_start,"
+CHUNK_COLUMNS: Final = (
+    "c.document_id, c.position, c.start_offset, c.end_offset, c.text, c.tokens, c.heading_path, c.line_start,"
     f" c.line_end, c.page, c.gap, c.text_key, n.summary_key, {NOTE_COLUMNS}"
-    " FROM chunks c LEFT JOIN notes n ON n.chunk_id = c.id"
 )
 
 
 def first_batch(sizes: Iterable[tuple[int, int, int]]) -> list[int]:
-    """The ids of as many documents as make a batch, from rows of SIZES."""
+    """Of documents (id, chunks, characters) the ids of as many as one batch may hold."""
     ids: list[int] = []
     characters = chunks = 0
     for id_, more_chunks, more_characters in sizes:
@@ -41,19 +39,20 @@ def first_batch(sizes: Iterable[tuple[int, int, int]]) -> list[int]:
     return ids
 
 
-def exported(
+def as_writes(
     documents: Iterable[tuple[Any, ...]], tags: Iterable[tuple[int, str]], chunks: Iterable[tuple[Any, ...]]
 ) -> list[tuple[int, DocumentWrite]]:
-    """The writes that make documents again: from rows of EXPORTED_DOCUMENTS by id, (document id, tag) in any order, and
-    rows of EXPORTED_CHUNKS by document and position."""
+    """Rows of DOCUMENT_COLUMNS, of (document id, tag) and, by document and position, of CHUNK_COLUMNS as writes."""
     tags_of: dict[int, list[str]] = defaultdict(list)
     for id_, tag in tags:
         tags_of[id_].append(tag)
     chunks_of = {id_: list(rows) for id_, rows in groupby(chunks, key=itemgetter(0))}
-    return [(row[0], _write_of(row, sorted(tags_of[row[0]]), chunks_of.get(row[0], ()))) for row in documents]
+    return [
+        (row[0], _write_of(row, tuple(sorted(tags_of[row[0]])), chunks_of.get(row[0], []))) for row in documents
+    ]
 
 
-def _write_of(row: tuple[Any, ...], tags: Iterable[str], chunks: Sequence[tuple[Any, ...]]) -> DocumentWrite:
+def _write_of(row: tuple[Any, ...], tags: tuple[str, ...], chunks: list[tuple[Any, ...]]) -> DocumentWrite:
     _, collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size = row[:12]
     created_at, updated_at, path_key, language, role, tail = row[12:]
     summary_keys = tuple(chunk[12] or b"" for chunk in chunks)
@@ -75,7 +74,7 @@ def _write_of(row: tuple[Any, ...], tags: Iterable[str], chunks: Sequence[tuple[
         text_keys=tuple(chunk[11] for chunk in chunks),
         path_key=path_key,
         sha256=sha256,
-        tags=tuple(tags),
+        tags=tags,
         summary_keys=summary_keys if any(summary_keys) else (),
         created_at=created_at,
         updated_at=updated_at,

@@ -32,7 +32,9 @@ from outcrop.store import filling
 from outcrop.store import vectors as stored_vectors
 from outcrop.store.checking import count_everything, find_problems
 from outcrop.store.connections import Connections
-from outcrop.store.exporting import EXPORTED_CHUNKS, EXPORTED_DOCUMENTS, SIZES, exported, first_batch
+from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
+from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
+from outcrop.store.exporting import as_writes, first_batch
 from outcrop.store.filters import filter_sql
 from outcrop.store.keywords import phrase_query
 from outcrop.store.rows import (
@@ -377,15 +379,19 @@ class SqliteStore:
 
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
         """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
-        mine = "IN (SELECT value FROM json_each(?))"
         with self._connections.reading_at_once() as connection:
-            sizes = fetch(connection, f"{SIZES} WHERE id > ? ORDER BY id LIMIT ?", (int(after), limit))
-            ids = (json.dumps(first_batch(sizes)),)
-            return exported(
-                fetch(connection, f"{EXPORTED_DOCUMENTS} WHERE id {mine} ORDER BY id", ids),
-                fetch(connection, f"SELECT document_id, tag FROM tags WHERE document_id {mine}", ids),
+            sizes = "SELECT id, chunk_count, char_count FROM documents WHERE id > ? ORDER BY id LIMIT ?"
+            ids = json.dumps(first_batch(connection.execute(sizes, (int(after), limit))))
+            mine = "IN (SELECT value FROM json_each(?))"
+            return as_writes(
+                fetch(
+                    connection, f"SELECT {EXPORT_DOCUMENT} FROM documents WHERE id {mine} ORDER BY id", (ids,)
+                ),
+                fetch(connection, f"SELECT document_id, tag FROM tags WHERE document_id {mine}", (ids,)),
                 connection.execute(
-                    f"{EXPORTED_CHUNKS} WHERE c.document_id {mine} ORDER BY c.document_id, c.position", ids
+                    f"SELECT {EXPORT_CHUNK} FROM chunks c {_NOTES} WHERE c.document_id {mine}"
+                    " ORDER BY c.document_id, c.position",
+                    (ids,),
                 ),
             )
 

@@ -37,7 +37,6 @@ M: Final = 16
 EF_CONSTRUCTION: Final = 64
 
 _LOCK_CLASS: Final = 0x4F555444
-_LAST_JOINED: Final = "lists joined at version"
 
 
 def settle(connections: Connections) -> None:
@@ -71,10 +70,7 @@ def _is_worth_it(connections: Connections) -> bool:
 
 
 def _writes_since(connection: Connection) -> int:
-    row = connection.execute(
-        "SELECT version - coalesce((SELECT value::bigint FROM settings WHERE name = %s), 0) FROM state",
-        (_LAST_JOINED,),
-    ).fetchone()
+    row = connection.execute("SELECT version - lists_joined FROM state").fetchone()
     return int(row[0]) if row else 0
 
 
@@ -173,11 +169,7 @@ def _join_lists(connections: Connections) -> None:
 
     def work(connection: Connection, _: object) -> None:
         terms = join_lists(connection)
-        connection.execute(
-            "INSERT INTO settings (name, value) SELECT %s, version + 1 FROM state"
-            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (_LAST_JOINED,),
-        )
+        connection.execute("UPDATE state SET lists_joined = version + 1")
         log.info("short lists joined", extra={"terms": terms})
 
     connections.write(work)

@@ -195,9 +195,6 @@ class Connections:
         done: list[tuple[int, T]] = []
 
         def attempt() -> T:
-            if done and self._was_committed(done[-1][0]):
-                return done[-1][1]
-            done.clear()
             mark = random.SystemRandom().getrandbits(63)
             with self._connections().connection() as connection, connection.transaction():
                 connection.execute(
@@ -205,6 +202,9 @@ class Connections:
                     f" SET LOCAL idle_in_transaction_session_timeout = '{FORGOTTEN_S}s'"
                 )
                 state = _lock_state(connection)
+                # With the lock in hand an earlier attempt is over: committed, though nobody heard of it, or undone.
+                if done and _was_committed(connection, done[-1][0]):
+                    return done[-1][1]
                 result = work(connection, state)
                 _put_state(connection, state, mark)
                 done.append((mark, result))
@@ -212,11 +212,6 @@ class Connections:
 
         with self.translated():
             return self._persistently(attempt)
-
-    def _was_committed(self, mark: int) -> bool:
-        with self._connections().connection() as connection:
-            row = connection.execute("SELECT 1 FROM history WHERE mark = %s", (mark,)).fetchone()
-        return row is not None
 
     # ------------------------------------------------------------------ persistence and errors
 
@@ -260,11 +255,12 @@ class Connections:
                 return StoreError(
                     f"{name}: this user may not do that ({_one_line(error)}): ask the owner of the index"
                 )
-            case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
+            case psycopg.OperationalError() if _REFUSED.search(str(error)):
                 return StoreError(
-                    f"{name} refused the user or the password: set PGPASSWORD, or write a .pgpass file"
+                    f"{name} refused the user or the password ({_one_line(error)}): set PGPASSWORD, or write a .pgpass"
+                    " file"
                 )
-            case errors.InvalidCatalogName():
+            case psycopg.OperationalError() if _NO_DATABASE.search(str(error)):
                 return StoreError(f"there is no database {name}: make it with `createdb`")
             case errors.UndefinedTable() | errors.UndefinedColumn():
                 return DatabaseLost(f"{name}: the tables changed meanwhile ({_one_line(error)}); try again")
@@ -289,6 +285,10 @@ def _lock_state(connection: Connection) -> State:
     return State(*row)
 
 
+def _was_committed(connection: Connection, mark: int) -> bool:
+    return connection.execute("SELECT 1 FROM history WHERE mark = %s", (mark,)).fetchone() is not None
+
+
 def _put_state(connection: Connection, state: State, mark: int) -> None:
     state.version += 1
     connection.execute(
@@ -309,10 +309,17 @@ _LOST_STATES: Final = ("08", "57P", "53300", "25006")
 start of the server, too many connections, a server that is (still) a replica."""
 
 
+# What the server says before there is a connection has no code, only words (which are not translated: lc_messages).
+_REFUSED: Final = re.compile(
+    r"authentication failed|no password supplied|pg_hba\.conf|role .* (does not exist|is not)"
+)
+_NO_DATABASE: Final = re.compile(r'database "[^"]*" does not exist')
+
+
 def _is_lost(error: Exception) -> bool:
     state = getattr(error, "sqlstate", None)
     if state is None:  # raised by the client: it could not connect, or the connection broke
-        return "authentication" not in str(error) and not isinstance(error, psycopg.ProgrammingError)
+        return not (_REFUSED.search(str(error)) or _NO_DATABASE.search(str(error)))
     return str(state).startswith(_LOST_STATES)
 
 

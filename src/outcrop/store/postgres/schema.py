@@ -42,7 +42,8 @@ CREATE TABLE state (
     last_document bigint NOT NULL,
     last_chunk bigint NOT NULL,
     last_removal bigint NOT NULL,
-    active_model int
+    active_model int,
+    lists_joined bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE history (version bigint PRIMARY KEY, mark bigint NOT NULL);
 CREATE INDEX history_by_mark ON history (mark);
@@ -180,7 +181,7 @@ CREATE TABLE declared (
 CREATE INDEX declared_by_name ON declared (name, chunk_id);
 CREATE INDEX declared_by_chunk ON declared (chunk_id);
 
-INSERT INTO state VALUES (true, replace(gen_random_uuid()::text, '-', ''), 1, 0, 0, 0, NULL);
+INSERT INTO state VALUES (true, replace(gen_random_uuid()::text, '-', ''), 1, 0, 0, 0, NULL, 0);
 INSERT INTO history VALUES (1, (random() * 9e18)::bigint);
 """
 

@@ -30,7 +30,10 @@ from outcrop.records import (
     StoreStats,
     Vector,
 )
-from outcrop.store.exporting import EXPORTED_CHUNKS, EXPORTED_DOCUMENTS, SIZES, exported, first_batch
+from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
+from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
+from outcrop.store.exporting import as_writes, first_batch
+from outcrop.store.postgres import tenancy
 from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.care import rederive, replace_points, settle
 from outcrop.store.postgres.checking import count_everything, find_problems
@@ -65,7 +68,6 @@ _DOCUMENT_COLUMNS: Final = (
     " d.meta, d.sha256, d.mtime_ns, d.size, d.created_at, d.updated_at, d.chunk_count, d.char_count,"
     " d.language, d.role"
 )
-_TAGS: Final = "SELECT document_id, tag FROM tags"
 _PHRASE_CHUNKS: Final = 500
 """Chunks whose text is read at a time to look for a phrase: bounds memory."""
 
@@ -414,10 +416,6 @@ class PostgresStore(Searching):
         rows = self._read("SELECT value FROM settings WHERE name = %s", (to_text(name),))
         return str(rows[0][0]) if rows else None
 
-    def settings(self) -> dict[str, str]:
-        """Every setting that is kept with the index."""
-        return dict(self._read("SELECT name, value FROM settings ORDER BY name"))
-
     def put_setting(self, name: str, value: str) -> None:
         """Keep a setting with the index."""
 
@@ -430,26 +428,26 @@ class PostgresStore(Searching):
 
         self._write(work)
 
-    def collections(self) -> list[CollectionInfo]:
-        """Every collection, by name."""
-        rows = self._read(
-            "SELECT collection, count(*), sum(chunk_count), max(updated_at) FROM documents"
-            " GROUP BY collection ORDER BY collection"
-        )
-        return [CollectionInfo(*row) for row in rows]
-
-    # ------------------------------------------------------------------ what another store needs
+    def settings(self) -> dict[str, str]:
+        """Every setting that is kept with the index."""
+        return dict(self._read("SELECT name, value FROM settings"))
 
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
         """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
         with self.snapshot():
-            sizes = self._read(f"{SIZES} WHERE id > %s ORDER BY id LIMIT %s", (int(after), limit))
-            ids = (first_batch((id_, chunks, characters) for id_, chunks, characters in sizes),)
-            return exported(
-                self._read(f"{EXPORTED_DOCUMENTS} WHERE id = ANY (%s) ORDER BY id", ids),
-                ((id_, tag) for id_, tag in self._read(f"{_TAGS} WHERE document_id = ANY (%s)", ids)),
+            sizes = self._read(
+                "SELECT id, chunk_count, char_count FROM documents WHERE id > %s ORDER BY id LIMIT %s",
+                (int(after), limit),
+            )
+            ids = first_batch((id_, chunks, characters) for id_, chunks, characters in sizes)
+            tags = self._read("SELECT document_id, tag FROM tags WHERE document_id = ANY (%s)", (ids,))
+            return as_writes(
+                self._read(f"SELECT {EXPORT_DOCUMENT} FROM documents WHERE id = ANY (%s) ORDER BY id", (ids,)),
+                ((id_, tag) for id_, tag in tags),
                 self._read(
-                    f"{EXPORTED_CHUNKS} WHERE c.document_id = ANY (%s) ORDER BY c.document_id, c.position", ids
+                    f"SELECT {EXPORT_CHUNK} FROM chunks c {_NOTES} WHERE c.document_id = ANY (%s)"
+                    " ORDER BY c.document_id, c.position",
+                    (ids,),
                 ),
             )
 
@@ -460,6 +458,14 @@ class PostgresStore(Searching):
                 connection, stored_vectors.find_model(connection, model), keys
             )
         )
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection, by name."""
+        rows = self._read(
+            "SELECT collection, count(*), sum(chunk_count), max(updated_at) FROM documents"
+            " GROUP BY collection ORDER BY collection"
+        )
+        return [CollectionInfo(*row) for row in rows]
 
     # ------------------------------------------------------------------ what search needs
 
@@ -539,6 +545,20 @@ class PostgresStore(Searching):
         """Make all that is derived again from the truth; who searches meanwhile finds what was there."""
         self._write(lambda connection, _: rederive(connection, self._deriver()))
         self.settle()
+
+    # ------------------------------------------------------------------ who may read
+
+    def grant(self, role: str, collections: Sequence[str] = ()) -> None:
+        """Let a role of the database read these collections, or all there are and will be."""
+        self._write(lambda connection, _: tenancy.grant(connection, role, collections))
+
+    def revoke(self, role: str) -> int:
+        """Let a role see nothing any more; how many grants there were."""
+        return int(self._write(lambda connection, _: tenancy.revoke(connection, role)))
+
+    def grants(self) -> list[tuple[str, str | None]]:
+        """(role, collection) of every grant; None stands for all collections."""
+        return self._connections.read(tenancy.grants)
 
     def close(self) -> None:
         """Close every connection; using the store afterwards raises StoreError."""

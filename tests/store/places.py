@@ -1,0 +1,27 @@
+"""Stores by the place they lie in: a file, or a URL. Imports when it needs to: child processes are many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from outcrop.contracts import Store
+from outcrop.database_url import DatabaseUrl, is_url
+from outcrop.store.sqlite import open_sqlite
+
+if TYPE_CHECKING:
+    from outcrop.store.postgres import PostgresStore
+
+
+def open_at(place: str) -> Store:
+    """The store in a file, or at a URL."""
+    return open_at_url(place) if is_url(place) else open_sqlite(Path(place))
+
+
+def open_at_url(url: str) -> PostgresStore:
+    """A store on Postgres that derives what search looks up as the engine does."""
+    from outcrop.search.derive import SearchDeriver
+    from outcrop.search.terms import Terms
+    from outcrop.store.postgres import open_postgres
+
+    return open_postgres(DatabaseUrl.parse(url), lambda: SearchDeriver(Terms(), 0.5))

@@ -1,0 +1,170 @@
+"""Connections get lost: what was asked is asked again, what was written is written once."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from tests.postgres.server import PostgresServer, create_server, open_home
+from tests.store.builders import make_write, put
+from tests.store.places import open_at_url
+
+from outcrop.database_url import DatabaseUrl
+from outcrop.errors import DatabaseBusy, DatabaseLost
+from outcrop.search.derive import SearchDeriver
+from outcrop.search.terms import Terms
+from outcrop.store.postgres import PostgresStore, open_postgres, writing
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[PostgresStore]:
+    opened = open_at_url(postgres_url)
+    yield opened
+    opened.close()
+
+
+def cut_all(server: PostgresServer) -> None:
+    """End every connection of the owner, as a network or a failover does."""
+    server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'outcrop'")
+
+
+def test_a_question_is_asked_again(store: PostgresStore, postgres_server: PostgresServer) -> None:
+    (id_,) = put(store, make_write(text="still here"))
+    cut_all(postgres_server)
+    assert store.text(id_) == "still here"
+    cut_all(postgres_server)
+    assert store.version() > 1
+
+
+def test_a_write_that_is_cut_off_is_done_again_and_once(
+    store: PostgresStore, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts: list[int] = []
+    real = writing.put_documents
+
+    def cut_off(*args: object, **options: object) -> list[int]:
+        ids = real(*args, **options)  # type: ignore[arg-type]
+        attempts.append(1)
+        if len(attempts) == 1:
+            cut_all(postgres_server)
+        return ids
+
+    monkeypatch.setattr("outcrop.store.postgres.store.put_documents", cut_off)
+    put(store, make_write("a.md"))
+    assert len(attempts) == 2
+    assert store.stats().documents == 1
+    assert list(store.check()) == []
+
+
+class Cutter:
+    """A way to the server that breaks after a COMMIT has gone through, before its answer comes back."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.commits_to_cut = 0
+        self._threads: list[threading.Thread] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self._target))
+                back = threading.Thread(target=self._forward, args=(server, client, None), daemon=True)
+                back.start()
+                there = threading.Thread(target=self._forward, args=(client, server, back), daemon=True)
+                there.start()
+                self._threads.append(there)
+
+    def _forward(self, source: socket.socket, target: socket.socket, other: threading.Thread | None) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                cut = other is not None and self.commits_to_cut > 0 and b"COMMIT" in data
+                if cut:
+                    self.commits_to_cut -= 1
+                    source.shutdown(socket.SHUT_RDWR)  # the answer will have nowhere to go
+                target.sendall(data)
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        if other is not None:  # the other half ends by the shutdown; this one closes for both
+            other.join()
+            source.close()
+            target.close()
+
+    def close(self) -> None:
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(10)
+
+
+def test_a_write_whose_commit_was_not_heard_of_is_not_done_twice(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    open_at_url(postgres_url).close()
+    cutter = Cutter(postgres_server.port)
+    store = open_at_url(postgres_url.replace(f":{postgres_server.port}/", f":{cutter.port}/"))
+    put(store, make_write("first.md"))
+    version = store.version()
+    cutter.commits_to_cut = 1
+    put(store, make_write("second.md", "Other words."))
+    assert cutter.commits_to_cut == 0
+    assert store.version() == version + 1
+    assert store.stats().documents == 2
+    assert list(store.check()) == []
+    store.close()
+    cutter.close()
+
+
+def test_a_server_that_comes_back_is_waited_for_and_one_that_does_not_is_reported() -> None:
+    with open_home() as home:
+        server = create_server(home, "restarted", durable=True)
+        url = DatabaseUrl.parse(server.url("outcrop"))
+        patient = open_postgres(url, lambda: SearchDeriver(Terms(), 0.0))
+        hasty = open_postgres(url, lambda: SearchDeriver(Terms(), 0.0), patience_s=0.5)
+        (id_,) = put(patient, make_write(text="kept"))
+        server.kill()
+        with pytest.raises(DatabaseLost, match="cannot be reached"):
+            hasty.version()
+        with pytest.raises(DatabaseLost):
+            put(hasty, make_write("lost.md"))
+        back = threading.Timer(1.0, server.start)
+        back.start()
+        assert patient.text(id_) == "kept"
+        put(patient, make_write("more.md", "More words."))
+        back.join()
+        assert patient.stats().documents == 2
+        assert list(patient.check()) == []
+        patient.close()
+        hasty.close()
+
+
+def test_a_writer_that_waits_too_long_says_so(postgres_url: str) -> None:
+    first = open_at_url(postgres_url)
+    put(first, make_write())
+    url = DatabaseUrl.parse(postgres_url)
+    second = open_postgres(url, lambda: SearchDeriver(Terms(), 0.5), patience_s=0.3)
+    release, locked = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        def work(connection: object, state: object) -> None:
+            locked.set()
+            release.wait(20)
+
+        first._connections.write(work)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert locked.wait(20)
+    with pytest.raises(DatabaseBusy, match="another writer"):
+        put(second, make_write("b.md"))
+    assert second.stats().documents == 1  # readers wait for nobody
+    release.set()
+    holder.join()
+    first.close()
+    second.close()

@@ -1,0 +1,104 @@
+"""How the tables come to be: by several at once, and never over somebody else's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.postgres.server import PostgresServer
+from tests.store.builders import make_write, put
+from tests.store.places import open_at_url
+
+from outcrop.database_url import DatabaseUrl
+from outcrop.errors import NewerDatabase, StoreError
+from outcrop.store.postgres.schema import MIGRATIONS, migrate
+
+_OPEN = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from tests.store.builders import make_write, put
+from tests.store.places import open_at_url
+store = open_at_url(sys.argv[1])
+put(store, make_write(sys.argv[3], f"written by {sys.argv[3]}"))
+store.close()
+"""
+
+
+def test_many_processes_make_the_tables_at_once(postgres_url: str) -> None:
+    root = str(Path(__file__).parents[2])
+    children = [
+        subprocess.Popen([sys.executable, "-c", _OPEN, postgres_url, root, f"{i}.md"], stderr=subprocess.PIPE)
+        for i in range(4)
+    ]
+    said = [child.communicate(timeout=60)[1] for child in children]
+    assert [child.returncode for child in children] == [0] * 4, said
+    store = open_at_url(postgres_url)
+    assert store.stats().documents == 4
+    assert list(store.check()) == []
+    store.close()
+
+
+def connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
+    parsed = DatabaseUrl.parse(url)
+    return psycopg.connect(parsed.uri(), autocommit=True, options=f"-c search_path={parsed.schema},public")
+
+
+def test_a_newer_schema_is_left_alone(postgres_url: str) -> None:
+    open_at_url(postgres_url).close()
+    with connect(postgres_url) as connection:
+        connection.execute("UPDATE schema_version SET version = 99")
+    with pytest.raises(NewerDatabase, match="upgrade Outcrop"):
+        open_at_url(postgres_url)
+
+
+def test_tables_of_another_program_are_left_alone(postgres_url: str) -> None:
+    schema = DatabaseUrl.parse(postgres_url).schema
+    with connect(postgres_url) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}; CREATE TABLE mine (x int)".encode())
+    with pytest.raises(StoreError, match="another program"):
+        open_at_url(postgres_url)
+    with connect(postgres_url) as connection:
+        assert connection.execute("SELECT count(*) FROM mine").fetchone() == (0,)
+
+
+def test_a_step_that_fails_leaves_the_schema_as_it_was(postgres_url: str) -> None:
+    store = open_at_url(postgres_url)
+    put(store, make_write())
+    schema = DatabaseUrl.parse(postgres_url).schema
+
+    def fails(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        connection.execute("DROP TABLE notes")
+        raise RuntimeError("no")
+
+    with connect(postgres_url) as connection:
+        with pytest.raises(RuntimeError):
+            migrate(connection, schema, (*MIGRATIONS, fails))
+        migrate(connection, schema, (*MIGRATIONS, lambda c: None))
+    assert store.stats().schema_version == len(MIGRATIONS) + 1
+    assert list(store.check()) == []
+    store.close()
+
+
+def test_a_database_without_the_extension_says_what_to_do(postgres_server: PostgresServer) -> None:
+    postgres_server.execute(
+        "CREATE DATABASE bare OWNER outcrop", "CREATE ROLE guest LOGIN PASSWORD 'secret'", database="postgres"
+    )
+    try:
+        postgres_server.execute("GRANT CREATE ON DATABASE bare TO guest", database="bare")
+        start, _, _ = postgres_server.url().rpartition("/")
+        place = start.rpartition("@")[2]
+        with pytest.raises(StoreError, match="CREATE EXTENSION vector"):
+            open_at_url(f"postgresql://guest:secret@{place}/bare")
+        with pytest.raises(StoreError, match="createdb"):
+            open_at_url(f"{start}/nowhere")
+    finally:
+        postgres_server.execute("DROP DATABASE bare WITH (FORCE)", "DROP ROLE guest", database="postgres")
+
+
+def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
+    with pytest.raises(StoreError, match="Check that the server runs") as caught:
+        open_at_url("postgresql://me:hidden@127.0.0.1:1/db")
+    assert "hidden" not in str(caught.value)

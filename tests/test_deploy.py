@@ -1,0 +1,217 @@
+"""What lies in deploy/ fits what is here: files can be read, commands, options, settings and paths exist, SQL runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+import psycopg
+import pytest
+import tree_sitter
+import tree_sitter_containerfile
+import yaml
+from tests.postgres.server import PostgresServer
+
+import outcrop
+from outcrop.config import Config
+from outcrop.serve.cli import cli
+
+ROOT = Path(__file__).parents[1]
+DEPLOY = ROOT / "deploy"
+MANIFESTS = sorted(DEPLOY.rglob("*.yaml"))
+SETTINGS = {f"OUTCROP_{field.name.upper()}" for field in fields(Config)}
+OWN_VARIABLES = {"OUTCROP_DB_PASSWORD", "OUTCROP_DOCUMENTS"}
+"""Variables of compose.yaml itself; no setting of the program."""
+
+
+def documents(path: Path) -> list[dict[str, Any]]:
+    return [document for document in yaml.safe_load_all(path.read_text("utf-8")) if document is not None]
+
+
+def containers(path: Path) -> Iterator[dict[str, Any]]:
+    """Every container of the manifests and every service of the compose file that runs Outcrop."""
+    for document in documents(path):
+        yield from (one for one in document.get("services", {}).values() if "outcrop" in one["image"])
+        yield from found_under(document, "containers")
+
+
+def found_under(value: Any, name: str) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == name:
+                yield from inner
+            else:
+                yield from found_under(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from found_under(inner, name)
+
+
+def check_command(words: list[str]) -> None:
+    """Let click read a command line as it would, and stop before anything is done."""
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command is not None, f"there is no command {words[0]}"
+    command.make_context(words[0], words[1:], resilient_parsing=False)
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
+def test_manifests_can_be_read(path: Path) -> None:
+    found = documents(path)
+    assert found
+    if path.parent.name == "kubernetes":
+        assert all({"apiVersion", "kind", "metadata"} <= one.keys() for one in found)
+
+
+def test_every_command_in_the_manifests_is_one(tmp_path: Path) -> None:
+    commands = [
+        one.get("args") or one["command"]
+        for path in MANIFESTS
+        for one in containers(path)
+        if "outcrop" in one["image"]
+    ]
+    assert len(commands) == 5
+    for words in commands:
+        check_command([str(tmp_path) if word == "/documents" else str(word) for word in words])
+
+
+def test_every_command_in_the_readme_is_one() -> None:
+    text = (DEPLOY / "README.md").read_text("utf-8")
+    lines = re.findall(r"^\$ (?:[A-Z_]+=\S+ )*outcrop (.+?)(?:\s+#.*)?$", text, re.MULTILINE)
+    assert lines
+    for line in lines:
+        check_command(shlex.split(line))
+
+
+def test_every_variable_is_a_setting() -> None:
+    files = [
+        *MANIFESTS,
+        DEPLOY / "Dockerfile",
+        DEPLOY / "env.example",
+        DEPLOY / "README.md",
+        DEPLOY / "first-start.sh",
+    ]
+    named = {name for path in files for name in re.findall(r"\bOUTCROP_[A-Z_]+", path.read_text("utf-8"))}
+    assert named <= SETTINGS | OWN_VARIABLES
+    assert {"OUTCROP_DB", "OUTCROP_TOKEN", "OUTCROP_ALLOWED_HOSTS"} <= named
+
+
+def test_what_compose_asks_for_is_in_the_example() -> None:
+    asked = set(re.findall(r"\$\{([A-Z_]+)", (DEPLOY / "compose.yaml").read_text("utf-8")))
+    example = (DEPLOY / "env.example").read_text("utf-8")
+    assert asked == set(re.findall(r"^([A-Z_]+)=", example, re.MULTILINE))
+
+
+def test_probes_ask_for_what_the_server_has_without_a_token() -> None:
+    from outcrop.serve.http.security import _PAGE
+
+    routes = (ROOT / "src/outcrop/serve/http/routes/status.py").read_text("utf-8")
+    for path in MANIFESTS:
+        for asked in re.findall(r"(?:path: |7411)(/[a-z]\w*)", path.read_text("utf-8")):
+            if asked != "/documents":
+                assert f'"{asked}"' in routes
+                assert asked in _PAGE
+
+
+def test_the_port_is_the_same_everywhere() -> None:
+    port = str(Config.__dataclass_fields__["port"].default)
+    for path in (DEPLOY / "Dockerfile", DEPLOY / "front.conf", DEPLOY / "compose.yaml"):
+        assert port in path.read_text("utf-8")
+
+
+def test_the_dockerfile_can_be_parsed_and_copies_what_there_is() -> None:
+    source = (DEPLOY / "Dockerfile").read_bytes()
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_containerfile.language()))
+    assert not parser.parse(source).root_node.has_error
+    kept = re.findall(r"^!(\S+)$", (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8"), re.MULTILINE)
+    assert kept
+    assert all((ROOT / name).exists() for name in kept)
+
+
+def test_the_first_start_makes_role_database_and_extension(postgres_server: PostgresServer) -> None:
+    script = (DEPLOY / "first-start.sh").read_text("utf-8")
+    subprocess.run(["sh", "-n"], input=script, text=True, check=True)
+    made = re.search(r"<<'SQL'\n(.+?)\nSQL", script, re.DOTALL)
+    assert made is not None
+    statements = made.group(1).replace("outcrop", "first_start")
+    try:
+        psql(postgres_server, statements, postgres_server.admin_url("postgres"), password="it's")
+        there = "SELECT 1 FROM pg_extension WHERE extname = 'vector'"
+        assert postgres_server.execute(there, database="first_start") == [(1,)]
+    finally:
+        postgres_server.execute("DROP DATABASE IF EXISTS first_start", database="postgres")
+        postgres_server.execute("DROP ROLE IF EXISTS first_start", database="postgres")
+
+
+def test_roles_write_read_and_see_what_they_should(
+    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+) -> None:
+    schema = postgres_url.rpartition("=")[2]
+    with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
+        engine.add(text="the handbook tells where the keys are", id="keys", collection="handbook")
+        engine.add(text="the diary tells where nobody looks", id="diary", collection="private")
+    names = {name: f"{name}_{schema}" for name in ("writer", "reader", "guest")}
+    script = (DEPLOY / "roles.sql").read_text("utf-8")
+    try:
+        for _ in range(2):
+            choices = {"schema": schema, "owner": "outcrop", "collection": "handbook", **names}
+            psql(postgres_server, script, postgres_server.admin_url(), **choices)
+        for role in names.values():
+            postgres_server.execute(f"ALTER ROLE {role} PASSWORD 'secret'")
+        login = {name: re.sub("//[^@]*@", f"//{role}:secret@", postgres_url) for name, role in names.items()}
+        with outcrop.open(login["writer"], data_dir=tmp_path) as writer:
+            writer.add(text="a writer adds a page", id="page", collection="handbook")
+            assert {one.name for one in writer.collections()} == {"handbook", "private"}
+        with outcrop.open(login["reader"], data_dir=tmp_path) as reader:
+            assert reader.count() == 3
+            assert reader.text("diary", collection="private") == "the diary tells where nobody looks"
+            with pytest.raises(outcrop.OutcropError, match=r"this user may not|may not write"):
+                reader.add(text="a reader adds nothing")
+        with outcrop.open(login["guest"], data_dir=tmp_path) as guest:
+            assert guest.count() == 2
+            assert {one.collection for one in guest.list()} == {"handbook"}
+        with (
+            psycopg.connect(login["reader"].partition("?")[0]) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(f"SELECT * FROM {schema}.vectors".encode())
+    finally:
+        for role in names.values():
+            postgres_server.execute(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+def test_a_dump_restores_to_an_index_that_answers(
+    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+) -> None:
+    schema = postgres_url.rpartition("=")[2]
+    with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
+        engine.add(text="the handbook tells where the keys are", id="keys", collection="handbook")
+    programs, url = postgres_server.home.programs, postgres_server.admin_url()
+    dump = programs.home / f"{schema}.dump"  # a folder in which the programs' user may write
+    programs.run("pg_dump", "--format=custom", f"--schema={schema}", f"--file={dump}", url)
+    postgres_server.drop(schema)
+    programs.run("pg_restore", "--exit-on-error", f"--dbname={url}", str(dump))
+    with outcrop.open(postgres_url, data_dir=tmp_path / "elsewhere") as engine:
+        assert engine.search("where are the keys").hits[0].document.uri == "keys"
+        assert all(check.ok for check in engine.doctor())
+        engine.add(text="and it can be written to", id="more", collection="handbook")
+        assert engine.count() == 2
+
+
+def psql(server: PostgresServer, statements: str, url: str, **variables: str) -> str:
+    """Run a script as `psql -f` does."""
+    chosen = [word for name, value in variables.items() for word in ("--set", f"{name}={value}")]
+    done = subprocess.run(
+        server.home.programs.command("psql", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", *chosen, url),
+        input=statements,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
