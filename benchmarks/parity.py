@@ -37,7 +37,7 @@ def main() -> None:
     report = Report("parity", {"sets": options.sets or "all", "code": bool(options.repositories)})
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, open_home() as home:
-        server = create_server(home, "parity", shared_buffers="512MB")
+        server = create_server(home, "parity", settings={"shared_buffers": "512MB"})
         for number, each in enumerate(sets(options)):
             with (
                 outcrop.open(Path(folder) / f"{number}.db") as ours,

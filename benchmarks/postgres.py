@@ -94,7 +94,7 @@ def server_url(url: str | None) -> Iterator[str]:
         yield url
         return
     with open_home() as home:
-        server = create_server(home, "benchmark", durable=True, **SETTINGS)
+        server = create_server(home, "benchmark", durable=True, settings=SETTINGS)
         yield server.url("outcrop")
 
 

@@ -203,6 +203,32 @@ def test_a_dump_restores_to_an_index_that_answers(
         assert engine.count() == 2
 
 
+def test_an_index_in_parts_is_read_written_and_searched_as_before(
+    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+) -> None:
+    schema = postgres_url.rpartition("=")[2]
+    script = (DEPLOY / "partitions.sql").read_text("utf-8")
+    owner = postgres_server.url()
+    with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
+        for number in range(6):
+            text = f"shelf {number} holds the minutes of year {1990 + number}"
+            engine.add(text=text, id=f"m{number}", collection=f"year{number}")
+        before = [hit.document.uri for hit in engine.search("minutes of year 1993").hits]
+    for _ in range(2):  # the second time there is nothing to do
+        psql(postgres_server, script, owner, schema=schema, parts="4")
+    parts = postgres_server.execute(
+        f"SELECT relname FROM pg_class WHERE relnamespace = '{schema}'::regnamespace AND relkind = 'p' ORDER BY 1"
+    )
+    assert {"chunks", "documents", "points_1", "postings"} <= {name for (name,) in parts}
+    with outcrop.open(postgres_url, data_dir=tmp_path / "elsewhere") as engine:
+        assert [hit.document.uri for hit in engine.search("minutes of year 1993").hits] == before
+        engine.add(text="shelf 7 holds the minutes of year 1997", id="m7", collection="year7")
+        engine.delete("m0", collection="year0")
+        assert engine.search("minutes of year 1997").hits[0].document.uri == "m7"
+        assert engine.count() == 6
+        assert [check for check in engine.doctor() if not check.ok] == []
+
+
 def psql(server: PostgresServer, statements: str, url: str, **variables: str) -> str:
     """Run a script as `psql -f` does."""
     chosen = [word for name, value in variables.items() for word in ("--set", f"{name}={value}")]
