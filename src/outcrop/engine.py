@@ -713,6 +713,7 @@ class Engine:
         from outcrop.moving import move
         from outcrop.parity import compare_rankings, draw_queries
 
+        self._require_model(target)
         report = move(self._store, target._store, progress=progress, stopped=stopped)
         try:
             target._settle()
@@ -721,8 +722,25 @@ class Engine:
         except (
             EmbedError,
             ConfigError,
-        ) as error:  # all is there, but the model of the index cannot be opened here
+        ) as error:  # all is there, but its model cannot be opened on this machine
             return replace(report, unranked=str(error))
+
+    def _require_model(self, target: Engine) -> None:
+        """Before a move: what the target derives of the copy must be derived with the model of its vectors."""
+        active = self._store.active_model()
+        if active is None:
+            return
+        if not target._maker.follows and target.parts.embedder.model != active:
+            raise ConfigError(
+                f"the target was opened with {target.parts.embedder.model}, this index has vectors of {active}: "
+                "open it without naming a model, and it takes that of the copy"
+            )
+        # A file is searched by arrays, made once there is a model; a database by rows that are made with the copy.
+        if isinstance(target.config.db, DatabaseUrl) and self.parts.embedder.model != active:
+            raise ConfigError(
+                f"this index has vectors of {active}, its model is {self.parts.embedder.model} by now: run "
+                "`outcrop reembed` on it, then move it to a database"
+            )
 
     def _best_hits(self, query: str, limit: int) -> Sequence[Hit]:
         """The hits of a search; unlike `search` it raises when the store fails."""

@@ -66,12 +66,17 @@ class PartsMaker:
         self.cannot_follow = ""
         """Why the model that the index has by now could not be opened; empty when it was, or there was no need."""
 
+    @property
+    def follows(self) -> bool:
+        """Whether the parts are those of the index's own model, whatever that is, and not of one that was named."""
+        return self._given is None and not self._config.model
+
     def parts(self) -> Parts:
         """Made when first needed: listing documents needs no model, and a model takes time to load."""
         with self._lock:
             if self._parts is None:
                 self._parts = self._make(self._config.model or self._name_of(self._store.active_model()))
-            elif self._given is None and not self._config.model:
+            elif self.follows:
                 self._parts = self._follow(self._parts)
             return self._parts
 
