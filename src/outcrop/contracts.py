@@ -276,6 +276,7 @@ class Store(Protocol):
         """Close every connection of this process."""
 
 
+@runtime_checkable
 class SearchableStore(Store, Protocol):
     """A store that is searched where it lies, because no one machine holds copies of all its rows.
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from outcrop.config import Config
-from outcrop.contracts import Commentator, Embedder, Reranker, Store
+from outcrop.contracts import Commentator, Embedder, Reranker, SearchableStore, Store
 from outcrop.embed.models import open_embedder, open_reranker
 from outcrop.errors import ConfigError, EmbedError
 from outcrop.records import Model
 from outcrop.retrieve import Retriever
 from outcrop.search.arrays import SearchArrays
+from outcrop.search.database import DatabaseSearch
 from outcrop.search.index import Index
 from outcrop.search.terms import Terms
 
@@ -80,7 +81,7 @@ class PartsMaker:
             name, url=config.embed_url, key=config.embed_key, query_prefix=config.embed_query_prefix
         )
         terms = Terms()
-        index = SearchArrays(self._store, config.beside(".arrays"), terms, embedder.path_weight)
+        index = open_index(self._store, terms, embedder.path_weight, config.beside(".arrays"))
         retriever = Retriever(self._store, index, embedder, terms, self.reranker)
         return Parts("" if self._given else name, embedder, terms, index, retriever)
 
@@ -154,6 +155,13 @@ class PartsMaker:
             closing = getattr(part, "close", None)
             if closing is not None:
                 closing()
+
+
+def open_index(store: Store, terms: Terms, path_weight: float, folder: Path | None) -> Index:
+    """What searches this store: the store itself where it can, else arrays of all that it holds, kept in `folder`."""
+    if isinstance(store, SearchableStore):
+        return DatabaseSearch(store, terms, path_weight, folder)
+    return SearchArrays(store, folder, terms, path_weight)
 
 
 def _lasting(name: str) -> str:

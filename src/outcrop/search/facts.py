@@ -124,6 +124,30 @@ def unpack_facts(facts: Sequence[bytes]) -> Facts:
     )
 
 
+def place_facts(count: int, parts: Sequence[tuple[NDArray[np.intp], Facts]]) -> Facts:
+    """Facts of `count` rows, known at the places that each part names and blank elsewhere; without uses."""
+    plain = np.zeros((2, count), np.uint8)
+    numbers = np.zeros((3, count), np.uint64)
+    words = np.zeros((2, count, FILE_WORDS), np.uint64)
+    for places, facts in parts:
+        plain[:, places] = facts.roles, facts.families
+        numbers[:, places] = facts.titles, facts.homes, facts.packages
+        words[:, places] = facts.stems, facts.folders
+    nothing = np.zeros(count, np.int64)
+    return Facts(
+        roles=plain[0],
+        families=plain[1],
+        titles=numbers[0],
+        homes=numbers[1],
+        packages=numbers[2],
+        stems=words[0],
+        folders=words[1],
+        _bytes=np.zeros(0, np.uint8),
+        _starts=nothing,
+        _ends=nothing,
+    )
+
+
 def _require(well: bool) -> None:
     if not well:
         raise StoreError(
