@@ -173,11 +173,14 @@ def test_roles_write_read_and_see_what_they_should(
         with outcrop.open(login["reader"], data_dir=tmp_path) as reader:
             assert reader.count() == 3
             assert reader.text("diary", collection="private") == "the diary tells where nobody looks"
+            assert reader.search("where nobody looks").hits[0].document.uri == "diary"
             with pytest.raises(outcrop.OutcropError, match=r"this user may not|may not write"):
                 reader.add(text="a reader adds nothing")
         with outcrop.open(login["guest"], data_dir=tmp_path) as guest:
             assert guest.count() == 2
             assert {one.collection for one in guest.list()} == {"handbook"}
+            found = guest.search("where nobody looks in the diary").hits
+            assert {hit.document.collection for hit in found} == {"handbook"}
         with (
             psycopg.connect(login["reader"].partition("?")[0]) as connection,
             pytest.raises(psycopg.errors.InsufficientPrivilege),
