@@ -112,13 +112,21 @@ def search(options: argparse.Namespace, engine: outcrop.Engine) -> Tally:
         tally.milliseconds.append(1000 * (time.perf_counter() - began))
         if answer.reason == "error":
             tally.errors.append(f"{query!r}: {answer.detail}")
-        elif known and not any(query in hit.text for hit in answer.hits):
-            now = current(options.acknowledged).get((known[0], known[1]))
-            if now == known[2]:  # nobody replaced or deleted it meanwhile, as far as was acknowledged
-                time.sleep(1.0)  # its next change may have been committed and not yet acknowledged
-                if current(options.acknowledged).get((known[0], known[1])) == known[2]:
-                    tally.errors.append(f"{query!r}: acknowledged and not found")
+        elif known and not any(query in hit.text for hit in answer.hits) and is_still_there(options, *known):
+            tally.errors.append(f"{query!r}: acknowledged and not found")
     return tally
+
+
+def is_still_there(options: argparse.Namespace, writer: str, number: int, turn: int) -> bool:
+    """Whether a document was neither replaced nor deleted while it was looked for.
+
+    A writer does one thing at a time, which may be committed before it is acknowledged: so wait for its next line.
+    """
+    path = options.acknowledged / f"{writer}.jsonl"
+    before = path.stat().st_size
+    while path.stat().st_size == before and time.time() < options.until:
+        time.sleep(0.05)
+    return path.stat().st_size > before and current(options.acknowledged)[writer, number] == turn
 
 
 def newest(folder: Path, chance: random.Random) -> tuple[str, int, int] | None:
