@@ -28,6 +28,11 @@ SPARE: Final = 1.5
 """Points asked for each chunk that is wanted: code has two, its text's and its summary's."""
 
 
+EXACT_CHUNKS: Final = 50_000
+"""Chunks that pass a filter and are compared one by one, 0.4 µs each. Through the index, where one in a hundred
+passes, it takes 200 to 360 ms to find them, and with less memory they are too few (`benchmarks/pg_vectors.py`)."""
+
+
 class Searching:
     """The part of a `SearchableStore` that search asks. What it is mixed into has the connections."""
 
@@ -126,7 +131,12 @@ class Searching:
     ) -> list[tuple[int, float]]:
         """Chunk and distance of the nearest points, nearest first; some of the chunks twice."""
         if among is not None:
-            return self._nearest_among(model, half, most, among)
+            named = "p.chunk_id = ANY (%s::bigint[])"
+            return self._nearest_of(model, half, most, named, [id_array(among)])
+        if not where.is_empty() and self._count_passing(where) <= EXACT_CHUNKS:
+            condition, values = filter_sql(where)
+            inside = f"SELECT r.chunk_id FROM documents d JOIN rows r ON r.document_id = d.id WHERE {condition}"
+            return self._nearest_of(model, half, most, f"p.chunk_id IN ({inside})", values)
         condition, values = _points_filter(where)
         parts = [
             f"(SELECT p.chunk_id, p.embedding <=> %s AS away FROM {table} p WHERE {condition} ORDER BY away LIMIT %s)"
@@ -136,21 +146,27 @@ class Searching:
         rows = self._look_up(f"{' UNION ALL '.join(parts)} ORDER BY away LIMIT %s", (*bound, *bound, most))
         return [(id_, away) for id_, away in rows]
 
-    def _nearest_among(
-        self, model: int, half: Half, most: int, among: NDArray[np.int64]
+    def _nearest_of(
+        self, model: int, half: Half, most: int, condition: str, values: list[Any]
     ) -> list[tuple[int, float]]:
-        """The same, by comparing each of some chunks: MATERIALIZED keeps the planner from walking the whole index for
-        them."""
+        """The same, by comparing each point `p` that meets a condition: MATERIALIZED keeps the planner from walking the
+        index for them."""
         parts = [
-            f"SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY (%(among)s::bigint[])"
+            f"SELECT p.chunk_id, p.embedding FROM {table} p WHERE {condition}"
             for table in (points(model), fresh(model))
         ]
         rows = self._look_up(
             f"WITH few AS MATERIALIZED ({' UNION ALL '.join(parts)})"
-            " SELECT chunk_id, embedding <=> %(vector)s AS away FROM few ORDER BY away LIMIT %(most)s",
-            {"among": id_array(among), "vector": half, "most": most},
+            " SELECT chunk_id, embedding <=> %s AS away FROM few ORDER BY away LIMIT %s",
+            (*values, *values, half, most),
         )
         return [(id_, away) for id_, away in rows]
+
+    def _count_passing(self, where: Filter) -> int:
+        """How many chunks pass a filter."""
+        condition, values = filter_sql(where)
+        rows = self._look_up(f"SELECT coalesce(sum(chunk_count), 0) FROM documents d WHERE {condition}", values)
+        return int(rows[0][0])
 
     # ------------------------------------------------------------------ filters
 
