@@ -38,8 +38,10 @@ ALLOWED = {
     "codegraph": GROUND | STAGES | {"codemap"},
     "revisions": GROUND | STAGES,
     "codebase": GROUND | STAGES | {"retrieve", "lookup"},
+    "spread": GROUND | {"embed", "preparing", "config"},
     "engine": GROUND
     | STAGES
+    | {"spread", "preparing"}
     | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}
     | {"pack_code", "codebase", "codegraph", "codemap", "revisions"},
     "evals": GROUND | {"engine"},
