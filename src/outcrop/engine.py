@@ -28,11 +28,12 @@ from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
 from outcrop.errors import ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
-from outcrop.ingest import IngestOptions, Ingestor, OnProgress
+from outcrop.ingest import IngestOptions, Ingestor
 from outcrop.lookup import find_document
 from outcrop.pack import FileTokenizer, SafeEstimate, pack, tell_dropped
 from outcrop.parse import ParseLimits
-from outcrop.parts import Parts, PartsMaker
+from outcrop.parts import Parts, PartsMaker, lasting
+from outcrop.preparing import Prepare, prepare_here
 from outcrop.rank.merge import merge_hits
 from outcrop.records import (
     RERANK_SECONDS,
@@ -50,6 +51,7 @@ from outcrop.records import (
     IngestReport,
     Message,
     MoveReport,
+    OnProgress,
     QueryType,
     Related,
     SearchMode,
@@ -176,6 +178,7 @@ class Engine:
         tags: Sequence[str] = (),
         force: bool = False,
         later: bool = False,
+        ray: str | None = None,
         progress: OnProgress | None = None,
         stopped: Stop | None = None,
     ) -> IngestReport:
@@ -183,7 +186,9 @@ class Engine:
 
         A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
         text, so that adding it again replaces it. `force` reads and chunks again what did not change. With `later`
-        it is found by its words at once, and by meaning after `embed_waiting`, in whatever process.
+        it is found by its words at once, and by meaning after `embed_waiting`, in whatever process. `ray` is the
+        address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
+        `ray://HOST:PORT`, or `local` for one on this machine alone.
         """
         if (source is None) == (text is None) or source == "":
             raise SourceError("give either a source (folder, file or URL) or a text")
@@ -193,7 +198,9 @@ class Engine:
             file, data = self._fetch(source)
         else:
             path = Path(str(source)).expanduser()
-            return self._add_path(path, collection, tags, force, later, progress, stopped)
+            return self._add_path(path, collection, tags, force, later, ray, progress, stopped)
+        if ray is not None:
+            raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
         target = collection or DEFAULT_COLLECTION
         wanted = Text("", title=title, tags=tuple(tags))
         report = self._ingest(
@@ -249,6 +256,7 @@ class Engine:
         tags: Sequence[str],
         force: bool,
         later: bool,
+        ray: str | None,
         progress: OnProgress | None,
         stopped: Stop | None,
     ) -> IngestReport:
@@ -264,12 +272,24 @@ class Engine:
                 force=force or new,
                 later=later,
                 prune=path.is_dir(),
+                prepare=self._prepare(ray, later),
                 progress=progress,
                 stopped=stopped,
             )
         )
         self._settle()
         return report
+
+    def _prepare(self, ray: str | None, later: bool) -> Prepare:
+        """Who reads files: this process, or a Ray cluster, which opens the model by its name."""
+        if ray is None:
+            return prepare_here
+        from outcrop.spread.over import RayPrepare, embedding_of
+
+        parts = self.parts
+        if later or not parts.name:
+            return RayPrepare(ray, None)
+        return RayPrepare(ray, embedding_of(self.config, lasting(parts.name), parts.embedder.model))
 
     def sync(
         self,
