@@ -267,10 +267,7 @@ class DatabaseSearch:
         raise error
 
     def check(self) -> Iterator[str]:
-        """Whether all chunks can be searched, and of some whether this version of Outcrop knows what is kept of each."""
-        yield from self._problems()
-
-    def _problems(self) -> list[str]:
+        """Whether all chunks can be searched, and whether this version knows what is kept of some."""
         problems = []
         with self._store.snapshot():
             held, chunks = self._store.totals().chunks, self._store.stats().chunks
@@ -281,7 +278,7 @@ class DatabaseSearch:
                 unpack_facts(self._store.document_facts(np.array(some, np.int64)).facts)
             except StoreError as error:
                 problems.append(f"search rows: {error}")
-        return problems
+        return iter(problems)
 
     def bytes_on_disk(self) -> int:
         """Size of the arrays of the whole index."""
