@@ -35,7 +35,9 @@ ALLOWED = {
     "traces": set(),
     "conversation": GROUND | {"traces"},
     "pack_code": GROUND | {"pack", "elide"},
-    "ingest": GROUND | STAGES | {"config", "revisions"},
+    "preparing": GROUND | STAGES,
+    "committing": GROUND | STAGES | {"preparing"},
+    "ingest": GROUND | STAGES | {"config", "revisions", "preparing", "committing"},
     "reranking": GROUND | STAGES,
     "explaining": GROUND | STAGES,
     "retrieve": GROUND | STAGES | {"config", "explaining", "reranking"},
@@ -50,8 +52,10 @@ ALLOWED = {
     "codegraph": GROUND | STAGES | {"codemap"},
     "revisions": GROUND | STAGES,
     "codebase": GROUND | STAGES | {"lookup"},
+    "spread": GROUND | {"embed", "preparing", "config"},
     "engine": GROUND
     | STAGES
+    | {"spread", "preparing"}
     | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}
     | {"pack_code", "codebase", "codegraph", "codemap", "revisions", "moving", "parity"},
     "evals": GROUND | {"engine"},

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.reembed_child import Letters
 from tests.store.builders import make_code, make_write, put
 
 import outcrop
+from outcrop.config import load_config
 from outcrop.contracts import Store
-from outcrop.errors import Conflict
+from outcrop.errors import ConfigError, Conflict
 from outcrop.parity import MOST_CHARACTERS, QUERIES, compare_rankings, draw_queries
 from outcrop.records import LEAST_OVERLAP, RankingParity, Text
 from outcrop.store.sqlite import open_sqlite
@@ -112,6 +114,33 @@ def test_an_engine_moves_to_another_and_says_that_both_rank_alike(tmp_path: Path
         there.add(text="Something new.", id="new")
         with pytest.raises(Conflict):
             here.move_to(there)
+
+
+def test_a_target_that_is_held_to_another_model_is_refused(tmp_path: Path) -> None:
+    with (
+        outcrop.open(tmp_path / "a.db") as here,
+        outcrop.Engine(load_config({"db": tmp_path / "b.db"}, {}), embedder=Letters("letters")) as there,
+    ):
+        here.add(text="A note about comets.", id="comets")
+        with pytest.raises(ConfigError, match="letters@1/26"):
+            here.move_to(there)
+        assert there.count() == 0
+
+
+def test_what_a_database_is_searched_by_is_not_made_with_another_model(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    with outcrop.Engine(load_config({"db": tmp_path / "a.db"}, {}), embedder=Letters("letters")) as here:
+        here.add(text="A note about comets.", id="comets")
+    with (
+        outcrop.open(tmp_path / "a.db") as here,
+        outcrop.open(postgres_url, data_dir=tmp_path) as there,
+    ):
+        with pytest.raises(ConfigError, match="outcrop reembed"):
+            here.move_to(there)
+        assert there.count() == 0
+        here.reembed()
+        assert here.move_to(there).ok
 
 
 def test_an_index_whose_model_is_not_there_is_moved_and_says_so(tmp_path: Path) -> None:

@@ -311,6 +311,9 @@ class SearchableStore(Store, Protocol):
         """What is kept of these chunks and, of those that are prose, of the `around` chunks before and after each in
         the same document. Those that are gone are left out."""
 
+    def chunk_facts(self, chunk_ids: NDArray[np.int64]) -> ChunkRows:
+        """What is kept of these chunks, words and vectors left empty."""
+
     def document_facts(self, document_ids: NDArray[np.int64]) -> ChunkRows:
         """What is kept of all chunks of some documents, words and vectors left empty."""
 

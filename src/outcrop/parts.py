@@ -66,12 +66,17 @@ class PartsMaker:
         self.cannot_follow = ""
         """Why the model that the index has by now could not be opened; empty when it was, or there was no need."""
 
+    @property
+    def follows(self) -> bool:
+        """Whether the parts are those of the index's own model, whatever that is, and not of one that was named."""
+        return self._given is None and not self._config.model
+
     def parts(self) -> Parts:
         """Made when first needed: listing documents needs no model, and a model takes time to load."""
         with self._lock:
             if self._parts is None:
                 self._parts = self._make(self._config.model or self._name_of(self._store.active_model()))
-            elif self._given is None and not self._config.model:
+            elif self.follows:
                 self._parts = self._follow(self._parts)
             return self._parts
 
@@ -115,13 +120,13 @@ class PartsMaker:
     def note_first_model(self) -> None:
         """Remember the model an index was begun with."""
         if self._config.model and self._store.setting(_SETTING) is None:
-            self._store.put_setting(_SETTING, _lasting(self._config.model))
+            self._store.put_setting(_SETTING, lasting(self._config.model))
 
     def note_model(self, parts: Parts) -> None:
         """Remember how this model is opened, before the index is switched to it: the switch alone then decides which
         name holds, so there is no moment at which the two disagree."""
-        if parts.name and self._name_of(parts.embedder.model) != _lasting(parts.name):
-            self._store.put_setting(f"{_SETTING} {parts.embedder.model}", _lasting(parts.name))
+        if parts.name and self._name_of(parts.embedder.model) != lasting(parts.name):
+            self._store.put_setting(f"{_SETTING} {parts.embedder.model}", lasting(parts.name))
 
     # ------------------------------------------------------------------ the optional ones
 
@@ -164,7 +169,7 @@ def open_index(store: Store, terms: Terms, path_weight: float, folder: Path | No
     return SearchArrays(store, folder, terms, path_weight)
 
 
-def _lasting(name: str) -> str:
+def lasting(name: str) -> str:
     """A name that means the same from any folder."""
     kind, colon, rest = name.partition(":")
     return f"{kind}:{Path(rest).expanduser().absolute()}" if colon and kind in _IN_FOLDERS else name

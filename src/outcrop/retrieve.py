@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Reranker, Store
-from outcrop.errors import Cancelled, EmbedError, QueryError
+from outcrop.errors import Cancelled, DatabaseLost, EmbedError, QueryError
 from outcrop.explaining import Ranked, explain, find_left_out, may_be_returned
 from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.calibrate import calibrate
@@ -106,6 +106,12 @@ class Retriever:
                 view, answer, is_whole = self._answer(query, options, view, reranker, clock, last=last)
                 break
             except _Moved:
+                view = self._index.refresh()
+            except (
+                DatabaseLost
+            ):  # in the middle: with another connection it is another moment, so all of it again
+                if last:
+                    raise
                 view = self._index.refresh()
             except IndexError as error:  # rows that are not there
                 if last:

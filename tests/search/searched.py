@@ -140,6 +140,10 @@ class SearchedSqlite(SqliteStore):
                     rows.add(there)
         return self._rows(state, np.array(sorted(rows), np.intp))
 
+    def chunk_facts(self, chunk_ids: Ids) -> ChunkRows:
+        state = self._state()
+        return self._rows(state, np.flatnonzero(np.isin(state.chunk_ids, chunk_ids)), bare=True)
+
     def document_facts(self, document_ids: Ids) -> ChunkRows:
         state = self._state()
         return self._rows(state, np.flatnonzero(np.isin(state.document_ids, document_ids)), bare=True)

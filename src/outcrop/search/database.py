@@ -206,7 +206,7 @@ class DatabaseSearch:
         """The edges of the reference graph that leave some chunks."""
         ids = distinct(chunk_ids)
         seen = [slab for slab in view.slabs if is_among(ids, slab.chunk_ids).all()]
-        rows = seen[0] if seen else self._store.chunk_rows(ids)
+        rows = seen[0] if seen else self._store.chunk_facts(ids)
         documents = rows.document_ids[is_among(rows.chunk_ids, ids)]
         return graph_around(self._store, ids, distinct(documents)).steps_of_chunks(chunk_ids, asked)
 

@@ -124,15 +124,14 @@ def unpack_facts(facts: Sequence[bytes]) -> Facts:
     )
 
 
-def place_facts(count: int, parts: Sequence[tuple[NDArray[np.intp], Facts]]) -> Facts:
-    """Facts of `count` rows, known at the places that each part names and blank elsewhere; without uses."""
+def place_facts(facts: Facts, places: NDArray[np.intp], count: int) -> Facts:
+    """Facts of `count` files, known at these places and blank elsewhere; without uses."""
     plain = np.zeros((2, count), np.uint8)
+    plain[:, places] = facts.roles, facts.families
     numbers = np.zeros((3, count), np.uint64)
+    numbers[:, places] = facts.titles, facts.homes, facts.packages
     words = np.zeros((2, count, FILE_WORDS), np.uint64)
-    for places, facts in parts:
-        plain[:, places] = facts.roles, facts.families
-        numbers[:, places] = facts.titles, facts.homes, facts.packages
-        words[:, places] = facts.stems, facts.folders
+    words[:, places] = facts.stems, facts.folders
     nothing = np.zeros(count, np.int64)
     return Facts(
         roles=plain[0],

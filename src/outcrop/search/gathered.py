@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from outcrop.search.facts import Facts, unpack_facts
 from outcrop.search.names import NAME_ARRAYS, Names
 from outcrop.search.slab import Slab
 
-_NOTHING_USED = {
+_NOTHING_USED: Final = {
     name: np.zeros(0, kind) for name, kind in NAME_ARRAYS.items() if not name.startswith("defined")
 }
 
@@ -26,6 +26,7 @@ def slab_of_rows(rows: ChunkRows, terms: Collection[int], declared: DeclaredRows
         rows.chunk_ids,
         rows.document_ids,
         rows.code,
+        np.arange(len(rows.chunk_ids), dtype=np.uint32),  # each row has what is known of its file by itself
         unpack_facts(rows.facts),
         names_of(rows.chunk_ids, declared, _NOTHING_USED),
         lengths=rows.lengths,
@@ -40,19 +41,22 @@ def slab_of_rows(rows: ChunkRows, terms: Collection[int], declared: DeclaredRows
 def slab_of_names(
     chunk_ids: NDArray[np.int64],
     document_ids: NDArray[np.int64],
+    files: NDArray[np.uint32],
     facts: Facts,
     declared: DeclaredRows,
     used: dict[str, NDArray[Any]],
 ) -> Slab:
-    """A slab that knows names only, for the reference graph; `used` has the columns of that name."""
+    """A slab that knows names only, for the reference graph; `facts` are those of files, of which `files` tells that of
+    each row, and `used` has the columns of that name."""
     return _slab(
         chunk_ids,
         document_ids,
         np.ones(len(chunk_ids), np.bool_),
+        files,
         facts,
         names_of(chunk_ids, declared, used),
         lengths=np.zeros(len(chunk_ids), np.uint32),
-        **postings_of([b""] * len(chunk_ids), ()),
+        **_NO_POSTINGS,
         **quantise(
             np.zeros((len(chunk_ids), 0), np.float32), np.zeros(0, np.uint32), np.zeros((0, 0), np.float32)
         ),
@@ -63,6 +67,7 @@ def _slab(
     chunk_ids: NDArray[np.int64],
     document_ids: NDArray[np.int64],
     code: NDArray[np.bool_],
+    files: NDArray[np.uint32],
     facts: Facts,
     names: Names,
     **others: Any,
@@ -71,9 +76,9 @@ def _slab(
         chunk_ids=chunk_ids,
         document_ids=document_ids,
         code=code,
-        roles=facts.roles,
-        families=facts.families,
-        files=np.arange(len(chunk_ids), dtype=np.uint32),  # each row has what is known of its file by itself
+        roles=facts.roles[files],
+        families=facts.families[files],
+        files=files,
         titles=facts.titles,
         homes=facts.homes,
         stems=facts.stems,
@@ -105,6 +110,9 @@ def postings_of(words: Sequence[bytes], terms: Collection[int]) -> dict[str, Any
         "rows": rows[order].astype(np.uint32),
         "frequencies": frequencies[order],
     }
+
+
+_NO_POSTINGS: Final = postings_of((), ())
 
 
 def names_of(chunk_ids: NDArray[np.int64], declared: DeclaredRows, used: dict[str, NDArray[Any]]) -> Names:

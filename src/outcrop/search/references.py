@@ -37,19 +37,38 @@ def graph_around(store: SearchableStore, chunk_ids: Ids, document_ids: Ids) -> G
     declared, used = _without_common(declared, used)
     own = store.declared_in(near.chunk_ids)  # a chunk stands in the class of which it declares a part
     own = take_declared(own, ~is_among(own.names, distinct(declared.names)))
-    every = distinct(np.concatenate((near.chunk_ids, declared.chunk_ids)))
-    documents = np.zeros(len(every), np.int64)
-    documents[np.searchsorted(every, declared.chunk_ids)] = declared.document_ids
-    place = np.searchsorted(every, near.chunk_ids)
+    chunks = distinct(np.concatenate((near.chunk_ids, declared.chunk_ids)))
+    documents = np.zeros(len(chunks), np.int64)
+    documents[np.searchsorted(chunks, declared.chunk_ids)] = declared.document_ids
+    place = np.searchsorted(chunks, near.chunk_ids)
     documents[place] = near.document_ids
-    meant = take_declared(declared, _may_be_meant(declared, used))
-    far = store.chunk_rows(distinct(meant.chunk_ids[~is_among(meant.chunk_ids, near.chunk_ids)]))
-    described = place_facts(
-        len(every), [(place, facts), (np.searchsorted(every, far.chunk_ids), unpack_facts(far.facts))]
+    # What the graph wants to know of a file any of its chunks can tell, so one of each is read.
+    meant = take_declared(
+        declared, _may_be_meant(declared, used) & ~is_among(declared.document_ids, document_ids)
     )
+    far = store.chunk_facts(distinct(meant.chunk_ids[_first_of_each(meant.document_ids)]))
+    first = _first_of_each(near.document_ids)
+    told = np.concatenate((near.document_ids[first], far.document_ids))
+    files = distinct(documents)
+    known = unpack_facts([*(near.facts[row] for row in first.tolist()), *far.facts])
     used["used_rows"] = place[used["used_rows"]].astype(np.uint32)
-    slab = slab_of_names(every, documents, described, join_declared(declared, own), used)
+    slab = slab_of_names(
+        chunks,
+        documents,
+        np.searchsorted(files, documents).astype(np.uint32),
+        place_facts(known, np.searchsorted(files, told), len(files)),
+        join_declared(declared, own),
+        used,
+    )
     return Graph(View((slab,), (np.zeros(len(slab), np.bool_),), 0, None, 0, 0))
+
+
+def _first_of_each(values: Ids) -> NDArray[np.intp]:
+    """Where each value stands first."""
+    order = np.argsort(values, kind="stable")
+    fresh = np.ones(len(values), np.bool_)
+    fresh[1:] = values[order][1:] != values[order][:-1]
+    return order[fresh]
 
 
 def _take_used(used: dict[str, NDArray[Any]], which: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
