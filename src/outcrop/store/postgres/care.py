@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from psycopg import sql
+from psycopg import errors, sql
 
 from outcrop.derived import Deriver
 from outcrop.store.postgres.connections import Connection, Connections
@@ -123,7 +123,14 @@ def _build_index(connection: Connection) -> None:
     if valid is False:  # a build that was interrupted leaves one that nobody uses
         connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
     _prepare_build(connection)
-    connection.execute(index_sql(name, points(active[0]), concurrently=True))
+    try:
+        connection.execute(index_sql(name, points(active[0]), concurrently=True))
+    except (errors.DiskFull, errors.OutOfMemory) as error:
+        # A container's /dev/shm is often too small for several builders, which share the graph there.
+        log.warning("the vector index is built by one process only: %s", error)
+        connection.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
+        connection.execute("SET max_parallel_maintenance_workers = 0")
+        connection.execute(index_sql(name, points(active[0]), concurrently=True))
     connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(points(active[0]))))
 
 
