@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from outcrop.derived import ChunkRows, DeclaredRows, TermRows, Totals
 from outcrop.records import Filter, Vector
-from outcrop.store.postgres.deriving import join_rows, unpack_list
+from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.filters import filter_sql
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
 from outcrop.store.postgres.vectors import active_model, fresh, points
@@ -70,14 +70,12 @@ class Searching:
             within = " AND collection_id IN (SELECT id FROM collections WHERE name = ANY (%s))"
             values.append([to_text(name) for name in collections])
         rows = self._look_up(
-            f"SELECT term, first_chunk, count, body FROM postings WHERE term = ANY (%s::bigint[]){within}"
-            " ORDER BY term, first_chunk",
+            "SELECT term, array_agg(first_chunk ORDER BY first_chunk), array_agg(count ORDER BY first_chunk),"
+            " string_agg(body, ''::bytea ORDER BY first_chunk) FROM postings"
+            f" WHERE term = ANY (%s::bigint[]){within} GROUP BY term",
             values,
         )
-        parts: dict[int, list[TermRows]] = {}
-        for term, first, count, body in rows:
-            parts.setdefault(term, []).append(unpack_list(first, count, body))
-        return {term: join_rows(lists) for term, lists in parts.items()}
+        return {term: in_order(unpack_lists(firsts, counts, bodies)) for term, firsts, counts, bodies in rows}
 
     def _holding(self, words: Sequence[Collection[int]]) -> NDArray[np.int64]:
         """Chunks that hold, for each word, one of its terms."""
