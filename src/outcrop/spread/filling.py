@@ -114,6 +114,5 @@ class _Problems(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Remember it."""
         error = record.exc_info[1] if record.exc_info else None
-        *_, self.last = str(error or record.getMessage()).strip().splitlines() or [
-            ""
-        ]  # of a traceback the point
+        lines = str(error or record.getMessage()).strip().splitlines()
+        self.last = lines[-1] if lines else ""  # of a traceback the point
