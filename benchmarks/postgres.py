@@ -244,8 +244,7 @@ def report_deletion(report: Report, engine: outcrop.Engine, queries: Sequence[st
     ids = store.select(Filter())
     gone = ids[np.random.default_rng(1).permutation(len(ids))[: 3 * len(ids) // 10]]
     start = time.perf_counter()
-    for first in range(0, len(gone), 500):
-        store.delete(gone[first : first + 500].tolist())
+    store.delete(gone.tolist())
     report.add(f"deleting {len(gone)} documents", time.perf_counter() - start, "s")
     start = time.perf_counter()
     with store._connections.connect() as connection:
