@@ -95,8 +95,11 @@ def _move_fresh(connection: Connection) -> None:
     if (many or (0,))[0] < FRESH_ROWS:
         return
     # Without an index yet there is no reason to go in small steps, but to hold nobody up for long.
+    last = sql.SQL(
+        "SELECT max(chunk_id) FROM (SELECT chunk_id FROM {old} ORDER BY chunk_id LIMIT %s) next"
+    ).format(old=old)
     move = sql.SQL(
-        "WITH gone AS (DELETE FROM {old} WHERE ctid = ANY (ARRAY(SELECT ctid FROM {old} LIMIT %s))"
+        "WITH gone AS (DELETE FROM {old} WHERE chunk_id <= %s"
         " RETURNING chunk_id, part, collection_id, document_id, embedding) INSERT INTO {new} SELECT * FROM gone"
     ).format(old=old, new=new)
     moved = 0
@@ -104,10 +107,10 @@ def _move_fresh(connection: Connection) -> None:
         with connection.transaction():
             # A chunk that is deleted or numbered anew meanwhile must not stay behind: writers wait a moment.
             connection.execute("SELECT 1 FROM state FOR UPDATE")
-            count = connection.execute(move, (MOVED_AT_ONCE,)).rowcount
-        moved += count
-        if count < MOVED_AT_ONCE:
-            break
+            row = connection.execute(last, (MOVED_AT_ONCE,)).fetchone()
+            if row is None or row[0] is None:
+                break
+            moved += connection.execute(move, row).rowcount
     log.info("vectors moved into the index", extra={"vectors": moved})
     for table in (old, new):
         connection.execute(sql.SQL("ANALYZE {}").format(table))
