@@ -31,7 +31,7 @@ MOVED_AT_ONCE: Final = 2_000
 SHRUNK_SHARE: Final = 0.5
 """An index of which half is gone is built anew. With three in ten deleted and vacuumed its answers are as good as
 before (`benchmarks/postgres.py`), so this is for space and speed. Judgement."""
-LISTS_AFTER_WRITES: Final = 256
+LISTS_AFTER_WRITES: Final = 128
 """Writes after which short lists are looked for: a search reads one list a write for each common word until then."""
 BUILD_MEMORY: Final = "1GB"
 """For building an index: what does not fit is built several times slower. The graph of a million vectors of 256
@@ -112,8 +112,8 @@ def _move_fresh(connection: Connection) -> None:
                 break
             moved += connection.execute(move, row).rowcount
     log.info("vectors moved into the index", extra={"vectors": moved})
-    for table in (old, new):
-        connection.execute(sql.SQL("ANALYZE {}").format(table))
+    connection.execute(sql.SQL("VACUUM ANALYZE {}").format(old))  # gives back the room of what moved
+    connection.execute(sql.SQL("ANALYZE {}").format(new))
 
 
 def _build_index(connection: Connection) -> None:
