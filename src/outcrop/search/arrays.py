@@ -201,8 +201,9 @@ class SearchArrays:
 
     # ------------------------------------------------------------------ filters
 
-    def passing(self, view: View, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
+    def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
         """Which of some chunks are there and pass a filter."""
+        view = self.refresh()
         result = np.zeros(len(chunk_ids), np.bool_)
         for slab, gone, mask in zip(view.slabs, view.dead, self.masks(view, where), strict=True):
             here = np.flatnonzero(is_among(chunk_ids, slab.chunk_ids))

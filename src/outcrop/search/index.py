@@ -68,7 +68,7 @@ class Index(Protocol):
         that is `asked` for weigh more."""
         ...
 
-    def passing(self, view: View, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
+    def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
         """Which of some chunks are there and pass a filter."""
         ...
 
