@@ -54,7 +54,9 @@ def read_site() -> Site:
     problems += [f"{source}: it has no title" for source, page in pages.items() if not page.title]
     problems += [f"no page asks for {name!r}, which made.py makes" for name in MADE if name not in asked]
     problems += [
-        f"{source}: {problem}" for source, page in pages.items() for problem in _broken(source, page, pages)
+        f"{source}: {problem}"
+        for source, page in pages.items()
+        for problem in broken_links(source, page, pages)
     ]
     return Site(pages, tuple(problems))
 
@@ -83,7 +85,8 @@ def lead(source: str, link: str) -> str:
     return relative(address_of(page), address_of(source)) + (f"#{anchor}" if anchor else "")
 
 
-def _broken(source: str, page: Rendered, pages: dict[str, Rendered]) -> Iterator[str]:
+def broken_links(source: str, page: Rendered, pages: dict[str, Rendered]) -> Iterator[str]:
+    """What is wrong with the links of a page, each in words."""
     for link in page.links:
         if _ELSEWHERE.match(link):
             continue

@@ -33,6 +33,8 @@ CONTENTS: Final = (
             "docs/how-to/models.md",
             "docs/how-to/ranking.md",
             "docs/how-to/team.md",
+            "docs/how-to/move.md",
+            "docs/how-to/ray.md",
             "docs/how-to/back-up.md",
             "docs/how-to/security.md",
             "deploy/README.md",

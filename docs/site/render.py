@@ -19,6 +19,8 @@ from pygments.util import ClassNotFound
 
 _COMMENT: Final = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+SHORT_CODE: Final = 24
+"""Characters of code in running text that stay on one line: an option, a name, a file. Judgement."""
 _NOT_IN_SLUG: Final = re.compile(r"[^\w\- ]")
 
 
@@ -56,9 +58,14 @@ Leads = Callable[[str], str]
 
 def render(markdown: str, leads: Leads) -> Rendered:
     """A page from its Markdown. HTML in it is shown and not obeyed; comments are left out."""
-    reader = MarkdownIt("commonmark", {"html": False, "highlight": _colour}).enable(["table", "strikethrough"])
+    reader = (
+        MarkdownIt("commonmark", {"html": False, "highlight": _colour})
+        .enable(["table", "strikethrough"])
+        .disable("autolink")
+    )
     tokens = reader.parse(_without_comments(markdown))
     headings = _name_headings(tokens)
+    _keep_short_code_together(tokens)
     links = _turn_links(tokens, leads)
     renderer = reader.renderer
     assert isinstance(renderer, RendererHTML)  # noqa: S101 - the default one
@@ -93,7 +100,8 @@ def _colour(code: str, language: str, _attributes: str) -> str:
     except ClassNotFound:
         lexer = get_lexer_by_name("text", stripnl=False)
     formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
-    return f'<pre class="{escape(language or "text")}"><code>{highlight(code, lexer, formatter)}</code></pre>\n'
+    coloured = highlight(code, lexer, formatter)
+    return f'<pre class="{escape(language or "text")}" tabindex="0"><code>{coloured}</code></pre>\n'
 
 
 def _name_headings(tokens: list[Token]) -> tuple[Heading, ...]:
@@ -110,6 +118,13 @@ def _name_headings(tokens: list[Token]) -> tuple[Heading, ...]:
         token.attrSet("id", heading.anchor)
         found.append(heading)
     return tuple(found)
+
+
+def _keep_short_code_together(tokens: list[Token]) -> None:
+    """A line may end after a hyphen, and `--yes` is no longer an option then."""
+    for token in (child for parent in tokens for child in parent.children or ()):
+        if token.type == "code_inline" and len(token.content) <= SHORT_CODE:
+            token.attrSet("class", "short")
 
 
 def _turn_links(tokens: list[Token], leads: Leads) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from docs.site.contents import ROOT
-from tests.docs.matching import ANY
 from tests.docs.reading import Command
 
 from outcrop.serve.cli import cli
@@ -29,11 +28,15 @@ SAMPLES = ROOT / "docs/samples"
 HOME_SHOWN = "/home/ann"
 """The home folder as pages write it."""
 DATABASE_SHOWN = "postgresql://ann@db.example/papers"
+"""The database as pages write it; the tests' own stands in its place, and is written so where it is shown."""
+_DATABASE = re.compile(r"postgresql://outcrop(?::[^@\s]*)?@127\.0\.0\.1:\d+/outcrop")
 PORT_SHOWN = "7411"
 LASTING = ("serve", "watch")
 """Commands that go on until they are stopped."""
 WAIT_SECONDS = 30.0
 _OPERATORS = frozenset("|&;<>()")
+_INTO = {">": "w", ">>": "a"}
+"""Where the output of a command goes, and how that file is opened."""
 
 
 @dataclass
@@ -45,7 +48,7 @@ class Sandbox:
     port: int
     database: str = ""
     names: dict[str, Any] = field(default_factory=dict)
-    started: list[subprocess.Popen[str]] = field(default_factory=list)
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def run(self, command: Command) -> tuple[int, str]:
         """How a command ended, and what it printed, as a page would show it."""
@@ -74,35 +77,42 @@ class Sandbox:
 
     def close(self) -> None:
         """End what was started."""
-        for process in self.started:
-            stop(process)
+        while self.started:
+            stop(self.started.pop())
 
     def _in_process(self, words: list[str]) -> tuple[int, str]:
-        result = CliRunner().invoke(cli, words, prog_name="outcrop")
+        *plain, arrow, name = words if len(words) > 2 and words[-2] in _INTO else [*words, "", ""]
+        result = CliRunner().invoke(cli, plain, prog_name="outcrop")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
-        return result.exit_code, result.output
+        if not arrow:
+            return result.exit_code, result.output
+        with Path(name).open(_INTO[arrow]) as file:
+            file.write(result.stdout)
+        return result.exit_code, result.stderr
 
     def _shell(self, typed: str, command: Command) -> tuple[int, str]:
         background = typed.rstrip().endswith("&")
-        process = subprocess.Popen(
-            ["bash", "-c", "exec " + typed.rstrip().rstrip("&") if background else typed],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        if background:
+            self.close()  # it may want the port of the one before
+        log = self.home.parent / f"printed-{len(list(self.home.parent.iterdir()))}"
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                ["bash", "-c", "exec " + typed.rstrip().rstrip("&") if background else typed],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         if background:
             self.started.append(process)
-            return 0, read_until(process, 1)
+            return 0, read_until(process, log, len(command.shown or ("",)))
         if any(typed.startswith(f"outcrop {name}") for name in LASTING):
-            expected = len([line for line in command.shown or ("",) if line.strip() != ANY])
-            printed = read_until(process, expected)
+            printed = read_until(process, log, len(command.shown or ("",)))
             code = stop(process)
             return (0 if code in (0, 130) else code), printed
-        printed, _ = process.communicate(timeout=WAIT_SECONDS)
-        return process.returncode, printed
+        process.wait(WAIT_SECONDS)
+        return process.returncode, log.read_text("utf-8")
 
     def _expand(self, word: str) -> str:
         return str(self.home / word[2:]) if word.startswith("~/") else word
@@ -112,34 +122,38 @@ class Sandbox:
         return text.replace(PORT_SHOWN, str(self.port))
 
     def _shown(self, code: int, printed: str) -> tuple[int, str]:
+        printed = _DATABASE.sub(DATABASE_SHOWN, printed)
         printed = printed.replace(str(self.home), HOME_SHOWN).replace(str(self.port), PORT_SHOWN)
         return code, printed.replace(str(Path(sys.executable).parent), f"{HOME_SHOWN}/.local/bin")
 
 
 def _simple(typed: str) -> list[str] | None:
-    """The words of a command that needs no shell; None for one that does."""
+    """The words of a command that needs no shell, at most with its output into a file; None for one that does."""
     lexer = shlex.shlex(typed, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words = list(lexer)
-    quoted = shlex.split(typed, comments=True)
-    if words != quoted or any(set(word) <= _OPERATORS for word in words) or any("$" in word for word in words):
+    into = len(words) > 2 and words[-2] in _INTO and words[0] == "outcrop"
+    operators = [word for word in words if set(word) <= _OPERATORS]
+    if (
+        words != shlex.split(typed, comments=True)
+        or len(operators) > into
+        or any("$" in word for word in words)
+    ):
         return None
     return words
 
 
-def read_until(process: subprocess.Popen[str], lines: int) -> str:
-    """The first lines that a process prints; what there is when it ends or takes too long."""
-    printed: list[str] = []
-    assert process.stdout is not None
-    reader = threading.Thread(target=lambda: printed.extend(iter(process.stdout.readline, "")), daemon=True)  # type: ignore[union-attr]
-    reader.start()
+def read_until(process: subprocess.Popen[bytes], log: Path, lines: int) -> str:
+    """What a process printed, as soon as that is so many lines; what there is when it ends or takes too long."""
     until = time.monotonic() + WAIT_SECONDS
-    while len(printed) < lines and reader.is_alive() and time.monotonic() < until:
+    while process.poll() is None and time.monotonic() < until:
+        if log.read_bytes().count(b"\n") >= lines:
+            break
         time.sleep(0.02)
-    return "".join(printed)
+    return log.read_text("utf-8")
 
 
-def stop(process: subprocess.Popen[str]) -> int:
+def stop(process: subprocess.Popen[bytes]) -> int:
     """End a process as Ctrl-C does; how it ended."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)

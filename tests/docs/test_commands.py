@@ -22,6 +22,7 @@ from tests.chat.model_server import ModelServer, running, saying
 from tests.docs.matching import matches
 from tests.docs.reading import RUN, Block, notebook_cells, pages, read_page
 from tests.docs.sandbox import Sandbox, open_sandbox
+from tests.postgres.server import PostgresServer
 
 from outcrop.config import Config
 from outcrop.serve.cli import COMMANDS, cli
@@ -56,10 +57,15 @@ def sandbox(
 
 
 @pytest.fixture
-def database(postgres_url: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    """An address to which a page may append `?schema=team`; the schema is this test's own."""
-    yield postgres_url.partition("?")[0]
-    request.getfixturevalue("postgres_server").drop("team")
+def database(postgres_server: PostgresServer) -> Iterator[str]:
+    """An address to which pages append `?schema=team`, and the roles that they speak of."""
+    roles = ("bob", "eve")
+    postgres_server.execute(*(f"CREATE ROLE {role} LOGIN" for role in roles))
+    yield postgres_server.url()
+    for schema in ("team", "ann"):
+        postgres_server.drop(schema)
+    for role in roles:
+        postgres_server.execute(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
 def _free_port() -> int:
@@ -151,9 +157,8 @@ def test_commands_that_are_only_named_exist_with_their_options() -> None:
     for name, words in found.items():
         command = cli.get_command(click.Context(cli), words[0]) if words[0] in COMMANDS else None
         assert command is not None or words[0].startswith("-"), name
-        options = {
-            option for param in (command or cli).params for option in (*param.opts, *param.secondary_opts)
-        }
+        params = (command or cli).params
+        options = {"--help", *(option for param in params for option in (*param.opts, *param.secondary_opts))}
         asked = {re.split("[=,…]", word)[0] for word in words if re.match(r"--?[a-z]", word)}
         assert asked <= options, name
 
@@ -173,4 +178,3 @@ def test_commands_that_are_only_named_exist_with_their_options() -> None:
 )
 def test_a_shape_is_matched(shown: str, printed: str, fits: bool) -> None:
     assert matches(shown.splitlines(), printed.splitlines()) is fits
-

@@ -11,6 +11,7 @@ from docs.site.table import code, table
 
 from outcrop.config import load_config
 from outcrop.engine import Engine
+from outcrop.serve.http.problems import CODES
 
 ALWAYS: Final = frozenset({"400", "401", "403", "408", "422", "429", "503"})
 """What any request may be answered with; told once and not for each."""
@@ -71,6 +72,11 @@ def _content(answer: dict[str, Any]) -> str:
     kinds: dict[str, dict[str, Any]] = answer.get("content", {})
     schema: dict[str, Any] = next((kind.get("schema", {}) for kind in kinds.values()), {})
     return type_of(schema) if schema else ", ".join(code(kind) for kind in kinds)
+
+
+def statuses() -> str:
+    """What any request may be refused with, and the code in the body."""
+    return table(("status", "code"), ((status, code(CODES[int(status)])) for status in sorted(ALWAYS)))
 
 
 def bodies() -> str:

@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,14 +50,13 @@ def records() -> str:
             if kind not in found and kind not in public:
                 found[kind] = None
                 waiting.append(kind)
-    return "\n\n".join(
-        _describe(f"outcrop.records.{kind.__name__}", kind) for kind in sorted(found, key=lambda k: k.__name__)
-    )
+    ordered = sorted(found, key=lambda kind: kind.__name__)
+    return _demoted(_describe(f"outcrop.records.{kind.__name__}", kind) for kind in ordered)
 
 
 def parts() -> str:
     """What lies beside the engine."""
-    return "\n\n".join(_describe(name.replace(":", "."), _load(name)) for name in PARTS)
+    return _demoted(_describe(name.replace(":", "."), _load(name)) for name in PARTS)
 
 
 def adapters() -> str:
@@ -70,7 +69,12 @@ def adapters() -> str:
         body = ast.parse(Path(spec.origin).read_text("utf-8")).body
         kind = next(node for node in body if isinstance(node, ast.ClassDef))
         made.append(f"## {module}.{kind.name}\n\n{ast.get_docstring(kind)}\n\n```python\n{_made_by(kind)}\n```")
-    return "\n\n".join(made)
+    return _demoted(made)
+
+
+def _demoted(parts: Iterable[str]) -> str:
+    """Parts one level down: they stand under a heading of their page."""
+    return re.sub(r"^#(?=#+ )", "##", "\n\n".join(parts), flags=re.MULTILINE)
 
 
 def _made_by(kind: ast.ClassDef) -> str:

@@ -7,6 +7,7 @@ from docs.site.table import code, table
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.mcp.params import Param
 from outcrop.serve.mcp.prompts import list_prompts
+from outcrop.serve.mcp.resources import list_templates
 from outcrop.serve.mcp.tools import TOOLS
 
 
@@ -44,6 +45,14 @@ def prompts() -> str:
         for prompt in list_prompts().prompts
     ]
     return table(("prompt", "what it does", "takes"), rows)
+
+
+def resources() -> str:
+    """What a person may put before a model."""
+    return table(
+        ("resource", "what it is"),
+        ((code(found.uri_template), found.description) for found in list_templates().resource_templates),
+    )
 
 
 def clients() -> str:
