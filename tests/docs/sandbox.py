@@ -104,8 +104,8 @@ class Sandbox:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        self.started.append(process)
         if background:
-            self.started.append(process)
             return 0, read_until(process, log, len(command.shown or ("",)))
         if any(typed.startswith(f"outcrop {name}") for name in LASTING):
             printed = read_until(process, log, len(command.shown or ("",)))
@@ -154,13 +154,15 @@ def read_until(process: subprocess.Popen[bytes], log: Path, lines: int) -> str:
 
 
 def stop(process: subprocess.Popen[bytes]) -> int:
-    """End a process as Ctrl-C does; how it ended."""
+    """End a process and all it started, as Ctrl-C does; how it ended."""
+    if process.poll() is not None:
+        return process.returncode
     with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
     try:
         return process.wait(WAIT_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         return process.wait()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from dataclasses import fields
@@ -26,6 +27,8 @@ from outcrop.errors import OutcropError
 from outcrop.parse.code.languages import LANGUAGES
 from outcrop.parse.formats import FORMATS
 from outcrop.rank.signals import SIGNALS
+from outcrop.retrieve import RERANKED
+from outcrop.search.candidates import POOL
 from outcrop.serve.cli import COMMANDS, cli
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.mcp.tools import TOOLS
@@ -200,3 +203,16 @@ def test_figures_are_those_of_the_newest_result(tmp_path: Path, monkeypatch: pyt
 
 def test_everything_that_is_made_is_of_some_use() -> None:
     assert all(len(make()) > 100 for make in MADE.values())
+
+
+def test_numbers_that_pages_name_in_words_are_those_of_the_code(site: Site) -> None:
+    ranking, limits = (text_of(site, f"docs/explanation/{name}.md") for name in ("ranking", "limits"))
+    assert (POOL, RERANKED, Config.__dataclass_fields__["floor"].default) == (200, 20, 0.25)
+    assert "its best two hundred chunks" in ranking
+    assert "each of the best twenty candidates" in ranking
+    assert "a cosine of 0.25 unless said" in ranking
+    assert inspect.signature(Engine.context).parameters["cutoff"].default == 0.5
+    assert "at least half of the best" in ranking
+    assert f"{len(LANGUAGES)} languages have a grammar" in limits
+    size = Config.__dataclass_fields__["max_file_bytes"].default
+    assert f"Files above {size // 2**20} MiB are left out" in limits
