@@ -144,7 +144,7 @@ class Engine:
             waiting += chunks
             if waiting >= SAVE_EVERY_CHUNKS:
                 waiting = 0
-                self.parts.index.save()
+                self.parts.index.save_along()
 
         config = self.config
         options = IngestOptions(

@@ -1,6 +1,6 @@
 """READ PATH: search → rank → (rerank) → merge.
 
-A query is read, both legs run over one view of the arrays, their scores are fused, signals applied, the best
+A query is read, both legs run over one state of the index, their scores are fused, signals applied, the best
 chunks fetched from the store and merged into hits. An answer that is empty says why.
 """
 

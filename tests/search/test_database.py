@@ -13,10 +13,11 @@ from tests.search.searched import Both, SearchedSqlite
 from tests.store.builders import MODEL, key, make_code, make_write, put, vector
 
 from outcrop import retrieve
-from outcrop.derived import TermRows
+from outcrop.derived import TermRows, Totals
+from outcrop.errors import StoreError
 from outcrop.records import Answer, Filter, Hit, LeftOut, Matrix, SearchMode, SearchOptions, Trust, Vector
 from outcrop.retrieve import Retriever
-from outcrop.search import choosing, database
+from outcrop.search import choosing, database, facts
 from outcrop.search.database import DatabaseSearch
 from outcrop.search.derive import SearchDeriver
 from outcrop.search.index import Index, Sighting
@@ -345,16 +346,37 @@ def test_the_whole_graph_is_made_of_arrays_that_leave_no_trace_of_what_is_remove
         first, _ = put(store, make_code(), make_write("b.md", "amber two"))
         index = DatabaseSearch(store, TERMS, 0.5, folder)
         assert len(index.whole()) == 3
+        assert index.bytes_on_disk() == 0
         index.purge()
         assert index.bytes_on_disk() > 0, "as arrays are: what was removed is not in them"
-        assert not list(index.check())
-        index.save()
-        index.rebuild()
         other = DatabaseSearch(store, TERMS, 0.5, folder)
+        assert other.bytes_on_disk() == index.bytes_on_disk()
         store.delete([first])
         other.purge()
         assert not folder.exists(), "a process that has no arrays does not make some to purge them"
         assert len(index.whole()) == 1
+        index.rebuild()
+        assert index.bytes_on_disk() > 0
+
+
+def test_rows_of_another_version_or_none_are_told_and_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_store(tmp_path)) as store:
+        put(store, make_code(), make_write("b.md", "amber two"))
+        index = DatabaseSearch(store, TERMS, 0.5, None)
+        assert list(index.check()) == []
+        with monkeypatch.context() as patched:
+            patched.setattr(facts, "FORMAT", facts.FORMAT + 1)
+            assert ["doctor --repair" in problem for problem in index.check()] == [True]
+            with pytest.raises(StoreError):
+                find(index, "amber")
+            index.rebuild()
+            assert list(index.check()) == []
+            assert texts(store, find(index, "amber")) == ["amber two"]
+        monkeypatch.setattr(store, "totals", lambda: Totals(1, 10))
+        index.rebuild()
+        assert "1 of 3 chunks" in "".join(index.check())
 
 
 TERMS = Terms()

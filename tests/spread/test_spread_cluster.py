@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import astuple, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from tests.test_formats_end_to_end import write_pdf
 
 import outcrop
 from outcrop.errors import Cancelled
-from outcrop.records import IngestReport, Progress
+from outcrop.records import Progress
 from outcrop.store.sqlite import open_sqlite
 
 pytestmark = pytest.mark.timeout(300)  # Ray takes its time to start, more so where all else is busy
 SOURCE = Path(outcrop.__file__).parent
+COUNTS = ("added", "changed", "moved", "unchanged", "removed", "chunks", "embedded")
 
 
 @pytest.fixture
@@ -49,18 +51,6 @@ def slow_notes(folder: Path, count: int) -> Path:
     return folder
 
 
-def told(report: IngestReport) -> dict[str, Any]:
-    """What a report says, in an order of its own: files come back from a cluster as they are done."""
-    return {
-        **{
-            name: getattr(report, name)
-            for name in ("added", "changed", "unchanged", "removed", "chunks", "embedded")
-        },
-        "failed": sorted((item.path, item.reason) for item in report.failed),
-        "skipped": sorted((item.path, item.reason) for item in report.skipped),
-    }
-
-
 def stored(db: Path) -> dict[str, Any]:
     """Everything that an index holds, vectors to the bit, without the numbers that depend on the order of writing."""
     store = open_sqlite(db)
@@ -80,98 +70,88 @@ def stored(db: Path) -> dict[str, Any]:
         store.close()
 
 
-def test_a_cluster_makes_of_a_folder_what_one_process_makes_of_it(
-    tmp_path: Path, folder: Path, cluster: RunningCluster
+def test_without_an_address_this_machine_makes_of_a_folder_what_one_process_makes_of_it(
+    tmp_path: Path, folder: Path
 ) -> None:
+    db = str(tmp_path / "there.db")
+    command = [
+        sys.executable,
+        "-m",
+        "outcrop",
+        "add",
+        str(folder),
+        "--tag",
+        "field",
+        "--ray",
+        "--json",
+        "--db",
+        db,
+    ]
+    home = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(
+        command, check=False, env=home, cwd=folder, capture_output=True, text=True, timeout=280
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    there = json.loads(done.stdout)
     with outcrop.open(tmp_path / "here.db") as kb:
         here = kb.add(folder, tags=["field"])
-    deadly = folder / "kills-its-reader.md"
-    deadly.write_text("# Deadly\n", "utf-8")  # for the cluster's processes
-    seen: list[Progress] = []
+    assert {name: there[name] for name in COUNTS} == {name: getattr(here, name) for name in COUNTS}
+    assert sorted(map(itemgetter("path"), there["failed"])) == ["broken.pdf", "deep.json"]
+    for lines, name in ((here.failed, "failed"), (here.skipped, "skipped")):
+        assert sorted((line["path"], line["reason"]) for line in there[name]) == sorted(map(astuple, lines))
+    assert stored(tmp_path / "there.db") == stored(tmp_path / "here.db")
     with outcrop.open(tmp_path / "there.db") as kb:
-        there = kb.add(folder, tags=["field"], ray=cluster.address, progress=seen.append)
         assert kb.search("why does pumice float").hits[0].place == "paper.pdf p. 1"
         assert all(check.ok for check in kb.doctor())
-        deadly.unlink()
         again = kb.add(folder)
-        assert (again.unchanged, again.added, again.changed) == (there.added, 0, 0)
-    (killer,) = (failure for failure in there.failed if failure.path == deadly.name)
-    assert "died" in killer.reason
-    others = tuple(failure for failure in there.failed if failure is not killer)
-    assert {failure.path for failure in others} == {"broken.pdf", "deep.json"}
-    assert told(replace(there, failed=others)) == told(here)
-    assert stored(tmp_path / "there.db") == stored(tmp_path / "here.db")
-    assert [step.done for step in seen] == list(range(1, len(seen) + 1))
-    assert seen[-1].done == seen[-1].total
+        assert (again.unchanged, again.added, again.changed) == (here.added, 0, 0)
 
 
-def test_a_stopped_run_keeps_what_it_committed_and_the_next_goes_on(
-    tmp_path: Path, cluster: RunningCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("outcrop.committing.BATCH_CHUNKS", 1)
-    notes = slow_notes(tmp_path / "notes", 60)
-    seen: list[Progress] = []
-    with outcrop.open(tmp_path / "i.db") as kb:
-        with pytest.raises(Cancelled, match="what was committed so far is kept"):
-            kb.add(notes, ray=cluster.address, progress=seen.append, stopped=lambda: len(seen) > 5)
-        kept = len(kb.list())
-        assert 0 < kept < 60
-        report = kb.add(notes)
-        assert (report.unchanged, report.added) == (kept, 60 - kept)
-        assert all(check.ok for check in kb.doctor())
-
-
-def test_a_model_that_can_use_a_gpu_runs_where_there_is_one(
+def test_a_stopped_run_keeps_what_it_committed_with_vectors_made_on_a_gpu_and_the_next_goes_on(
     tmp_path: Path, cluster: RunningCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(PLANTED))  # for the stand-in for sentence-transformers
     model = tmp_path / "model"
     model.mkdir()
     (model / "modules.json").write_text("[]", "utf-8")
-    notes = slow_notes(tmp_path / "notes", 12)
+    monkeypatch.setattr("outcrop.committing.BATCH_CHUNKS", 1)
+    notes = slow_notes(tmp_path / "notes", 60)
+    seen: list[Progress] = []
     with outcrop.open(tmp_path / "i.db", model=f"sentence-transformers:{model}") as kb:
-        assert kb.add(notes, ray=cluster.address).added == 12
-    vectors = [row[0] for _, _, rows in stored(tmp_path / "i.db").values() for row in rows]
-    assert len(vectors) == 12
-    assert all(np.frombuffer(vector, np.float16)[1] > 0 for vector in vectors), "made by this process, on a CPU"
+        with pytest.raises(Cancelled, match="what was committed so far is kept"):
+            kb.add(notes, ray=cluster.address, progress=seen.append, stopped=lambda: len(seen) > 5)
+        kept = stored(tmp_path / "i.db")
+        assert 0 < len(kept) < 60
+        vectors = [row[0] for _, _, rows in kept.values() for row in rows]
+        assert len(vectors) == len(kept)
+        assert all(np.frombuffer(vector, np.float16)[1] > 0 for vector in vectors), "made here, on a CPU"
+        report = kb.add(notes)
+        assert (report.unchanged, report.added) == (len(kept), 60 - len(kept))
+        assert all(check.ok for check in kb.doctor())
 
 
-def test_a_machine_that_dies_loses_nothing_and_doubles_nothing(tmp_path: Path, cluster: RunningCluster) -> None:
+def test_neither_a_machine_that_dies_nor_a_file_that_kills_its_reader_loses_or_doubles_anything(
+    tmp_path: Path, cluster: RunningCluster
+) -> None:
     notes = slow_notes(tmp_path / "notes", 90)
-    killed_at: list[Progress] = []
+    with outcrop.open(tmp_path / "here.db") as kb:
+        here = kb.add(notes)
+    deadly = notes / "kills-its-reader.md"
+    deadly.write_text("# Deadly\n", "utf-8")  # for the cluster's processes only
+    seen: list[Progress] = []
 
-    def kill_once(progress: Progress) -> None:
-        if progress.phase == "read" and not killed_at:
-            killed_at.append(progress)
+    def note(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 1:
             cluster.kill_a_node()
 
     with outcrop.open(tmp_path / "there.db") as kb:
-        there = kb.add(notes, ray=cluster.address, progress=kill_once)
+        there = kb.add(notes, ray=cluster.address, progress=note)
         assert all(check.ok for check in kb.doctor())
-    assert killed_at[0].done == 1
-    assert (there.added, there.failed) == (90, ())
-    with outcrop.open(tmp_path / "here.db") as kb:
-        here = kb.add(notes)
-    assert told(there) == told(here)
+    assert [step.done for step in seen] == list(range(1, 92))
+    assert {step.total for step in seen} == {91}
+    (lost,) = there.failed
+    assert lost.path == deadly.name
+    assert "died, whenever it was tried" in lost.reason
+    assert {name: getattr(there, name) for name in COUNTS} == {name: getattr(here, name) for name in COUNTS}
     assert stored(tmp_path / "there.db") == stored(tmp_path / "here.db")
-
-
-def test_without_an_address_it_uses_this_machine_and_says_nothing_but_the_report(
-    tmp_path: Path, folder: Path
-) -> None:
-    db = str(tmp_path / "i.db")
-    command = [sys.executable, "-m", "outcrop", "add", str(folder), "--ray", "--json", "--db", db]
-    done = subprocess.run(
-        command,
-        check=False,
-        env={**os.environ, "HOME": str(tmp_path)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    report = json.loads(done.stdout)
-    assert {failure["path"] for failure in report["failed"]} == {"broken.pdf", "deep.json"}
-    with outcrop.open(tmp_path / "j.db") as kb:
-        assert report["added"] == kb.add(folder).added

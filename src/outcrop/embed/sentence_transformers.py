@@ -19,7 +19,7 @@ from outcrop.records import Matrix, Model
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*/*.safetensors", "*/*.bin", "*/*.json")
 """What decides the vectors of a model's folder."""
 _GPU_TEXTS = 64
-"""Texts a GPU takes at once: one alone leaves nearly all of it idle."""
+"""Texts a GPU takes at once: one alone leaves nearly all of it idle. Judgement."""
 
 
 class SentenceTransformersEmbedder(Transformer):

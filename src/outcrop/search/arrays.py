@@ -244,6 +244,10 @@ class SearchArrays:
             if self._files.save(self._as_saved(view), wait_s=FORCED_WAIT_S if force else 0.0):
                 self._adopt()  # from now on map the files: what was built in memory can go
 
+    def save_along(self) -> None:
+        """As `save`: what is only in memory grows with every write."""
+        self.save()
+
     def save_after_search(self) -> None:
         """Save what took long to catch up, so that the next process need not; a search never waits for that."""
         if self._is_worth_saving(self._view) and self._lock.acquire(blocking=False):

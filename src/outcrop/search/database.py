@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 from outcrop.contracts import SearchableStore
 from outcrop.derived import DeclaredRows
 from outcrop.distinct import distinct, is_among
+from outcrop.errors import StoreError
 from outcrop.records import Filter, SearchMode, Vector
 from outcrop.search.arrays import SearchArrays
 from outcrop.search.candidates import Found, Listed, gather_rows, rank_rows, score_rows
 from outcrop.search.choosing import Ids, Passing, choose_terms, keep_best, score_postings
 from outcrop.search.dense import similarities
 from outcrop.search.describe import MAX_DEFINITIONS, find_declared
+from outcrop.search.facts import unpack_facts
+from outcrop.search.files import SlabFiles
 from outcrop.search.gathered import slab_of_rows, take_declared
 from outcrop.search.graph import Graph
 from outcrop.search.index import Sighting
@@ -45,6 +48,9 @@ BESIDE: Final = 2
 """Chunks before and after one that ranking looks at: its neighbours are candidates and are judged by theirs."""
 MAX_DECLARATIONS: Final = 1024
 """Declarations of one name that are read, to find those that are allowed and in the scope asked for. Judgement."""
+
+CHECKED_DOCUMENTS: Final = 100
+"""Documents whose rows are read to see whether they are of this version. Judgement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ class DatabaseSearch:
         self._path_weight = path_weight
         self._folder = folder
         self._lock = threading.Lock()
-        self._view = View((), (), -1, None, 0, 0)
+        self._view = _NEVER
         self._whole: SearchArrays | None = None
 
     # ------------------------------------------------------------------ the state of the index
@@ -234,8 +240,9 @@ class DatabaseSearch:
     def save(self) -> None:
         """Let the store settle."""
         self._store.settle()
-        if self._whole is not None:
-            self._whole.save()
+
+    def save_along(self) -> None:
+        """Nothing: an index of vectors is built faster from all of them at the end than along the way."""
 
     def save_after_search(self) -> None:
         """Keep the arrays of the whole index, if they were made."""
@@ -243,7 +250,7 @@ class DatabaseSearch:
             self._whole.save_after_search()
 
     def purge(self) -> None:
-        """What the store removed is gone from it; here only from the arrays of the whole index, of any process."""
+        """What the store removed is gone from it; here from the arrays of the whole index, whoever made them."""
         if self._whole is not None:
             self._whole.purge()
         elif self._folder is not None:
@@ -254,6 +261,8 @@ class DatabaseSearch:
         self._store.rederive()
         if self._whole is not None:
             self._whole.rebuild()
+        with self._lock:
+            self._view = _NEVER
         return self.refresh()
 
     def mend(self, error: IndexError) -> View:
@@ -261,13 +270,22 @@ class DatabaseSearch:
         raise error
 
     def check(self) -> Iterator[str]:
-        """Problems of the arrays of the whole index, if they were made; what the store derives it checks itself."""
-        if self._whole is not None:
-            yield from self._whole.check()
+        """Whether all chunks can be searched, and whether this version knows what is kept of some."""
+        problems = []
+        with self._store.snapshot():
+            held, chunks = self._store.totals().chunks, self._store.stats().chunks
+            if held != chunks:
+                problems.append(f"search rows: {held} of {chunks} chunks can be searched")
+            some = sorted(document.id for document in self._store.documents(limit=CHECKED_DOCUMENTS))
+            try:
+                unpack_facts(self._store.document_facts(np.array(some, np.int64)).facts)
+            except StoreError as error:
+                problems.append(f"search rows: {error}")
+        return iter(problems)
 
     def bytes_on_disk(self) -> int:
         """Size of the arrays of the whole index."""
-        return 0 if self._folder is None else self._arrays().bytes_on_disk()
+        return 0 if self._folder is None else SlabFiles(self._folder).bytes_on_disk()
 
 
 def _with_postings(words: LexicalQuery, slab: Slab) -> LexicalQuery:
@@ -289,8 +307,9 @@ def _rows_of(slab: Slab, ids: Ids) -> NDArray[np.intp]:
     return np.flatnonzero(is_among(slab.chunk_ids, np.sort(ids)))
 
 
+_NEVER: Final = View((), (), -1, None, 0, 0)
 _NONE: Final[Ids] = np.zeros(0, np.int64)
-_NOTHING: Final[Found] = gather_rows(View((), (), 0, None, 0, 0), (), (), (), (), None)
+_NOTHING: Final[Found] = gather_rows(_NEVER, (), (), (), (), None)
 _NOT_DECLARED: Final = DeclaredRows(
     names=np.zeros(0, np.uint64),
     chunk_ids=np.zeros(0, np.int64),

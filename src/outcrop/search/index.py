@@ -89,6 +89,10 @@ class Index(Protocol):
         """After writes: keep what is derived where the next process, and the next search, find it."""
         ...
 
+    def save_along(self) -> None:
+        """In the middle of many writes: keep what would take memory, or be lost; the rest is for `save` at the end."""
+        ...
+
     def save_after_search(self) -> None:
         """The same for what a search had to catch up with; a search never waits for that."""
         ...

@@ -2,7 +2,8 @@
 
     ← {}, pickled Order
     → {"delivery": true}, pickled Delivery    what became of some files
-    → {"lost": [positions in Order.jobs]}     files that killed their workers, or of which nothing came back
+    → {"lost": [positions in Order.jobs],     files that killed their workers, or of which nothing came back,
+       "problem": …}                          and what Ray last complained of, if it did
     → {"done": true}                          every file is accounted for, each of them once
     → {"error": …, "model": bool}             it cannot go on, because of the model or of the cluster
 

@@ -52,7 +52,8 @@ class Filling:
             yield {"error": str(error), "model": error.model}, b""
             return
         if left:
-            yield {"lost": [position for batch in left.values() for position, _ in batch]}, b""
+            lost = [position for batch in left.values() for position, _ in batch]
+            yield {"lost": lost, "problem": self._problems.last}, b""
         yield {"done": True}, b""
 
     def _send(self, left: dict[int, Batch], turn: str) -> Iterator[Frame]:
@@ -67,7 +68,10 @@ class Filling:
             if row["done"] and left.pop(row["number"], None) is not None:
                 yield {"delivery": True}, row["done"]
         if not self._answered:
-            raise Unable(f"no worker could do anything: {self._problems.last or 'Ray does not say why'}")
+            why = self._problems.last or "Ray does not say why"
+            raise Unable(
+                f"no worker could do anything ({why}): install the same Python, Ray and Outcrop on every machine"
+            )
 
     def _rows(self, batches: Sequence[Batch], turn: str) -> Iterator[dict[str, Any]]:
         """One row a batch, as Ray's workers finish them, and no more in memory than Ray's own limits allow."""
@@ -110,4 +114,5 @@ class _Problems(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Remember it."""
         error = record.exc_info[1] if record.exc_info else None
-        self.last = str(error or record.getMessage()).strip()
+        lines = str(error or record.getMessage()).strip().splitlines()
+        self.last = lines[-1] if lines else ""  # of a traceback the point

@@ -58,8 +58,9 @@ class RayPrepare:
                 if "delivery" in header:
                     yield from outcomes_of(pickle.loads(payload))  # noqa: S301  see order.py
                 elif "lost" in header:
+                    told = f" ({header['problem']})" if header["problem"] else ""
                     for position in header["lost"]:
-                        yield Unreadable(jobs[position].file, _LOST)
+                        yield Unreadable(jobs[position].file, _LOST + told)
                 elif "error" in header:
                     raise (EmbedError if header["model"] else ClusterError)(header["error"])
                 else:
@@ -73,8 +74,8 @@ def embedding_of(config: Config, name: str, model: Model) -> Embedding:
 
 
 _LOST = (
-    "the processes that read it died, each time it was tried: it is damaged or needs too much memory; split it, or "
-    "exclude it in .outcropignore"
+    "the processes of the cluster that read it died, whenever it was tried: it is damaged or needs too much memory; "
+    "split it, or exclude it in .outcropignore"
 )
 
 
