@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup browser demo test lint format lock clean
+.PHONY: setup browser demo docs test lint format lock clean
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
@@ -21,7 +21,11 @@ browser:
 demo: setup
 	bash scripts/demo.sh
 
-test: setup browser lint
+# The documentation as a site, in .artifacts/site: plain files, open index.html. Broken links fail.
+docs: setup
+	$(BIN)/python -m docs.site
+
+test: setup browser lint docs
 	$(BIN)/python -m pytest
 
 lint: setup
