@@ -39,6 +39,7 @@ dimensions takes about that much."""
 M: Final = 16
 EF_CONSTRUCTION: Final = 64
 
+_GROWING: Final = ("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared")
 _LOCK_CLASS: Final = 0x4F555444
 
 
@@ -53,6 +54,9 @@ def settle(connections: Connections) -> None:
         )
         if not (held.fetchone() or (False,))[0]:
             return
+        if _has_changed(connection):
+            for table in _GROWING:
+                connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
         _move_fresh(connection)
         _build_index(connection)
         if _has_shrunk(connection):
@@ -73,9 +77,19 @@ def _is_worth_it(connections: Connections) -> bool:
             (many or (0,))[0] >= FRESH_ROWS
             or _writes_since(connection) >= LISTS_AFTER_WRITES
             or _has_shrunk(connection)
+            or _has_changed(connection)
         )
 
     return connections.read(ask)
+
+
+def _has_changed(connection: Connection) -> bool:
+    """Whether so many chunks came or went that the planner should look again. The server does so by itself too, but a
+    minute later: until then it may read a whole table for thirty rows."""
+    row = connection.execute(
+        "SELECT n_mod_since_analyze > 1000 + 0.1 * n_live_tup FROM pg_stat_user_tables WHERE relid = 'chunks'::regclass"
+    ).fetchone()
+    return bool(row and row[0])
 
 
 def _writes_since(connection: Connection) -> int:
