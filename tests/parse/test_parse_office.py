@@ -11,6 +11,7 @@ from typing import Any
 import docx
 import pptx
 import pytest
+from docx.enum.text import WD_BREAK
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from pptx.util import Inches
@@ -100,7 +101,7 @@ def test_what_word_tells_of_a_document_is_kept() -> None:
 def test_tabs_breaks_and_signs_of_a_run_are_text() -> None:
     source = docx.Document()
     run = source.add_paragraph().add_run("a\tb\nc")
-    run.add_break(docx.enum.text.WD_BREAK.PAGE)
+    run.add_break(WD_BREAK.PAGE)
     run.add_text("d")
     run._r.append(parse_xml(f"<w:noBreakHyphen {nsdecls('w')}/>"))
     run.add_text("e")
