@@ -18,10 +18,11 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-from scripts.build import build
+from scripts.build import PROJECTS, build
 from scripts.try_wheel import prove
 
 from benchmarks.report import ROOT, WORK, Report, cpu_s
@@ -33,17 +34,19 @@ NOT_COUNTED = frozenset({"pip", "setuptools", "wheel"})
 MB = 1_000_000
 
 
-def install(python: str, wheel: Path, extras: str, installer: str, home: Path) -> tuple[float, float]:
-    """Make a virtual environment and install the wheel there; (wall, CPU) seconds of the installation."""
+def install(
+    python: str, wheels: Sequence[Path], extras: str, installer: str, home: Path
+) -> tuple[float, float]:
+    """Make a virtual environment and install our wheels there; (wall, CPU) seconds of the installation."""
     subprocess.run([python, "-m", "venv", str(home)], check=True)
-    wanted = f"{wheel}[{extras}]" if extras else str(wheel)
+    wanted = [f"{wheels[0]}[{extras}]" if extras else str(wheels[0]), *map(str, wheels[1:])]
     if installer == "uv":
         uv = Path(sys.executable).with_name("uv")
         command = [str(uv), "pip", "install", "--quiet", "--no-cache", "--python", str(home / "bin" / "python")]
     else:
-        command = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-cache-dir"]
+        command = [str(home / "bin" / "python"), "-m", "pip", "install", "-qq", "--no-cache-dir"]
     cpu, wall = cpu_s(), time.perf_counter()
-    subprocess.run([*command, wanted], check=True)
+    subprocess.run([*command, *wanted], check=True)
     return time.perf_counter() - wall, cpu_s() - cpu
 
 
@@ -81,10 +84,11 @@ def measure(options: argparse.Namespace) -> Report:
     report = Report(name, vars(options))
     work = WORK / "footprint"
     shutil.rmtree(work, ignore_errors=True)
-    (wheel,) = build(ROOT, work / "wheel", ["wheel"])
-    report.add("the wheel", wheel.stat().st_size / MB, "MB")
+    projects = PROJECTS.values() if "mini" in options.extras.split(",") else [ROOT]
+    wheels = [path for project in projects for path in build(project, work / "wheels", ["wheel"])]
+    report.add("our wheel", wheels[0].stat().st_size / MB, "MB")
     home, base = work / "venv", not options.extras
-    wall, cpu = install(options.python, wheel, options.extras, options.installer, home)
+    wall, cpu = install(options.python, wheels, options.extras, options.installer, home)
     report.add("installation", wall, "s", at_most=INSTALL_BAR_S if base else None)
     report.add("installation, CPU", cpu, "s")
     packages = [
