@@ -20,7 +20,7 @@ from urllib.request import Request, urlopen
 from scripts.dependencies import Package, out_of_step, read_lock, read_packages, read_requirements
 
 ALLOWED: Final = frozenset(
-    "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC MIT MIT-0 MIT-CMU PSF-2.0 Zlib any-OSI".split()
+    "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 CNRI-Python ISC MIT MIT-0 MIT-CMU PSF-2.0 Zlib any-OSI".split()
 )
 """Licences that ask for no more than to be named."""
 TOLERATED: Final = frozenset({"MPL-2.0"})

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.markers import Marker
@@ -48,10 +48,13 @@ _CLASSIFIERS = {
 _LICENCES = {
     # Those that say it in prose, or only in a file: read there.
     "axe-playwright-python": "MIT",
+    "orjson": "MPL-2.0 AND MIT",  # of "MPL-2.0 AND (Apache-2.0 OR MIT)"
     "protobuf": "BSD-3-Clause",
     "pypdfium2": "BSD-3-Clause AND Apache-2.0",  # with those of PDFium's parts in the wheel, permissive as well
     "pystemmer": "MIT AND BSD-3-Clause",
+    "ray": "Apache-2.0",
     "reportlab": "BSD-3-Clause",
+    "tiktoken": "MIT",
     # Those of other platforms, which are not installed where this runs.
     "colorama": "BSD-3-Clause",
     "httpx2-jsfetch": "BSD-3-Clause",
@@ -89,8 +92,16 @@ def read_requirements(pyproject: Path = PYPROJECT) -> dict[str, list[Requirement
     content = tomllib.loads(pyproject.read_text("utf-8"))
     project = content["project"]
     lines: dict[str, list[str]] = {BASE: project["dependencies"], **project["optional-dependencies"]}
-    lines[DEV] = content["dependency-groups"]["dev"]
+    lines[DEV] = group_lines(content["dependency-groups"], "dev")
     return {group: [Requirement(line) for line in found] for group, found in lines.items()}
+
+
+def group_lines(groups: dict[str, list[Any]], name: str) -> list[str]:
+    """The lines of a dependency group, those of the groups it includes among them."""
+    found: list[str] = []
+    for line in groups[name]:
+        found += [line] if isinstance(line, str) else group_lines(groups, line["include-group"])
+    return found
 
 
 def read_lock(lock: Path = LOCK) -> list[Requirement]:
