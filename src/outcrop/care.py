@@ -50,11 +50,11 @@ def examine(store: Store, index: Index, embedder: Embedder, *, repair: bool = Fa
     if damage is not None:
         broken = damage()
         checks.append(Check("model files", not broken, "; ".join(broken) or "whole"))
-    return [*checks, _examine_languages()]
+    return [*checks, examine_languages()]
 
 
-def _examine_languages() -> Check:
-    """Not a fault: whoever has no such files needs no such grammars."""
+def examine_languages() -> Check:
+    """Which grammars are not installed. Not a fault: whoever has no such files needs none."""
     from outcrop.parse.code import missing_grammars  # loads tree-sitter, which most commands never need
 
     missing = missing_grammars()
