@@ -69,7 +69,8 @@ def main() -> None:
             report_sizes(report, engine)
             report_searches(report, engine, queries)
             report_recall(report, "fresh from the build", engine, queries)
-            report_deletion(report, engine, queries)
+            if not options.skip_deletion:
+                report_deletion(report, engine, queries)
     report.keep()
     raise SystemExit(1 if report.failed else 0)
 
@@ -83,6 +84,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--url", help="an empty database; one is started where none is named")
     parser.add_argument("--work", type=Path, default=WORK)
     parser.add_argument("--skip-sqlite", action="store_true")
+    parser.add_argument("--skip-deletion", action="store_true")
     for hidden in ("--part", "--db", "--folder"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -33,7 +33,7 @@ _DATABASE = re.compile(r"postgresql://outcrop(?::[^@\s]*)?@127\.0\.0\.1:\d+/outc
 PORT_SHOWN = "7411"
 LASTING = ("serve", "watch")
 """Commands that go on until they are stopped."""
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 120.0
 _OPERATORS = frozenset("|&;<>()")
 _INTO = {">": "w", ">>": "a"}
 """Where the output of a command goes, and how that file is opened."""
@@ -103,6 +103,7 @@ class Sandbox:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_hear_interrupts,  # noqa: PLW1509 - no thread of ours holds a lock here
             )
         self.started.append(process)
         if background:
@@ -141,6 +142,11 @@ def _simple(typed: str) -> list[str] | None:
     ):
         return None
     return words
+
+
+def _hear_interrupts() -> None:
+    """A run in the background has Ctrl-C ignored, and its children would inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def read_until(process: subprocess.Popen[bytes], log: Path, lines: int) -> str:
