@@ -65,11 +65,17 @@ def signals() -> str:
     whole = runs["hybrid"]["ndcg@10"]
     rows = []
     for name, signal in ranking.SIGNALS.items():
-        without = runs[f"without {name}"]["ndcg@10"]
         first = (inspect.getdoc(signal) or "").split("\n\n")[0]
-        rows.append((name, first, f"{without:.3f}", f"{without - whole:+.3f}"))
+        run = runs.get(f"without {name}")  # none for a signal that came after this run
+        figures = ("–", "–") if run is None else (f"{run['ndcg@10']:.3f}", f"{run['ndcg@10'] - whole:+.3f}")
+        rows.append((name, first, *figures))
     made = table(("signal", "why", "nDCG@10 without it", "difference"), rows)
-    return f"{made}\n\nWith all of them: {whole:.3f}. {_from(result, 'code --ablate')}"
+    now = newest("code")
+    since = ""
+    if now["commit"] != result["commit"]:
+        mean = now["tables"]["NDCG@10 by repository"][-1]["ndcg@10"]
+        since = f" The engine as a whole has been measured since: {mean:.3f} at commit `{now['commit']}`."
+    return f"{made}\n\nWith all of them: {whole:.3f}. {_from(result, 'code --ablate')}{since}"
 
 
 def parts_of_code_search() -> str:

@@ -724,7 +724,7 @@ class Engine:
         self._maker.note_model(parts)
         made = reembed(self._store, parts.embedder, progress, stopped)
         if made or before != parts.embedder.model:
-            parts.index.rebuild()
+            parts.index.renew()
         return made
 
     def move_to(

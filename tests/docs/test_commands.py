@@ -74,6 +74,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.mark.timeout(300)  # a page is a dozen commands; on a machine with much else to do each may take seconds
 @pytest.mark.parametrize("source", [source for source, page in PAGES.items() if page.blocks])
 def test_the_commands_of_the_page_run_and_print_what_it_shows(source: str, sandbox: Sandbox) -> None:
     printed = ""

@@ -21,7 +21,7 @@ from lxml import html
 import outcrop
 from benchmarks import readme
 from outcrop import errors
-from outcrop.config import Config, load_config
+from outcrop.config import Config
 from outcrop.engine import Engine
 from outcrop.errors import OutcropError
 from outcrop.parse.code.languages import LANGUAGES
@@ -207,12 +207,12 @@ def test_everything_that_is_made_is_of_some_use() -> None:
 
 def test_numbers_that_pages_name_in_words_are_those_of_the_code(site: Site) -> None:
     ranking, limits = (text_of(site, f"docs/explanation/{name}.md") for name in ("ranking", "limits"))
-    assert (POOL, RERANKED, Config.__dataclass_fields__["floor"].default) == (200, 20, 0.25)
+    plain = Config(db=Path("index.db"))
+    assert (POOL, RERANKED, plain.floor) == (200, 20, 0.25)
     assert "its best two hundred chunks" in ranking
     assert "each of the best twenty candidates" in ranking
     assert "a cosine of 0.25 unless said" in ranking
     assert inspect.signature(Engine.context).parameters["cutoff"].default == 0.5
     assert "at least half of the best" in ranking
     assert f"{len(LANGUAGES)} languages have a grammar" in limits
-    size = load_config(environ={}).max_file_bytes
-    assert f"Files above {size // 2**20} MiB are left out" in limits
+    assert f"Files above {plain.max_file_bytes // 2**20} MiB are left out" in limits

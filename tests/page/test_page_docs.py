@@ -41,7 +41,7 @@ def test_what_is_not_there_is_said_to_be_so(open_page: Callable[..., Visit], add
     ("name", "theme", "width"),
     [
         ("tutorial", "light", 1280),
-        ("reference/commands", "light", 390),
+        ("reference/errors", "light", 390),
         ("explanation/ranking", "dark", 390),
         ("recipes/notebook", "dark", 1280),
     ],
