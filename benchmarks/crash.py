@@ -34,7 +34,7 @@ from pathlib import Path
 from benchmarks.report import Report, say  # first: it holds numpy to one core
 
 import outcrop.engine  # isort: skip
-import outcrop.ingest
+import outcrop.committing
 import outcrop.search.arrays
 from benchmarks.crash_check import Expected, Promise, Scene, content, read_journal, verify
 from outcrop.contracts import Embedder
@@ -65,7 +65,7 @@ class Worker:
     """Changes things and brings the index up to date, noting before each call what it wants and after it that it is."""
 
     def __init__(self, scene: Scene, embedder: Embedder, seed: str) -> None:
-        outcrop.ingest.BATCH_CHUNKS = SMALL_BATCH_CHUNKS
+        outcrop.committing.BATCH_CHUNKS = SMALL_BATCH_CHUNKS
         outcrop.engine.SAVE_EVERY_CHUNKS = SMALL_SAVE_CHUNKS
         outcrop.search.arrays.SAVE_AFTER_ROWS = SMALL_SAVE_ROWS  # type: ignore[misc]  # final for everybody else
         self._scene = scene

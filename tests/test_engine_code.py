@@ -314,13 +314,13 @@ def test_an_index_of_version_1_reads_its_code_again_and_its_prose_not(
     raw.execute(TO_VERSION_1).fetchall()
     raw.close()
     read: list[str] = []
-    real = outcrop.ingest.read_file  # type: ignore[attr-defined]
+    real = outcrop.preparing.read_file  # type: ignore[attr-defined]
 
     def noting(file, *rest):  # type: ignore[no-untyped-def]
         read.append(file.path)
         return real(file, *rest)
 
-    monkeypatch.setattr("outcrop.ingest.read_file", noting)
+    monkeypatch.setattr("outcrop.preparing.read_file", noting)
     with open_with(db, CountingEmbedder()) as kb:
         assert kb.search("ConnectionPool").hits, "it serves at once"
         assert declaring(kb, "ConnectionPool") == set()

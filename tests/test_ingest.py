@@ -33,7 +33,7 @@ def test_an_unchanged_file_is_not_even_opened(
 ) -> None:
     with open_with(tmp_path / "i.db", CountingEmbedder()) as kb:
         kb.add(folder)
-        monkeypatch.setattr("outcrop.ingest.read_file", lambda *_: pytest.fail("an unchanged file was read"))
+        monkeypatch.setattr("outcrop.preparing.read_file", lambda *_: pytest.fail("an unchanged file was read"))
         report = kb.add(folder)
         assert (report.unchanged, report.added, report.changed) == (2, 0, 0)
 

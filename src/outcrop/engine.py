@@ -28,7 +28,7 @@ from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
 from outcrop.errors import NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
-from outcrop.ingest import IngestOptions, Ingestor, OnProgress
+from outcrop.ingest import IngestOptions, Ingestor
 from outcrop.lookup import find_document
 from outcrop.pack import FileTokenizer, SafeEstimate, pack, tell_dropped
 from outcrop.parse import ParseLimits
@@ -49,6 +49,7 @@ from outcrop.records import (
     Hit,
     IngestReport,
     Message,
+    OnProgress,
     QueryType,
     Related,
     SearchMode,

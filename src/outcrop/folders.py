@@ -9,8 +9,8 @@ from pathlib import Path
 
 from outcrop.contracts import Store
 from outcrop.errors import SourceError
-from outcrop.ingest import Ingestor, OnProgress
-from outcrop.records import Failure, IngestReport
+from outcrop.ingest import Ingestor
+from outcrop.records import Failure, IngestReport, OnProgress
 
 DEFAULT_COLLECTION = "default"
 

@@ -1,60 +1,55 @@
 """WRITE PATH: sources → parse → chunk → embed → store.
 
-A file whose stat is unchanged costs that stat; one whose bytes are unchanged costs a hash. What changed is parsed,
-chunked, embedded where the cache has no vector for a chunk's content yet, and written in batches, each one
-transaction. A run that is killed loses the batch in the making; the next run picks up where it stopped. A bad
-file is a line in the report.
+A file whose stat is unchanged costs that stat; one whose bytes are unchanged costs a hash. What changed is prepared
+(`preparing.py`: parsed and chunked, here or by others) and committed (`committing.py`: embedded where the cache has no
+vector for a chunk's content yet, and written in batches, each one transaction). A run that is killed loses the batch
+in the making; the next run picks up where it stopped. A bad file is a line in the report.
 """
 
 from __future__ import annotations
 
-import gc
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.chunk import ChunkOptions
+from outcrop.committing import Committer, Run
 from outcrop.contracts import Commentator, Embedder, Store
-from outcrop.embed.batches import batch_texts, embed_all
-from outcrop.embed.comments import Comments
-from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
-from outcrop.errors import Cancelled, EmbedError, MissingVectors, ParseError, SourceError
-from outcrop.parse import ParseLimits, parse
+from outcrop.errors import ParseError, SourceError
+from outcrop.parse import ParseLimits
+from outcrop.preparing import (
+    Job,
+    NoText,
+    Outcome,
+    Prepare,
+    Prepared,
+    Recipe,
+    Unchanged,
+    Unreadable,
+    prepare_document,
+    prepare_here,
+)
 from outcrop.records import (
     DocumentInfo,
-    DocumentWrite,
     Failure,
     FileState,
     IngestReport,
+    OnProgress,
     Progress,
     Skipped,
     SourceFile,
     Text,
-    Vector,
 )
 from outcrop.revisions import note_revisions
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.folder import shields, walk
-from outcrop.sources.left_out import looks_binary
-from outcrop.sources.read import read_file
 from outcrop.sources.text import text_source
 
 log = logging.getLogger(__name__)
-
-BATCH_CHUNKS = 1024
-"""Chunks a transaction: large enough that a commit's fsync does not count, small enough that little is lost."""
-COMMENTED_CHUNKS = 64
-"""The same where a model comments on them: a batch that is lost is asked for, and perhaps paid for, once more."""
-BATCH_CHARACTERS = 4_000_000
-"""Text a transaction: bounds memory where chunks are large."""
-BATCH_SECONDS = 5.0
-"""A slow source (a remote model, large PDFs) commits at least this often."""
-
-OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,64 +60,6 @@ class IngestOptions:
     limits: ParseLimits
     max_file_bytes: int
     own: Path
-
-
-@dataclass(slots=True)
-class _Run:
-    """Counts of a run in progress and what waits for the next transaction."""
-
-    collection: str
-    tags: tuple[str, ...]
-    force: bool
-    progress: OnProgress | None
-    stopped: Callable[[], bool] | None
-    later: bool = False
-    waiting: frozenset[int] = frozenset()
-    read: Callable[[SourceFile], bytes] | None = None
-    started: float = field(default_factory=time.monotonic)
-    total: int | None = None
-    done: int = 0
-    added: int = 0
-    changed: int = 0
-    moved: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    chunks: int = 0
-    embedded: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    failed: list[Failure] = field(default_factory=list)
-    document_ids: list[int] = field(default_factory=list)
-    touched: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    pending: list[tuple[DocumentWrite, FileState | None]] = field(default_factory=list)
-    pending_chunks: int = 0
-    pending_characters: int = 0
-    last_flush: float = field(default_factory=time.monotonic)
-    comments: Comments | None = None
-
-    def report(self) -> IngestReport:
-        return IngestReport(
-            added=self.added,
-            changed=self.changed,
-            moved=self.moved,
-            unchanged=self.unchanged,
-            removed=self.removed,
-            chunks=self.chunks,
-            embedded=self.embedded,
-            skipped=tuple(self.skipped),
-            failed=(*self.failed, *(self.comments.failures() if self.comments else ())),
-            document_ids=tuple(self.document_ids),
-            seconds=time.monotonic() - self.started,
-        )
-
-    def step(self, path: str) -> None:
-        self.done += 1
-        if self.progress is not None:
-            self.progress(Progress(self.done, self.total, self.chunks + self.pending_chunks, path, "read"))
-        self.check_stopped()
-
-    def check_stopped(self) -> None:
-        if self.stopped is not None and self.stopped():
-            raise Cancelled("stopped; what was committed so far is kept, run it again to go on")
 
 
 class Ingestor:
@@ -137,10 +74,8 @@ class Ingestor:
         commentator: Commentator | None = None,
     ) -> None:
         self._store = store
-        self._embedder = embedder
         self._options = options
-        self._after_write = after_write
-        self._commentator = commentator
+        self._committer = Committer(store, embedder, after_write, commentator)
 
     def is_own(self, path: str) -> bool:
         """Whether this is a file of the index itself, which may well lie in a folder that is indexed."""
@@ -158,11 +93,11 @@ class Ingestor:
         later: bool = False,
         progress: OnProgress | None = None,
         stopped: Callable[[], bool] | None = None,
-    ) -> _Run:
+    ) -> Run:
         """A run. With `later` nothing is embedded: documents wait for their vectors. Without it, those of them that
         wait from before get theirs although they did not change."""
         waiting = frozenset(() if later else self._store.waiting())
-        return _Run(collection, tuple(tags), force, progress, stopped, later, waiting)
+        return Run(collection, tuple(tags), force, progress, stopped, later, waiting)
 
     def sync(
         self,
@@ -173,13 +108,14 @@ class Ingestor:
         force: bool = False,
         later: bool = False,
         prune: bool = True,
+        prepare: Prepare = prepare_here,
         progress: OnProgress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> IngestReport:
         """Make the collection's documents below `root` the same as the files there.
 
-        `prune` removes documents whose files are gone; `force` reads every file again. Documents below a folder that
-        could not be read are kept: their files are not known to be gone.
+        `prune` removes documents whose files are gone; `force` reads every file again; `prepare` says who reads them.
+        Documents below a folder that could not be read are kept: their files are not known to be gone.
         """
         run = self._start(collection, tags, force=force, later=later, progress=progress, stopped=stopped)
         checkouts = Checkouts()
@@ -189,11 +125,11 @@ class Ingestor:
         states = self._store.states(collection, str(real) if real.is_dir() else None)
         if not real.is_dir():
             states = {uri: state for uri, state in states.items() if uri == str(real)}
-        self._sync_files(run, seen, states, str(real), prune)
+        self._sync_files(run, seen, states, str(real), prune, prepare)
         self._note_revisions(run, real, checkouts)
         return self._finish(run)
 
-    def _note_revisions(self, run: _Run, real: Path, checkouts: Checkouts) -> None:
+    def _note_revisions(self, run: Run, real: Path, checkouts: Checkouts) -> None:
         root = str(real if real.is_dir() else real.parent)
         wrote = bool(run.added or run.changed or run.moved or run.removed)
         most = self._options.max_file_bytes
@@ -251,11 +187,11 @@ class Ingestor:
         found = ((uri, self._store.find(collection, uri)) for uri in uris)
         states = {uri: state_of(known) for uri, known in found if known is not None}
         run = self._start(collection, later=later)
-        run.read = read
-        self._sync_files(run, list(files), states, files[0].root or "" if files else "", prune=True)
+        root = files[0].root or "" if files else ""
+        self._sync_files(run, list(files), states, root, prune=True, prepare=partial(prepare_here, read=read))
         return self._finish(run)
 
-    def _scan(self, run: _Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
+    def _scan(self, run: Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
         files = []
         for item in items:
             if isinstance(item, SourceFile):
@@ -272,7 +208,13 @@ class Ingestor:
         return files
 
     def _sync_files(
-        self, run: _Run, files: list[SourceFile], states: Mapping[str, FileState], root: str, prune: bool
+        self,
+        run: Run,
+        files: list[SourceFile],
+        states: Mapping[str, FileState],
+        root: str,
+        prune: bool,
+        prepare: Prepare = prepare_here,
     ) -> None:
         uris = {file.uri for file in files}
         shielding = list(run.failed)
@@ -285,60 +227,64 @@ class Ingestor:
         changed = [file for file in files if not self._is_done(run, file, states.get(file.uri))]
         run.unchanged += len(files) - len(changed)
         run.total = len(changed)
-        with _rare_collections():
-            for file in changed:
-                try:
-                    self._read_one(run, file, states, gone, movable)
-                except (SourceError, ParseError) as error:
-                    self._note_failure(run, file, states.get(file.uri), error)
-                run.step(file.path)
-            self._flush(run)
+        jobs = [self._job(run, file, states.get(file.uri)) for file in changed]
+        with closing(prepare(jobs, self._recipe(run), run.check_stopped)) as outcomes:
+            for outcome in outcomes:
+                self._take(run, outcome, states.get(outcome.file.uri), gone, movable)
+                run.step(outcome.file.path)
+        self._committer.flush(run)
         if prune and gone:
             run.removed += self._store.delete([state.document_id for state in gone.values()])
 
-    def _is_done(self, run: _Run, file: SourceFile, state: FileState | None) -> bool:
+    def _recipe(self, run: Run) -> Recipe:
+        options = self._options
+        return Recipe(options.chunking, options.limits, options.max_file_bytes, run.collection, run.tags)
+
+    def _job(self, run: Run, file: SourceFile, state: FileState | None) -> Job:
+        if state is None or run.force or self._is_waiting(run, state):
+            return Job(file, known=None)
+        return Job(file, known=state.sha256)
+
+    def _is_done(self, run: Run, file: SourceFile, state: FileState | None) -> bool:
         return _same_stat(file, state) and not run.force and not self._is_waiting(run, state)
 
-    def _is_waiting(self, run: _Run, state: FileState | None) -> bool:
+    def _is_waiting(self, run: Run, state: FileState | None) -> bool:
         return state is not None and state.document_id in run.waiting
 
-    def _read_one(
+    def _take(
         self,
-        run: _Run,
-        file: SourceFile,
-        states: Mapping[str, FileState],
+        run: Run,
+        outcome: Outcome,
+        state: FileState | None,
         gone: dict[str, FileState],
         movable: dict[str, str],
     ) -> None:
-        data = run.read(file) if run.read else read_file(file, self._options.max_file_bytes)
-        digest = sha256(data).hexdigest()
-        state = states.get(file.uri)
-        waits = self._is_waiting(run, state)
-        if state is not None and state.sha256 == digest and not run.force and not waits:
-            run.unchanged += 1
-            run.touched[state.document_id] = (file.mtime_ns, file.size)
-            return
-        if state is None and digest in movable:
-            # The same bytes under a new name, and the old name is gone: the document moved.
-            state = gone.pop(movable.pop(digest))
-            self._flush(run)
-            self._move(run, state, self._prepare(run, file, data, digest))
-            return
-        if looks_binary(data[:8192]) and Path(file.path).suffix.lower() not in _PACKED_SUFFIXES:
-            self._drop_stale(run, state)
-            run.skipped.append(Skipped(file.path, "binary content"))
-            return
-        self._queue(run, self._prepare(run, file, data, digest), state)
+        """Do what follows from the outcome of one file; `state` is what is stored of it."""
+        file = outcome.file
+        match outcome:
+            case Unchanged():
+                run.unchanged += 1
+                if state is not None:
+                    run.touched[state.document_id] = (file.mtime_ns, file.size)
+            case NoText(_, reason):
+                self._drop_stale(run, state)
+                run.skipped.append(Skipped(file.path, reason))
+            case Unreadable(_, reason):
+                self._note_failure(run, file, state, reason)
+            case Prepared(write):
+                if state is None and write.sha256 in movable:
+                    # The same bytes under a new name, and the old name is gone: the document moved.
+                    self._committer.move(run, gone.pop(movable.pop(write.sha256)), outcome)
+                else:
+                    self._committer.queue(run, outcome, state)
 
-    def _note_failure(
-        self, run: _Run, file: SourceFile, state: FileState | None, error: SourceError | ParseError
-    ) -> None:
+    def _note_failure(self, run: Run, file: SourceFile, state: FileState | None, reason: str) -> None:
         """A file that cannot be read any more keeps its old document: what was indexed is not lost to a bad save."""
         kept = "; the version indexed before is kept" if state is not None else ""
-        run.failed.append(Failure(file.path, f"{error}{kept}"))
-        log.warning("file not indexed", extra={"path": file.path, "reason": str(error)})
+        run.failed.append(Failure(file.path, f"{reason}{kept}"))
+        log.warning("file not indexed", extra={"path": file.path, "reason": reason})
 
-    def _drop_stale(self, run: _Run, state: FileState | None) -> None:
+    def _drop_stale(self, run: Run, state: FileState | None) -> None:
         if state is not None:
             run.removed += self._store.delete([state.document_id])
 
@@ -383,7 +329,7 @@ class Ingestor:
             run.step(name)
         return self._finish(run)
 
-    def _add_one(self, run: _Run, file: SourceFile, data: bytes, text: Text) -> None:
+    def _add_one(self, run: Run, file: SourceFile, data: bytes, text: Text) -> None:
         digest = sha256(data).hexdigest()
         stored = self._store.find(run.collection, file.uri)
         state = None
@@ -396,130 +342,12 @@ class Ingestor:
                 run.document_ids.append(stored.id)
                 return
             state = state_of(stored)
-        write = self._prepare(run, file, data, digest, text.title)
-        self._queue(run, replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags)))), state)
+        write = prepare_document(file, data, digest, self._recipe(run), text.title)
+        tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
+        self._committer.queue(run, Prepared(tagged), state)
 
-    # ------------------------------------------------------------------ parse, chunk, embed, store
-
-    def _prepare(
-        self, run: _Run, file: SourceFile, data: bytes, digest: str, title: str | None = None
-    ) -> DocumentWrite:
-        document = parse(data, path=file.path, media_type=file.media_type, limits=self._options.limits)
-        if title is not None:
-            document = replace(document, title=title)
-        chunks = chunk_document(document, self._options.chunking)
-        keys = tuple(text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in chunks)
-        summaries: tuple[bytes, ...] = ()
-        if document.outline is not None:
-            summaries = tuple(
-                summary_key(chunk.code.summary) if chunk.code and chunk.code.summary else b""
-                for chunk in chunks
-            )
-        return DocumentWrite(
-            file=file,
-            collection=run.collection,
-            document=document,
-            chunks=chunks,
-            text_keys=keys,
-            path_key=path_key(file.path),
-            sha256=digest,
-            tags=tuple(dict.fromkeys((*document.tags, *run.tags))),
-            summary_keys=summaries,
-        )
-
-    def _queue(self, run: _Run, write: DocumentWrite, state: FileState | None) -> None:
-        run.pending.append((write, state))
-        run.pending_chunks += len(write.chunks)
-        run.pending_characters += len(write.document.text)
-        late = time.monotonic() - run.last_flush > BATCH_SECONDS
-        most = BATCH_CHUNKS if self._commentator is None else COMMENTED_CHUNKS
-        if run.pending_chunks >= most or run.pending_characters >= BATCH_CHARACTERS or late:
-            self._flush(run)
-
-    def _flush(self, run: _Run) -> None:
-        """Write what waits, in one transaction."""
-        if run.touched:
-            self._store.touch(run.touched)
-            run.touched.clear()
-        run.last_flush = time.monotonic()
-        if not run.pending:
-            return
-        writes = self._comment(run, [write for write, _ in run.pending])
-
-        def store(vectors: Mapping[bytes, Vector]) -> list[int]:
-            return self._store.write(writes, vectors, self._embedder.model, later=run.later)
-
-        ids = self._write(run, writes, store)
-        run.document_ids.extend(ids)
-        run.added += sum(state is None for _, state in run.pending)
-        run.changed += sum(state is not None for _, state in run.pending)
-        run.chunks += run.pending_chunks
-        run.pending.clear()
-        written, run.pending_chunks, run.pending_characters = run.pending_chunks, 0, 0
-        run.last_flush = time.monotonic()  # a slow model must not make every next document a batch of its own
-        self._after_write(written)
-
-    def _move(self, run: _Run, state: FileState, write: DocumentWrite) -> None:
-        (write,) = self._comment(run, [write])
-
-        def store(vectors: Mapping[bytes, Vector]) -> list[int]:
-            self._store.move(state.document_id, write, vectors, self._embedder.model, later=run.later)
-            return [state.document_id]
-
-        run.document_ids.extend(self._write(run, [write], store))
-        run.moved += 1
-
-    def _comment(self, run: _Run, writes: list[DocumentWrite]) -> list[DocumentWrite]:
-        """The same with a model's comments on code, where one is configured."""
-        if self._commentator is None:
-            return writes
-        if run.comments is None:
-            run.comments = Comments(self._commentator, self._store, run.check_stopped)
-        return run.comments.put_into(writes)
-
-    def _write(
-        self,
-        run: _Run,
-        writes: Sequence[DocumentWrite],
-        store: Callable[[Mapping[bytes, Vector]], list[int]],
-    ) -> list[int]:
-        """Embed what has no vector yet and store; once more if another process removed a vector meanwhile."""
-        if run.later:
-            return store({})
-        wanted = {key for write in writes for key in (*write.text_keys, *write.summary_keys, write.path_key)}
-        wanted.discard(b"")
-        missing = self._store.missing_vectors(self._embedder.model, wanted)
-        vectors: dict[bytes, Vector] = {}
-        for _ in range(5):
-            vectors |= self._embed(run, writes, missing)
-            try:
-                return store(vectors)
-            except MissingVectors as error:
-                missing = set(error.keys)
-        raise EmbedError(
-            "vectors kept vanishing while they were written: is another process deleting? try again"
-        )
-
-    def _embed(self, run: _Run, writes: Sequence[DocumentWrite], missing: set[bytes]) -> dict[bytes, Vector]:
-        texts: dict[bytes, str] = {}
-        paths: dict[bytes, str] = {}
-        for write in writes:
-            title = write.document.title
-            for key, chunk in zip(write.text_keys, write.chunks, strict=True):
-                if key in missing and key not in texts:
-                    texts[key] = context_text(title, chunk.heading_path, chunk.text)
-            for key, chunk in zip(write.summary_keys, write.chunks, strict=bool(write.summary_keys)):
-                if key in missing and chunk.code is not None:
-                    texts.setdefault(key, chunk.code.summary)
-            if write.path_key in missing:
-                paths[write.path_key] = write.file.path
-        run.embedded += len(texts)
-        model, at_once = self._embedder, batch_texts(self._embedder)
-        vectors = embed_all(model.embed_documents, texts, at_once, run.check_stopped)
-        return vectors | embed_all(model.embed_paths, paths, at_once, run.check_stopped)
-
-    def _finish(self, run: _Run) -> IngestReport:
-        self._flush(run)
+    def _finish(self, run: Run) -> IngestReport:
+        self._committer.flush(run)
         report = run.report()
         log.info(
             "ingest",
@@ -535,21 +363,6 @@ class Ingestor:
 
 
 _OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays")
-
-# Formats that are binary by nature and have a parser.
-_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
-
-
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Look for cycles a tenth as often: a syntax tree is thousands of short-lived objects without one (9 % of the CPU
-    time of parsing). Reference counts free them as ever."""
-    before = gc.get_threshold()
-    gc.set_threshold(before[0] * 10, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def state_of(document: DocumentInfo) -> FileState:

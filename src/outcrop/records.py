@@ -6,7 +6,7 @@ offsets (code points) into `Document.text`; lines and pages count from 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, NamedTuple
 
@@ -718,6 +718,10 @@ class Progress:
     chunks: int
     path: str
     phase: Literal["scan", "read", "embed"]
+
+
+OnProgress = Callable[[Progress], None]
+"""Told now and then how far a long job is."""
 
 
 @dataclass(frozen=True, slots=True)
