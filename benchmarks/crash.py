@@ -1,6 +1,6 @@
 """Kill an ingest at any moment, again and again: what was acknowledged must be there, whole and in agreement.
 
-    python -m benchmarks.crash --rounds 500 --seed 1
+    python -m benchmarks.crash --rounds 500 --seed 1 [--postgres]
 
 Every round a child changes a folder and some texts (adds, edits, deletes, moves, copies), brings the index up to
 date and notes in a journal what each call that returned has acknowledged. It is killed with SIGKILL 0–150 ms
@@ -27,7 +27,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +44,8 @@ from outcrop.engine import Engine
 from outcrop.errors import NotFound
 
 MAX_DELAY_S = 0.15
+MAX_DELAY_ON_POSTGRES_S = 1.0
+"""Opening takes longer there, and so does a call."""
 ROUNDS_A_DATABASE = 25
 """Rounds one index lives through before a new one is begun: damage has time to add up, and creation is tried too."""
 MAX_FILES = 40
@@ -171,20 +174,25 @@ class Tally:
     divergences: list[str] = field(default_factory=list)
 
 
-def run(rounds: int, seed: int, home: Path, on_round: Callable[[Tally], None] | None = None) -> Tally:
+def run(
+    rounds: int, seed: int, home: Path, on_round: Callable[[Tally], None] | None = None, *, url: str = ""
+) -> Tally:
     """So many rounds in a folder; stops at the first round with a divergence and leaves its index there."""
     embedder = open_embedder("static", url="", key="", query_prefix="")
     embedder.embed_query("warm")
+    if url:
+        import outcrop.store.postgres  # here, so that a child need not  # noqa: F401
+    longest_s = MAX_DELAY_ON_POSTGRES_S if url else MAX_DELAY_S
     chosen = random.Random(seed)
     tally = Tally()
-    scene = Scene(home / "db-0")
+    scene = Scene(home / "db-0", url=url)
     for number in range(rounds):
         if number % ROUNDS_A_DATABASE == 0:
             shutil.rmtree(scene.home, ignore_errors=True)
-            scene = Scene(home / f"db-{number}")
+            scene = Scene(home / f"db-{number}", url=url)
             scene.folder.mkdir(parents=True)
         scene.journal.unlink(missing_ok=True)
-        _work_and_kill(scene, embedder, f"{seed}-{number}", chosen.uniform(0, MAX_DELAY_S))
+        _work_and_kill(scene, embedder, f"{seed}-{number}", chosen.uniform(0, longest_s))
         promise = read_journal(scene)
         wrong, holds = _verify_apart(scene, promise, embedder)
         tally.rounds += 1
@@ -241,11 +249,23 @@ def _verify_apart(scene: Scene, promise: Promise, embedder: Embedder) -> tuple[l
     return wrong, holds
 
 
+@contextmanager
+def _server(wanted: bool) -> Iterator[str]:
+    if not wanted:
+        yield ""
+        return
+    from tests.postgres.server import create_server, open_home
+
+    with open_home() as place:
+        yield create_server(place, "crash").url()
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=500)
     parser.add_argument("--seed", type=int, default=None, help="default: drawn anew, and printed")
+    parser.add_argument("--postgres", action="store_true", help="on a server that is started for it")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
     say(f"seed {seed}")
@@ -257,8 +277,10 @@ def main() -> int:
             )
 
     home = Path(tempfile.mkdtemp(prefix="outcrop-crash-"))
-    tally = run(options.rounds, seed, home, progress)
-    report = Report("crash", {"rounds": options.rounds, "seed": seed})
+    with _server(options.postgres) as url:
+        tally = run(options.rounds, seed, home, progress, url=url)
+    name = "crash-postgres" if options.postgres else "crash"
+    report = Report(name, {"rounds": options.rounds, "seed": seed})
     report.add("rounds killed", tally.rounds, "rounds")
     report.add("calls acknowledged", tally.acknowledgements, "calls")
     report.add("rounds killed within a call", tally.interrupted, "rounds")

@@ -61,7 +61,7 @@ def open_lancedb(folder: Path, home: Path) -> tuple[Callable[[], None], Search]:
     """LanceDB without an index: exact, and what it does by itself with tables of this size."""
     import lancedb
     import numpy as np
-    import pyarrow as pa  # type: ignore[import-not-found]  # comes with LanceDB
+    import pyarrow as pa  # comes with LanceDB
 
     vectors, queries = np.load(folder / "vectors.npy"), np.load(folder / "query_vectors.npy")
     database = lancedb.connect(str(home))

@@ -7,12 +7,14 @@ from pathlib import Path
 import apsw
 import pytest
 from benchmarks.crash_check import Promise, Scene, content, verify
+from tests.postgres.server import PostgresServer
 
 from benchmarks import crash
 from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
 
 ROUNDS = 15
+ROUNDS_ON_POSTGRES = 8
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +39,13 @@ def test_what_was_acknowledged_survives_being_killed(tmp_path: Path) -> None:
     assert tally.divergences == []
     assert tally.rounds == ROUNDS
     assert tally.interrupted > 0, "no round was killed within a call: the rounds test nothing"
+    assert tally.documents > 0
+
+
+def test_so_it_does_on_postgres(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    tally = crash.run(ROUNDS_ON_POSTGRES, seed=5, home=tmp_path, url=postgres_server.url())
+    assert tally.divergences == []
+    assert tally.interrupted > 0
     assert tally.documents > 0
 
 

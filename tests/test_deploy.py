@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -159,8 +161,9 @@ def test_roles_write_read_and_see_what_they_should(
     script = (DEPLOY / "roles.sql").read_text("utf-8")
     try:
         for _ in range(2):
-            choices = {"schema": schema, "owner": "outcrop", "collection": "handbook", **names}
-            psql(postgres_server, script, postgres_server.admin_url(), **choices)
+            psql(postgres_server, script, postgres_server.admin_url(), owner="outcrop", **names)
+        for words in ([names["reader"]], [names["guest"], "handbook"]):
+            run_outcrop("grant", *words, url=postgres_url, folder=tmp_path)
         for role in names.values():
             postgres_server.execute(f"ALTER ROLE {role} PASSWORD 'secret'")
         login = {name: re.sub("//[^@]*@", f"//{role}:secret@", postgres_url) for name, role in names.items()}
@@ -170,11 +173,15 @@ def test_roles_write_read_and_see_what_they_should(
         with outcrop.open(login["reader"], data_dir=tmp_path) as reader:
             assert reader.count() == 3
             assert reader.text("diary", collection="private") == "the diary tells where nobody looks"
+            assert reader.search("where nobody looks").hits[0].document.uri == "diary"
             with pytest.raises(outcrop.OutcropError, match=r"this user may not|may not write"):
                 reader.add(text="a reader adds nothing")
         with outcrop.open(login["guest"], data_dir=tmp_path) as guest:
             assert guest.count() == 2
             assert {one.collection for one in guest.list()} == {"handbook"}
+            assert guest.search("where are the keys").hits[0].document.uri == "keys"
+            hits = guest.search("where nobody looks in the diary").hits
+            assert not any(hit.document.collection == "private" for hit in hits)
         with (
             psycopg.connect(login["reader"].partition("?")[0]) as connection,
             pytest.raises(psycopg.errors.InsufficientPrivilege),
@@ -201,6 +208,38 @@ def test_a_dump_restores_to_an_index_that_answers(
         assert all(check.ok for check in engine.doctor())
         engine.add(text="and it can be written to", id="more", collection="handbook")
         assert engine.count() == 2
+
+
+def test_an_index_in_parts_is_read_written_and_searched_as_before(
+    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+) -> None:
+    schema = postgres_url.rpartition("=")[2]
+    script = (DEPLOY / "partitions.sql").read_text("utf-8")
+    owner = postgres_server.url()
+    with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
+        for number in range(6):
+            text = f"shelf {number} holds the minutes of year {1990 + number}"
+            engine.add(text=text, id=f"m{number}", collection=f"year{number}")
+        before = [hit.document.uri for hit in engine.search("minutes of year 1993").hits]
+    for _ in range(2):  # the second time there is nothing to do
+        psql(postgres_server, script, owner, schema=schema, parts="4")
+    parts = postgres_server.execute(
+        f"SELECT relname FROM pg_class WHERE relnamespace = '{schema}'::regnamespace AND relkind = 'p' ORDER BY 1"
+    )
+    assert {"chunks", "documents", "points_1", "postings"} <= {name for (name,) in parts}
+    with outcrop.open(postgres_url, data_dir=tmp_path / "elsewhere") as engine:
+        assert [hit.document.uri for hit in engine.search("minutes of year 1993").hits] == before
+        engine.add(text="shelf 7 holds the minutes of year 1997", id="m7", collection="year7")
+        engine.delete("m0", collection="year0")
+        assert engine.search("minutes of year 1997").hits[0].document.uri == "m7"
+        assert engine.count() == 6
+        assert [check for check in engine.doctor() if not check.ok] == []
+
+
+def run_outcrop(*words: str, url: str, folder: Path) -> None:
+    """Run a command on an index, as a person would."""
+    settings = {"OUTCROP_DB": url, "OUTCROP_DATA_DIR": str(folder), "PATH": os.defpath}
+    subprocess.run([sys.executable, "-m", "outcrop", *words], env=settings, check=True, capture_output=True)
 
 
 def psql(server: PostgresServer, statements: str, url: str, **variables: str) -> str:

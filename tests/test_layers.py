@@ -44,15 +44,20 @@ ALLOWED = {
     "parts": GROUND | STAGES | {"config", "retrieve"},
     "care": GROUND | STAGES | {"config"},
     "lookup": GROUND | STAGES | {"config"},
+    "sameness": GROUND | STAGES,
+    "moving": GROUND | STAGES | {"sameness"},
+    "parity": GROUND,
     "folders": GROUND | STAGES | {"config", "ingest"},
     "codemap": GROUND | STAGES,
     "codegraph": GROUND | STAGES | {"codemap"},
     "revisions": GROUND | STAGES,
     "codebase": GROUND | STAGES | {"lookup"},
+    "spread": GROUND | {"embed", "preparing", "config"},
     "engine": GROUND
     | STAGES
+    | {"spread", "preparing"}
     | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}
-    | {"pack_code", "codebase", "codegraph", "codemap", "revisions"},
+    | {"pack_code", "codebase", "codegraph", "codemap", "revisions", "moving", "parity"},
     "evals": GROUND | {"engine"},
     "kb": GROUND | {"engine", "config"},
     "chat": GROUND | {"engine", "config"},

@@ -283,7 +283,7 @@ class Codebase:
             found, visits = walk(starts, shares, partial(self._index.steps, view, asked=asked))
             fresh = ~np.isin(found, starts)
             if not where.is_empty():
-                fresh &= self._index.passing(view, found, where)
+                fresh &= self._index.passing(found, where)
         found, visits = found[fresh], visits[fresh]
         order = np.argsort(-visits, kind="stable")[:FOLLOWED]
         if not len(order):
@@ -298,7 +298,7 @@ class Codebase:
         if where.is_empty():
             return list(chunks)
         ids = np.array([chunk.id for chunk in chunks], np.int64)
-        passes = self._index.passing(self._index.refresh(), ids, where).tolist()
+        passes = self._index.passing(ids, where).tolist()
         return [chunk for chunk, is_in in zip(chunks, passes, strict=True) if is_in]
 
 

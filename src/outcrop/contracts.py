@@ -276,6 +276,7 @@ class Store(Protocol):
         """Close every connection of this process."""
 
 
+@runtime_checkable
 class SearchableStore(Store, Protocol):
     """A store that is searched where it lies, because no one machine holds copies of all its rows.
 
@@ -309,6 +310,9 @@ class SearchableStore(Store, Protocol):
     def chunk_rows(self, chunk_ids: NDArray[np.int64], around: int = 0) -> ChunkRows:
         """What is kept of these chunks and, of those that are prose, of the `around` chunks before and after each in
         the same document. Those that are gone are left out."""
+
+    def chunk_facts(self, chunk_ids: NDArray[np.int64]) -> ChunkRows:
+        """What is kept of these chunks, words and vectors left empty."""
 
     def document_facts(self, document_ids: NDArray[np.int64]) -> ChunkRows:
         """What is kept of all chunks of some documents, words and vectors left empty."""

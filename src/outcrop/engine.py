@@ -26,13 +26,14 @@ from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
 from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
-from outcrop.errors import NotFound, QueryError, SourceError, StoreError
+from outcrop.errors import ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, collection_of, sync_root, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor
 from outcrop.lookup import find_document
 from outcrop.pack import FileTokenizer, SafeEstimate, pack, tell_dropped
 from outcrop.parse import ParseLimits
-from outcrop.parts import Parts, PartsMaker
+from outcrop.parts import Parts, PartsMaker, lasting
+from outcrop.preparing import Prepare, prepare_here
 from outcrop.rank.merge import merge_hits
 from outcrop.records import (
     RERANK_SECONDS,
@@ -49,6 +50,7 @@ from outcrop.records import (
     Hit,
     IngestReport,
     Message,
+    MoveReport,
     OnProgress,
     QueryType,
     Related,
@@ -118,11 +120,10 @@ class Engine:
 
     def _make_deriver(self) -> Deriver:
         """What makes the rows that a database is searched by; it is asked for at the first write or search."""
-        from outcrop.search.derive import SearchDeriver  # type: ignore[import-not-found, unused-ignore]
+        from outcrop.search.derive import SearchDeriver
 
         parts = self.parts
-        deriver: Deriver = SearchDeriver(parts.terms, parts.embedder.path_weight)
-        return deriver
+        return SearchDeriver(parts.terms, parts.embedder.path_weight)
 
     def _renew_vectors(self) -> None:
         """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is
@@ -143,7 +144,7 @@ class Engine:
             waiting += chunks
             if waiting >= SAVE_EVERY_CHUNKS:
                 waiting = 0
-                self.parts.index.save()
+                self.parts.index.save_along()
 
         config = self.config
         options = IngestOptions(
@@ -177,6 +178,7 @@ class Engine:
         tags: Sequence[str] = (),
         force: bool = False,
         later: bool = False,
+        ray: str | None = None,
         progress: OnProgress | None = None,
         stopped: Stop | None = None,
     ) -> IngestReport:
@@ -184,7 +186,9 @@ class Engine:
 
         A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
         text, so that adding it again replaces it. `force` reads and chunks again what did not change. With `later`
-        it is found by its words at once, and by meaning after `embed_waiting`, in whatever process.
+        it is found by its words at once, and by meaning after `embed_waiting`, in whatever process. `ray` is the
+        address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
+        `ray://HOST:PORT`, or `local` for one on this machine alone.
         """
         if (source is None) == (text is None) or source == "":
             raise SourceError("give either a source (folder, file or URL) or a text")
@@ -194,7 +198,9 @@ class Engine:
             file, data = self._fetch(source)
         else:
             path = Path(str(source)).expanduser()
-            return self._add_path(path, collection, tags, force, later, progress, stopped)
+            return self._add_path(path, collection, tags, force, later, ray, progress, stopped)
+        if ray is not None:
+            raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
         target = collection or DEFAULT_COLLECTION
         wanted = Text("", title=title, tags=tuple(tags))
         report = self._ingest(
@@ -250,6 +256,7 @@ class Engine:
         tags: Sequence[str],
         force: bool,
         later: bool,
+        ray: str | None,
         progress: OnProgress | None,
         stopped: Stop | None,
     ) -> IngestReport:
@@ -265,12 +272,24 @@ class Engine:
                 force=force or new,
                 later=later,
                 prune=path.is_dir(),
+                prepare=self._prepare(ray, later),
                 progress=progress,
                 stopped=stopped,
             )
         )
         self._settle()
         return report
+
+    def _prepare(self, ray: str | None, later: bool) -> Prepare:
+        """Who reads files: this process, or a Ray cluster, which opens the model by its name."""
+        if ray is None:
+            return prepare_here
+        from outcrop.spread.over import RayPrepare, embedding_of
+
+        parts = self.parts
+        if later or not parts.name:
+            return RayPrepare(ray, None)
+        return RayPrepare(ray, embedding_of(self.config, lasting(parts.name), parts.embedder.model))
 
     def sync(
         self,
@@ -702,6 +721,53 @@ class Engine:
         if made or before != parts.embedder.model:
             parts.index.rebuild()
         return made
+
+    def move_to(
+        self, target: Engine, *, progress: OnProgress | None = None, stopped: Stop | None = None
+    ) -> MoveReport:
+        """Copy this index to another one, in whatever store, and prove that it holds the same and ranks alike.
+
+        The target is empty, or what an earlier call left of the same index: interrupted, it goes on where it stopped.
+        Nothing is deleted here.
+        """
+        from outcrop.moving import move
+        from outcrop.parity import compare_rankings, draw_queries
+
+        self._require_model(target)
+        report = move(self._store, target._store, progress=progress, stopped=stopped)
+        try:
+            target._settle()
+            queries = draw_queries(self._store)
+            return replace(report, parity=compare_rankings(queries, self._best_hits, target._best_hits))
+        except (
+            EmbedError,
+            ConfigError,
+        ) as error:  # all is there, but its model cannot be opened on this machine
+            return replace(report, unranked=str(error))
+
+    def _require_model(self, target: Engine) -> None:
+        """Before a move: what the target derives of the copy must be derived with the model of its vectors."""
+        active = self._store.active_model()
+        if active is None:
+            return
+        if not target._maker.follows and target.parts.embedder.model != active:
+            raise ConfigError(
+                f"the target was opened with {target.parts.embedder.model}, this index has vectors of {active}: "
+                "open it without naming a model, and it takes that of the copy"
+            )
+        # A file is searched by arrays, made once there is a model; a database by rows that are made with the copy.
+        if isinstance(target.config.db, DatabaseUrl) and self.parts.embedder.model != active:
+            raise ConfigError(
+                f"this index has vectors of {active}, its model is {self.parts.embedder.model} by now: run "
+                "`outcrop reembed` on it, then move it to a database"
+            )
+
+    def _best_hits(self, query: str, limit: int) -> Sequence[Hit]:
+        """The hits of a search; unlike `search` it raises when the store fails."""
+        answer = self.search(query, limit=limit)
+        if answer.reason == "error":
+            raise StoreError(answer.detail)
+        return answer.hits
 
     def status(self) -> Status:
         """What the index holds."""

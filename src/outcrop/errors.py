@@ -8,6 +8,7 @@
     ├── ParseError           content was reached but could not be read as its format
     ├── EmbedError           the embedding model failed or is not available
     ├── ChatError            the chat model's endpoint failed or is not available
+    ├── ClusterError         a Ray cluster failed or is not available
     ├── StoreError           the database failed
     │   ├── NewerDatabase    it was written by a newer Outcrop
     │   ├── MissingVectors   a write named vectors that are not there: embed them and write again
@@ -59,6 +60,10 @@ class EmbedError(OutcropError):
 
 class ChatError(OutcropError):
     """The chat model's endpoint failed or is not available."""
+
+
+class ClusterError(OutcropError):
+    """A Ray cluster failed or is not available."""
 
 
 class StoreError(OutcropError):

@@ -1,4 +1,6 @@
-"""How a process and its workers talk: a JSON header and raw bytes, each with its length; never pickle.
+"""How a process and its workers talk: a JSON header and raw bytes, each with its length.
+
+Nothing is pickled, but for what goes to a Ray cluster and back (`spread/order.py` says why).
 
 frame = header length (4 bytes, big endian) · payload length (4 bytes) · header (JSON) · payload
 """

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from outcrop.config import Config
-from outcrop.contracts import Commentator, Embedder, Reranker, Store
+from outcrop.contracts import Commentator, Embedder, Reranker, SearchableStore, Store
 from outcrop.embed.models import open_embedder, open_reranker
 from outcrop.errors import ConfigError, EmbedError
 from outcrop.records import Model
 from outcrop.retrieve import Retriever
 from outcrop.search.arrays import SearchArrays
+from outcrop.search.database import DatabaseSearch
 from outcrop.search.index import Index
 from outcrop.search.terms import Terms
 
@@ -65,12 +66,17 @@ class PartsMaker:
         self.cannot_follow = ""
         """Why the model that the index has by now could not be opened; empty when it was, or there was no need."""
 
+    @property
+    def follows(self) -> bool:
+        """Whether the parts are those of the index's own model, whatever that is, and not of one that was named."""
+        return self._given is None and not self._config.model
+
     def parts(self) -> Parts:
         """Made when first needed: listing documents needs no model, and a model takes time to load."""
         with self._lock:
             if self._parts is None:
                 self._parts = self._make(self._config.model or self._name_of(self._store.active_model()))
-            elif self._given is None and not self._config.model:
+            elif self.follows:
                 self._parts = self._follow(self._parts)
             return self._parts
 
@@ -80,7 +86,7 @@ class PartsMaker:
             name, url=config.embed_url, key=config.embed_key, query_prefix=config.embed_query_prefix
         )
         terms = Terms()
-        index = SearchArrays(self._store, config.beside(".arrays"), terms, embedder.path_weight)
+        index = open_index(self._store, terms, embedder.path_weight, config.beside(".arrays"))
         retriever = Retriever(self._store, index, embedder, terms, self.reranker)
         return Parts("" if self._given else name, embedder, terms, index, retriever)
 
@@ -114,13 +120,13 @@ class PartsMaker:
     def note_first_model(self) -> None:
         """Remember the model an index was begun with."""
         if self._config.model and self._store.setting(_SETTING) is None:
-            self._store.put_setting(_SETTING, _lasting(self._config.model))
+            self._store.put_setting(_SETTING, lasting(self._config.model))
 
     def note_model(self, parts: Parts) -> None:
         """Remember how this model is opened, before the index is switched to it: the switch alone then decides which
         name holds, so there is no moment at which the two disagree."""
-        if parts.name and self._name_of(parts.embedder.model) != _lasting(parts.name):
-            self._store.put_setting(f"{_SETTING} {parts.embedder.model}", _lasting(parts.name))
+        if parts.name and self._name_of(parts.embedder.model) != lasting(parts.name):
+            self._store.put_setting(f"{_SETTING} {parts.embedder.model}", lasting(parts.name))
 
     # ------------------------------------------------------------------ the optional ones
 
@@ -156,7 +162,14 @@ class PartsMaker:
                 closing()
 
 
-def _lasting(name: str) -> str:
+def open_index(store: Store, terms: Terms, path_weight: float, folder: Path | None) -> Index:
+    """What searches this store: the store itself where it can, else arrays of all that it holds, kept in `folder`."""
+    if isinstance(store, SearchableStore):
+        return DatabaseSearch(store, terms, path_weight, folder)
+    return SearchArrays(store, folder, terms, path_weight)
+
+
+def lasting(name: str) -> str:
     """A name that means the same from any folder."""
     kind, colon, rest = name.partition(":")
     return f"{kind}:{Path(rest).expanduser().absolute()}" if colon and kind in _IN_FOLDERS else name

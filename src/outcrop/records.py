@@ -711,13 +711,13 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a long job stands: `done` of `total` files (None while still counting)."""
+    """Where a long job stands: `done` of `total` files or documents (None while still counting)."""
 
     done: int
     total: int | None
     chunks: int
     path: str
-    phase: Literal["scan", "read", "embed"]
+    phase: Literal["scan", "read", "embed", "move", "check"]
 
 
 OnProgress = Callable[[Progress], None]
@@ -744,6 +744,66 @@ class IngestReport:
         """Two runs as one."""
         both = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
         return IngestReport(**both)
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What an index holds of a collection. `vectors` counts the chunks, summaries and paths that have theirs; `digest`
+    is of all that is stored, whatever its order and ids."""
+
+    documents: int = 0
+    chunks: int = 0
+    vectors: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MovedCollection:
+    """A collection as both sides of a move hold it."""
+
+    name: str
+    source: Holdings
+    target: Holdings
+
+
+@dataclass(frozen=True, slots=True)
+class RankingParity:
+    """How far two indexes answer alike: the mean share of their ten best hits that is the same, and the queries where
+    it is not all of them, with that share."""
+
+    queries: int
+    overlap: float
+    different: tuple[tuple[str, float], ...] = ()
+
+
+LEAST_OVERLAP = 0.95
+"""Two indexes that hold the same and agree less than this rank differently. Ties, which fall by the order in which
+documents were written, cost less than that. Judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """What a move did and what the check of it found. `resumed`: it went on with what an earlier run had begun.
+    `changed_meanwhile`: the source was written to so often that the copy is of a moment that has passed. `unranked`
+    says why the rankings could not be compared, where they could not."""
+
+    collections: tuple[MovedCollection, ...]
+    copied: int
+    removed: int
+    waiting: int
+    passes: int
+    resumed: bool
+    changed_meanwhile: bool
+    problems: tuple[str, ...]
+    seconds: float
+    parity: RankingParity | None = None
+    unranked: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the copy is whole, the same, and ranks alike."""
+        alike = self.parity is None or self.parity.overlap >= LEAST_OVERLAP
+        return alike and not self.problems and not self.changed_meanwhile and not self.unranked
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,9 +135,9 @@ class PostgresServer:
         """Drop a schema and all in it. Fails, instead of waiting for ever, when a test left a transaction open."""
         self.execute("SET lock_timeout = '10s'", f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
 
-    def log(self) -> str:
+    def log(self, characters: int = 4000) -> str:
         """What the server has said, the last of it."""
-        return self._log().read_text(errors="replace")[-4000:] if self._log().exists() else ""
+        return self._log().read_text(errors="replace")[-characters:] if self._log().exists() else ""
 
     def _url(self, user: str, database: str) -> str:
         return f"postgresql://{user}:{quote(self.home.password, safe='')}@127.0.0.1:{self.port}/{database}"

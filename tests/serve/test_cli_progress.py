@@ -27,12 +27,18 @@ def test_a_terminal_sees_counts_and_the_file_in_hand(monkeypatch: pytest.MonkeyP
         progress(Progress(2, 4, 20, "b\x1b[2J.md", "read"))
         progress(Progress(64, 900, 64, "", "embed"))
         progress(Progress(128, 900, 128, "", "embed"))
+        progress(Progress(3, 7, 40, "c.md", "move"))
+        progress(Progress(4, 7, 50, "d.md", "move"))
+        progress(Progress(5, 14, 50, "d.md", "check"))
+        progress(Progress(6, 14, 50, "e.md", "check"))
     text = shown.getvalue()
     assert "2/4 files" in text
     assert "files/s" in text
     assert "chunks/s" in text
     assert "b␛[2J.md" in text
     assert "128/900 texts" in text
+    assert "4/7 documents" in text
+    assert "6/14 documents" in text
 
 
 def test_nobody_watching_gets_no_bar() -> None:

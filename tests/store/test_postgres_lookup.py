@@ -134,6 +134,22 @@ def test_vectors_move_into_an_index_and_are_found_before_and_after(
     assert list(store.check()) == []
 
 
+def test_an_index_of_which_most_is_gone_is_built_anew(
+    store: PostgresStore, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(care, "FRESH_ROWS", 30)
+    fill(store, 30)
+    store.settle()
+    size = "SELECT obj_description(to_regclass('points_1_hnsw'), 'pg_class')::int"
+    assert count(store, size) == 60
+    store.delete([info.id for info in store.documents()[:20]])
+    with store._connections.connect() as connection:
+        connection.execute("VACUUM ANALYZE points_1")
+    store.settle()
+    assert count(store, size) == 20
+    assert store.nearest(probe, 8)[0].tolist() == exact(store, probe, 8)
+
+
 def test_a_filter_leaves_full_results(store: PostgresStore, probe: np.ndarray) -> None:
     fill(store, 15)
     fill(store, 5, "else")

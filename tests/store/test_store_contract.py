@@ -10,7 +10,7 @@ from tests.store.builders import MODEL, OTHER, key, make_write, put, vector, vec
 
 from outcrop.contracts import Store
 from outcrop.errors import MissingVectors, NotFound, StoreError
-from outcrop.records import Model
+from outcrop.records import Filter, Model
 
 # ------------------------------------------------------------------ writing
 
@@ -45,6 +45,23 @@ def test_chunks_come_back_as_they_were_and_in_the_order_asked_for(store: Store) 
     assert len({id(chunk.document) for chunk in again}) == 1
     assert store.chunks(np.array(asked)) == again  # type: ignore[arg-type]  # search hands over arrays
     assert store.chunks([]) == []
+
+
+def test_odd_characters_come_back_in_every_field(store: Store) -> None:
+    odd = "a\0b\x1ac\x1a0d"
+    write = make_write(f"{odd}.md", f"{odd} words", tags=(odd,), meta={odd: odd}, title=odd, collection=odd)
+    (id_,) = put(store, write)
+    info = store.document(id_)
+    assert info is not None
+    assert (info.path, info.title, info.tags, dict(info.meta), info.collection) == (
+        f"{odd}.md",
+        odd,
+        (odd,),
+        {odd: odd},
+        odd,
+    )
+    assert store.text(id_) == f"{odd} words"
+    assert store.select(Filter(tags=(odd,), collections=(odd,))).tolist() == [id_]
 
 
 def test_writing_the_same_name_again_replaces_the_document_and_keeps_its_id(store: Store) -> None:

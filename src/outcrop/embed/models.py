@@ -20,6 +20,7 @@ class _Settings:
     url: str
     key: str
     query_prefix: str
+    device: str
 
 
 def _open_static(_settings: _Settings) -> Embedder:
@@ -51,7 +52,9 @@ def _open_onnx(settings: _Settings) -> Embedder:
 def _open_sentence_transformers(settings: _Settings) -> Embedder:
     from outcrop.embed.sentence_transformers import SentenceTransformersEmbedder
 
-    return SentenceTransformersEmbedder(Path(settings.name).expanduser(), query_prefix=settings.query_prefix)
+    return SentenceTransformersEmbedder(
+        Path(settings.name).expanduser(), query_prefix=settings.query_prefix, device=settings.device
+    )
 
 
 def _open_mini_reranker(_folder: str) -> Reranker:
@@ -91,14 +94,19 @@ _RERANKERS: dict[str, tuple[str, Callable[[str], Reranker]]] = {
 _Opening = TypeVar("_Opening")
 
 
-def open_embedder(model: str, *, url: str, key: str, query_prefix: str) -> Embedder:
+def open_embedder(model: str, *, url: str, key: str, query_prefix: str, device: str = "cpu") -> Embedder:
     """The embedder a `model` setting names; `url` and `key` are for `openai:` models only.
 
     `query_prefix` is for models that want an instruction before a query; the static model wants none and
-    leaves it aside.
+    leaves it aside. `device` may be `cuda` for a model that can run there (`runs_on_gpu`).
     """
     open_model, name = _look_up("model", model, _MODELS)
-    return open_model(_Settings(name, url, key, query_prefix))
+    return open_model(_Settings(name, url, key, query_prefix, device))
+
+
+def runs_on_gpu(model: str) -> bool:
+    """Whether the model of this name can make use of a GPU."""
+    return model.partition(":")[0] == "sentence-transformers"
 
 
 def open_reranker(name: str) -> Reranker:

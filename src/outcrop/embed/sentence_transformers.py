@@ -18,23 +18,28 @@ from outcrop.records import Matrix, Model
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*/*.safetensors", "*/*.bin", "*/*.json")
 """What decides the vectors of a model's folder."""
+_GPU_TEXTS = 64
+"""Texts a GPU takes at once: one alone leaves nearly all of it idle. Judgement."""
 
 
 class SentenceTransformersEmbedder(Transformer):
-    """A model of sentence-transformers on the CPU, from disk only. Rows are of unit length."""
+    """A model of sentence-transformers from disk only, on the CPU or another device. Rows are of unit length."""
 
-    def __init__(self, folder: Path, *, query_prefix: str = "", document_prefix: str = "") -> None:
+    def __init__(
+        self, folder: Path, *, query_prefix: str = "", document_prefix: str = "", device: str = "cpu"
+    ) -> None:
         """A prefix that is not given is the prompt the model's folder names for queries or documents."""
         library = _import_library()
         settings = read_model_folder(folder)
         self._query_prefix = query_prefix or settings.query_prompt
         self._document_prefix = document_prefix or settings.document_prompt
         try:
-            self._encoder = library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+            self._encoder = library.SentenceTransformer(str(folder), device=device, local_files_only=True)
             parts = sorted({path for pattern in _WEIGHTS for path in folder.glob(pattern) if path.is_file()})
             version = fingerprint((self._document_prefix,), parts)
         except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
             raise EmbedError(f"the model in {folder} cannot be loaded: {error}") from error
+        self._at_once = 1 if device == "cpu" else _GPU_TEXTS
         # Its tokenizer may not be used by two threads at once.
         self._one_at_a_time = threading.Lock()
         dimensions = len(self._encode(["dimensions"], "")[0])
@@ -60,12 +65,12 @@ class SentenceTransformersEmbedder(Transformer):
     def _encode(self, texts: list[str], prefix: str) -> Matrix:
         try:
             with self._one_at_a_time:
-                # Alone in its batch a text has no padding, so its vector does not depend on its company. The
-                # prompt goes apart: some models leave its tokens out of the mean.
+                # Alone in its batch a text has no padding, so its vector does not depend on its company; on a GPU
+                # it does in the last bits. The prompt goes apart: some models leave its tokens out of the mean.
                 rows: Any = self._encoder.encode(
                     texts,
                     prompt=prefix,
-                    batch_size=1,
+                    batch_size=self._at_once,
                     show_progress_bar=False,
                     convert_to_numpy=True,
                     normalize_embeddings=False,

@@ -201,8 +201,9 @@ class SearchArrays:
 
     # ------------------------------------------------------------------ filters
 
-    def passing(self, view: View, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
+    def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
         """Which of some chunks are there and pass a filter."""
+        view = self.refresh()
         result = np.zeros(len(chunk_ids), np.bool_)
         for slab, gone, mask in zip(view.slabs, view.dead, self.masks(view, where), strict=True):
             here = np.flatnonzero(is_among(chunk_ids, slab.chunk_ids))
@@ -242,6 +243,10 @@ class SearchArrays:
             self._masks.clear()
             if self._files.save(self._as_saved(view), wait_s=FORCED_WAIT_S if force else 0.0):
                 self._adopt()  # from now on map the files: what was built in memory can go
+
+    def save_along(self) -> None:
+        """As `save`: what is only in memory grows with every write."""
+        self.save()
 
     def save_after_search(self) -> None:
         """Save what took long to catch up, so that the next process need not; a search never waits for that."""

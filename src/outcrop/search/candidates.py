@@ -21,6 +21,8 @@ POOL: Final = 200
 pages ask for more."""
 
 Masks = Sequence[NDArray[np.bool_] | None]
+Listed = tuple[NDArray[np.intp], NDArray[np.int32]]
+"""Rows that a leg lists, ascending, and their ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,13 @@ class Found:
     """Rows of all slabs that came up, ascending by (slab, row), and their neighbours in the same document.
 
     `candidate` tells the former from rows that are only here to say what stands beside one. Ranks count from 1;
-    0 means the leg did not list the row. `cosine` is 0 where there is no vector.
+    0 means the leg did not list the row. `cosine` is 0 where there is no vector. `position` is where in its document a
+    row stands, counted from anywhere.
     """
 
     slab: NDArray[np.int32]
     row: NDArray[np.intp]
+    position: NDArray[np.intp]
     chunk_id: NDArray[np.int64]
     document_id: NDArray[np.int64]
     code: NDArray[np.bool_]
@@ -50,14 +54,14 @@ class Found:
         return Found(*(getattr(self, column.name)[which] for column in fields(self)))
 
     def neighbour(self, scores: NDArray[np.float32], step: int) -> NDArray[np.float32]:
-        """For each row the score of the row `step` away, NaN where that is not the same document."""
+        """For each row the score of the chunk `step` away in the same document, NaN where there is none."""
         beside: NDArray[np.float32] = np.full(len(self), np.nan, np.float32)
         if len(self) < 2:
             return beside
         here, there = (slice(0, -1), slice(1, None)) if step > 0 else (slice(1, None), slice(0, -1))
         same = (
             (self.slab[here] == self.slab[there])
-            & (self.row[here] + step == self.row[there])
+            & (self.position[here] + step == self.position[there])
             & (self.document_id[here] == self.document_id[there])
         )
         beside[here] = np.where(same, scores[there], np.nan)
@@ -76,9 +80,22 @@ def find_candidates(
     (slab, row) to be looked at whatever the legs say."""
     if vector is not None and not np.isfinite(vector).all():
         vector = None
-    scores = _lexical_scores(view, masks, words)
+    scores = score_rows(view, masks, words)
     by_words = _best(scores, pool)
     by_meaning = _nearest(view.slabs, masks, vector, pool)
+    return gather_rows(view, masks, scores, by_words, by_meaning, vector, more)
+
+
+def gather_rows(
+    view: View,
+    masks: Masks,
+    scores: Sequence[NDArray[np.float32]],
+    by_words: Sequence[Listed],
+    by_meaning: Sequence[Listed],
+    vector: Vector | None,
+    more: Collection[tuple[int, int]] = (),
+) -> Found:
+    """What the legs list, slab by slab, and the rows beside that; `scores` are those of all rows by words."""
     wanted = [
         np.array(sorted({row for slab, row in more if slab == i}), np.intp) for i in range(len(view.slabs))
     ]
@@ -92,7 +109,8 @@ def find_candidates(
     return Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _lexical_scores(view: View, masks: Masks, words: LexicalQuery | None) -> list[NDArray[np.float32]]:
+def score_rows(view: View, masks: Masks, words: LexicalQuery | None) -> list[NDArray[np.float32]]:
+    """The score by words of all rows, slab by slab; 0 where the mask rules a row out."""
     scores = []
     for number, (slab, mask) in enumerate(zip(view.slabs, masks, strict=True)):
         if words is None:
@@ -105,10 +123,7 @@ def _lexical_scores(view: View, masks: Masks, words: LexicalQuery | None) -> lis
     return scores
 
 
-Ranked = tuple[NDArray[np.intp], NDArray[np.int32]]
-
-
-def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Ranked]:
+def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
     """Rows with the highest positive scores over all slabs, slab by slab, with their rank."""
     rows = []
     for score in scores:
@@ -118,18 +133,18 @@ def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Ranked]:
             above, level = positive[score[positive] > least], positive[score[positive] == least]
             positive = np.sort(np.concatenate((above, level[: pool - len(above)])))
         rows.append(positive)
-    return _rank(rows, [score[row] for score, row in zip(scores, rows, strict=True)], pool)
+    return rank_rows(rows, [score[row] for score, row in zip(scores, rows, strict=True)], pool)
 
 
-def _nearest(slabs: Sequence[Slab], masks: Masks, vector: Vector | None, pool: int) -> list[Ranked]:
+def _nearest(slabs: Sequence[Slab], masks: Masks, vector: Vector | None, pool: int) -> list[Listed]:
     if vector is None or not vector.any():
         return [(np.zeros(0, np.intp), np.zeros(0, np.int32))] * len(slabs)
     found = nearest(slabs, masks, vector, pool)
     found = [(rows[cosine > 0], cosine[cosine > 0]) for rows, cosine in found]
-    return _rank([rows for rows, _ in found], [cosine for _, cosine in found], pool)
+    return rank_rows([rows for rows, _ in found], [cosine for _, cosine in found], pool)
 
 
-def _rank(rows: list[NDArray[np.intp]], scores: list[NDArray[np.float32]], pool: int) -> list[Ranked]:
+def rank_rows(rows: list[NDArray[np.intp]], scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
     """Number the rows of all slabs by score, best first, and keep the first `pool`. Ties: older chunks first."""
     flat = np.concatenate(scores) if scores else np.zeros(0, np.float32)
     ranks = np.empty(len(flat), np.int32)
@@ -147,8 +162,8 @@ def _gather(
     i: int,
     mask: NDArray[np.bool_] | None,
     scores: NDArray[np.float32],
-    words: Ranked,
-    meaning: Ranked,
+    words: Listed,
+    meaning: Listed,
     vector: Vector | None,
     more: NDArray[np.intp],
 ) -> tuple[NDArray[np.generic], ...]:
@@ -167,6 +182,7 @@ def _gather(
     return (
         np.full(len(wide), i, np.int32),
         wide,
+        wide if slab.positions is None else slab.positions[wide].astype(np.intp),
         slab.chunk_ids[wide],
         slab.document_ids[wide],
         slab.code[wide],
@@ -181,12 +197,11 @@ def _gather(
 def _around(rows: NDArray[np.intp], slab: Slab, gone: NDArray[np.bool_]) -> NDArray[np.intp]:
     """These rows and, of prose, those directly before and after them in the same document: code is not judged by what
     stands beside it."""
-    documents = slab.document_ids
     prose = rows[~slab.code[rows]]
     after = prose[prose + 1 < len(slab)]
-    after = after[documents[after + 1] == documents[after]] + 1
-    before = prose[prose > 0]
-    before = before[documents[before - 1] == documents[before]] - 1
+    after = after[slab.is_followed(after)] + 1
+    before = prose[prose > 0] - 1
+    before = before[slab.is_followed(before)]
     beside = np.concatenate((before, after))
     return _union(rows, beside[~gone[beside]])
 
@@ -202,6 +217,7 @@ def _nothing() -> Found:
     return Found(
         slab=empty.astype(np.int32),
         row=empty.astype(np.intp),
+        position=empty.astype(np.intp),
         chunk_id=empty,
         document_id=empty,
         code=empty.astype(np.bool_),

@@ -188,7 +188,8 @@ def _levels(
     peaks = np.abs(vectors).max(axis=1, initial=0.0)
     scales = (peaks / 127).astype(np.float32)
     levels = np.rint(vectors / np.maximum(scales, 1e-12)[:, None]).astype(np.int8)
-    return sign_bits(vectors if signs else vectors[:0]), levels, scales
+    bits = sign_bits(vectors) if signs else np.zeros((-(-vectors.shape[1] // 64), 0), np.uint64)
+    return bits, levels, scales
 
 
 # ------------------------------------------------------------------ files and names

@@ -124,6 +124,29 @@ def unpack_facts(facts: Sequence[bytes]) -> Facts:
     )
 
 
+def place_facts(facts: Facts, places: NDArray[np.intp], count: int) -> Facts:
+    """Facts of `count` files, known at these places and blank elsewhere; without uses."""
+    plain = np.zeros((2, count), np.uint8)
+    plain[:, places] = facts.roles, facts.families
+    numbers = np.zeros((3, count), np.uint64)
+    numbers[:, places] = facts.titles, facts.homes, facts.packages
+    words = np.zeros((2, count, FILE_WORDS), np.uint64)
+    words[:, places] = facts.stems, facts.folders
+    nothing = np.zeros(count, np.int64)
+    return Facts(
+        roles=plain[0],
+        families=plain[1],
+        titles=numbers[0],
+        homes=numbers[1],
+        packages=numbers[2],
+        stems=words[0],
+        folders=words[1],
+        _bytes=np.zeros(0, np.uint8),
+        _starts=nothing,
+        _ends=nothing,
+    )
+
+
 def _require(well: bool) -> None:
     if not well:
         raise StoreError(

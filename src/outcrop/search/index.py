@@ -68,7 +68,7 @@ class Index(Protocol):
         that is `asked` for weigh more."""
         ...
 
-    def passing(self, view: View, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
+    def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
         """Which of some chunks are there and pass a filter."""
         ...
 
@@ -87,6 +87,10 @@ class Index(Protocol):
 
     def save(self) -> None:
         """After writes: keep what is derived where the next process, and the next search, find it."""
+        ...
+
+    def save_along(self) -> None:
+        """In the middle of many writes: keep what would take memory, or be lost; the rest is for `save` at the end."""
         ...
 
     def save_after_search(self) -> None:

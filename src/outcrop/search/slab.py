@@ -34,7 +34,9 @@ class Slab:
 
     `files[row]` is the place of a row's file in `titles` (its name), `homes` (its folder), `stems` and `folders` (the
     words of both). `folder` is where the arrays are mapped from, None while they live in memory only. Of a slab that
-    holds not all that its files declare `packages` tells their folders' names; otherwise that follows from `names`.
+    holds not all that its files declare `packages` tells their folders' names; otherwise that follows from `names`. Of
+    one that does not hold all chunks of its documents `positions` tells where in its document each stands; otherwise
+    they stand there as they do here.
     """
 
     chunk_ids: NDArray[np.int64]
@@ -62,9 +64,17 @@ class Slab:
     names: Names
     folder: Path | None = None
     packages: NDArray[np.uint64] | None = None
+    positions: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.chunk_ids)
+
+    def is_followed(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether the row after each of some rows, of which the last has none, is the next chunk of its document."""
+        followed: NDArray[np.bool_] = self.document_ids[rows + 1] == self.document_ids[rows]
+        if self.positions is not None:
+            followed &= self.positions[rows + 1] == self.positions[rows] + 1
+        return followed
 
     def postings(self, term: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]] | None:
         """The rows that hold a term and how often; None where no row does."""

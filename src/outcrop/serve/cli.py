@@ -55,6 +55,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "doctor": ("care", "Check that the index and this machine are in order."),
     "reembed": ("care", "Give every chunk a vector of the model in use."),
     "grant": ("roles", "Let a role of the database read the index, or some collections of it."),
+    "move": ("move", "Copy an index to another store, and prove that it is the same."),
     "mcp": ("mcp", "Serve an agent over standard input and output."),
     "install": ("install", "Let an agent's client start Outcrop."),
     "eval": ("evaluate", "Measure search quality on your own questions."),

@@ -57,20 +57,23 @@ def show_progress(session: Session) -> Iterator[Callable[[Progress], None] | Non
 
 _WIDTH_OF_THE_REST = 90
 """Columns that everything but the path takes at most; a longer path would squeeze the bar."""
-_PHASES = {"scan": "looking", "read": "indexing", "embed": "embedding"}
+_PHASES = {"scan": "looking", "read": "indexing", "embed": "embedding", "move": "moving", "check": "checking"}
+_NOUNS = {"read": "files", "embed": "texts", "move": "documents", "check": "documents"}
 
 
 def _count(progress: Progress, seconds: float) -> str:
     if progress.phase == "scan":
         return f"{progress.done:,} files"
-    noun = "texts" if progress.phase == "embed" else "files"
+    noun = _NOUNS[progress.phase]
     count = f"{progress.done:,}" + (f"/{progress.total:,}" if progress.total is not None else "") + f" {noun}"
     if seconds < 0.2:
         return count  # a rate of a moment is a random number
     files, chunks = progress.done / seconds, progress.chunks / seconds
     if progress.phase == "embed":
         return f"{count}, {chunks:,.0f} texts/s"
-    return f"{count}, {files:,.0f} files/s, {chunks:,.0f} chunks/s"
+    if progress.phase == "check":
+        return f"{count}, {files:,.0f} documents/s"
+    return f"{count}, {files:,.0f} {noun}/s, {chunks:,.0f} chunks/s"
 
 
 def shorten(text: str, size: int) -> str:

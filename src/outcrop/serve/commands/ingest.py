@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -34,6 +35,13 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
 @click.option("--title", help="Title, for a text or a URL.")
 @click.option("--id", "id_", metavar="NAME", help="Name of a text: adding it again replaces it.")
 @click.option("--text", help="The text to add, instead of a source.")
+@click.option(
+    "--ray",
+    metavar="[ADDRESS]",
+    is_flag=False,
+    flag_value="local",
+    help="Read, parse and embed on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; without ADDRESS on this machine.",
+)
 @_force
 @_strict
 @common_options
@@ -46,6 +54,7 @@ def add_command(
     title: str | None,
     id_: str | None,
     text: str | None,
+    ray: str | None,
     force: bool,
     strict: bool,
 ) -> None:
@@ -56,6 +65,7 @@ def add_command(
     """
     texts = _texts(sources, text)
     others = [source for source in sources if source != STDIN]
+    _check_ray(ray, texts, others)
     _check_add(texts, others, title, id_)
     reports: list[IngestReport] = []
     with session.open() as kb:
@@ -64,7 +74,7 @@ def add_command(
                 kb.add(text=content, id=id_, title=title, collection=collection, tags=tags, force=force)
             )
         for source in others:
-            reports.append(_add_one(session, kb, source, len(sources) > 1, collection, tags, title, force))
+            reports.append(_add_one(session, kb, source, len(sources) > 1, collection, tags, title, force, ray))
     _finish(session, reports, strict)
 
 
@@ -96,6 +106,18 @@ def _check_add(texts: Sequence[str], others: Sequence[str], title: str | None, i
             raise click.UsageError(f"There is no file or folder {file!r}.")
 
 
+def _check_ray(ray: str | None, texts: Sequence[str], others: Sequence[str]) -> None:
+    if ray is None:
+        return
+    if texts or any(map(_is_url, others)):
+        raise click.UsageError("--ray reads files and folders; add texts and URLs without it.")
+    if ray not in {"local", "auto"} and not re.fullmatch(r"(ray://)?[^/\s]+:\d+", ray):
+        raise click.UsageError(
+            f"{ray!r} is no address of a Ray cluster: write auto, HOST:PORT or ray://HOST:PORT after --ray, or name "
+            "the folder before it."
+        )
+
+
 def _is_url(source: str) -> bool:
     return source.lower().startswith(("http://", "https://"))
 
@@ -109,6 +131,7 @@ def _add_one(
     tags: Sequence[str],
     title: str | None,
     force: bool,
+    ray: str | None,
 ) -> IngestReport:
     from outcrop.errors import ParseError, SourceError
     from outcrop.records import Failure, IngestReport
@@ -118,7 +141,13 @@ def _add_one(
             return kb.add(source, collection=collection, tags=tags, title=title, force=force)
         with stop_on_signal() as stop, show_progress(session) as progress:
             return kb.add(
-                source, collection=collection, tags=tags, force=force, progress=progress, stopped=stop.is_set
+                source,
+                collection=collection,
+                tags=tags,
+                force=force,
+                ray=ray,
+                progress=progress,
+                stopped=stop.is_set,
             )
     except (SourceError, ParseError) as error:
         if not go_on:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from psycopg import sql
+from psycopg import errors, sql
 
 from outcrop.derived import Deriver
 from outcrop.store.postgres.connections import Connection, Connections
@@ -28,6 +28,9 @@ FRESH_ROWS: Final = 10_000
 index."""
 MOVED_AT_ONCE: Final = 2_000
 """Vectors moved in one transaction: each takes about a millisecond to find its place in the index."""
+SHRUNK_SHARE: Final = 0.5
+"""An index of which half is gone is built anew. With three in ten deleted and vacuumed its answers are as good as
+before (`benchmarks/postgres.py`), so this is for space and speed. Judgement."""
 LISTS_AFTER_WRITES: Final = 256
 """Writes after which short lists are looked for: a search reads one list a write for each common word until then."""
 BUILD_MEMORY: Final = "1GB"
@@ -52,6 +55,8 @@ def settle(connections: Connections) -> None:
             return
         _move_fresh(connection)
         _build_index(connection)
+        if _has_shrunk(connection):
+            _rebuild_index(connection)
     _join_lists(connections)
 
 
@@ -64,7 +69,11 @@ def _is_worth_it(connections: Connections) -> bool:
         many = connection.execute(
             sql.SQL("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few").format(table), (FRESH_ROWS,)
         ).fetchone()
-        return (many or (0,))[0] >= FRESH_ROWS or _writes_since(connection) >= LISTS_AFTER_WRITES
+        return (
+            (many or (0,))[0] >= FRESH_ROWS
+            or _writes_since(connection) >= LISTS_AFTER_WRITES
+            or _has_shrunk(connection)
+        )
 
     return connections.read(ask)
 
@@ -123,23 +132,54 @@ def _build_index(connection: Connection) -> None:
     if valid is False:  # a build that was interrupted leaves one that nobody uses
         connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
     _prepare_build(connection)
-    connection.execute(index_sql(name, points(active[0]), concurrently=True))
+    try:
+        connection.execute(index_sql(name, points(active[0]), concurrently=True))
+    except (errors.DiskFull, errors.OutOfMemory) as error:
+        # A container's /dev/shm is often too small for several builders, which share the graph there.
+        log.warning("the vector index is built by one process only: %s", error)
+        connection.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
+        connection.execute("SET max_parallel_maintenance_workers = 0")
+        connection.execute(index_sql(name, points(active[0]), concurrently=True))
     connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(points(active[0]))))
+    _note_size(connection, active[0])
 
 
-def rebuild_index(connections: Connections) -> None:
-    """Build the vector index anew, after many deletions, while others read and write."""
-    with connections.translated(), connections.connect() as connection:
-        active = active_model(connection)
-        if active is None:
-            return
-        name = f"{points(active[0])}_hnsw"
-        there = connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()
-        _prepare_build(connection)
-        if there is not None and there[0] is not None:
-            connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(points(active[0]))))
-            connection.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
-        connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(points(active[0]))))
+def _has_shrunk(connection: Connection) -> bool:
+    """Whether so much was deleted since the index was built that it is worth building anew."""
+    active = active_model(connection)
+    if active is None:
+        return False
+    row = connection.execute(
+        "SELECT obj_description(to_regclass(%s), 'pg_class')::bigint, reltuples FROM pg_class"
+        " WHERE oid = to_regclass(%s)",
+        (f"{points(active[0])}_hnsw", points(active[0])),
+    ).fetchone()
+    # The number of rows is the server's own estimate, below zero while it has none.
+    return row is not None and row[0] is not None and 0 <= row[1] < SHRUNK_SHARE * row[0]
+
+
+def _rebuild_index(connection: Connection) -> None:
+    """Build the vector index anew while others read and write."""
+    active = active_model(connection)
+    if active is None:
+        return
+    table, name = sql.Identifier(points(active[0])), sql.Identifier(f"{points(active[0])}_hnsw")
+    _prepare_build(connection)
+    connection.execute(sql.SQL("VACUUM {}").format(table))
+    connection.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(name))
+    connection.execute(sql.SQL("ANALYZE {}").format(table))
+    _note_size(connection, active[0])
+
+
+def _note_size(connection: Connection, model: int) -> None:
+    """Remember with the index how many vectors it was built of."""
+    table = sql.Identifier(points(model))
+    row = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(table)).fetchone()
+    connection.execute(
+        sql.SQL("COMMENT ON INDEX {} IS {}").format(
+            sql.Identifier(f"{points(model)}_hnsw"), sql.Literal(str(row[0] if row else 0))
+        )
+    )
 
 
 def _prepare_build(connection: Connection) -> None:
@@ -190,6 +230,7 @@ def replace_points(connection: Connection, deriver: Deriver) -> None:
     if filled >= FRESH_ROWS:
         connection.execute(f"SET LOCAL maintenance_work_mem = '{BUILD_MEMORY}'")
         connection.execute(index_sql(f"{table}_hnsw", table, concurrently=False))
+        _note_size(connection, number)
     connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
 
 

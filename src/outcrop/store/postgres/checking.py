@@ -8,7 +8,7 @@ import numpy as np
 
 from outcrop.records import StoreStats
 from outcrop.store.postgres.connections import Connection
-from outcrop.store.postgres.deriving import unpack_list
+from outcrop.store.postgres.deriving import unpack_lists
 from outcrop.store.postgres.vectors import ACTIVE, active_model, fresh, points
 
 _WAITING: Final = "SELECT document_id FROM waiting"
@@ -163,7 +163,7 @@ def _list_problems(connection: Connection) -> list[str]:
             if len(body) != 7 * count:
                 broken += 1
                 continue
-            ids = unpack_list(first, count, body).chunk_ids
+            ids = unpack_lists([first], [count], body).chunk_ids
             broken += not (first <= ids[0] and ids[-1] <= last and np.all(np.diff(ids) > 0))
     if broken:
         problems.append(f"{broken} lists of words are damaged")

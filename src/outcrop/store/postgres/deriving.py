@@ -29,35 +29,37 @@ REMOVED_AT_ONCE: Final = 4096
 MANY_LISTS: Final = 32
 """Short lists of one term before they are joined: what a search reads in one go anyway. Judgement."""
 TERMS_AT_ONCE: Final = 2000
-_LIST_BYTES: Final = 7
+
+
+_POSTING: Final = np.dtype([("away", "<u4"), ("length", "<u2"), ("frequency", "u1")])
+"""A chunk in a list: how far its id is from the first, how long it is, how often it holds the term. One after the
+other, so that lists that are strung together can be read as one."""
 
 
 def pack_list(
     chunk_ids: NDArray[np.int64], frequencies: NDArray[np.uint8], lengths: NDArray[np.uint16]
 ) -> bytes:
-    """Chunks of one term: distance from the first in four bytes, length in two, frequency in one."""
-    away = (chunk_ids - chunk_ids[0]).astype("<u4")
-    return b"".join((away.tobytes(), lengths.astype("<u2").tobytes(), frequencies.tobytes()))
+    """Chunks of one term."""
+    packed = np.empty(len(chunk_ids), _POSTING)
+    packed["away"] = chunk_ids - chunk_ids[0]
+    packed["length"] = lengths
+    packed["frequency"] = frequencies
+    return packed.tobytes()
 
 
-def unpack_list(first: int, count: int, body: bytes) -> TermRows:
-    """What `pack_list` packed."""
-    away = np.frombuffer(body, "<u4", count)
-    lengths = np.frombuffer(body, "<u2", count, 4 * count)
-    return TermRows(away.astype(np.int64) + first, np.frombuffer(body, np.uint8, count, 6 * count), lengths)
+def unpack_lists(firsts: Sequence[int], counts: Sequence[int], bodies: bytes) -> TermRows:
+    """What `pack_list` packed, of several lists strung together; ascending if they are."""
+    packed = np.frombuffer(bodies, _POSTING)
+    ids = packed["away"] + np.repeat(np.array(firsts, np.int64), counts)
+    return TermRows(ids, np.ascontiguousarray(packed["frequency"]), np.ascontiguousarray(packed["length"]))
 
 
-def join_rows(parts: Sequence[TermRows]) -> TermRows:
-    """Several lists of one term as one, ascending."""
-    if len(parts) == 1:
-        return parts[0]
-    ids = np.concatenate([part.chunk_ids for part in parts])
-    frequencies = np.concatenate([part.frequencies for part in parts])
-    lengths = np.concatenate([part.lengths for part in parts])
-    if np.any(ids[1:] < ids[:-1]):  # of several collections, or numbered anew
-        order = np.argsort(ids)
-        return TermRows(ids[order], frequencies[order], lengths[order])
-    return TermRows(ids, frequencies, lengths)
+def in_order(rows: TermRows) -> TermRows:
+    """The same, ascending: lists of several collections, or of documents numbered anew, overlap."""
+    if not np.any(rows.chunk_ids[1:] < rows.chunk_ids[:-1]):
+        return rows
+    order = np.argsort(rows.chunk_ids)
+    return TermRows(rows.chunk_ids[order], rows.frequencies[order], rows.lengths[order])
 
 
 # ------------------------------------------------------------------ adding
@@ -259,17 +261,15 @@ def _thin_out(connection: Connection, collection_id: int, gone: Sequence[tuple[A
             binary=True,
         )
         for term, first, count, body in lists:
-            rows = unpack_list(first, count, body)
-            keep = ~is_among(rows.chunk_ids, ids)
+            packed = np.frombuffer(body, _POSTING)
+            keep = ~is_among(packed["away"] + first, ids)
             left = int(keep.sum())
             if left == count:
                 continue
             if not left:
                 emptied.append((term, first))
                 continue
-            away = (rows.chunk_ids[keep] - first).astype("<u4")
-            kept = away.tobytes() + rows.lengths[keep].tobytes() + rows.frequencies[keep].tobytes()
-            changed.append((term, first, left, kept))
+            changed.append((term, first, left, packed[keep].tobytes()))
     if emptied:
         connection.execute(
             "DELETE FROM postings p USING unnest(%s::bigint[], %s::bigint[]) AS u (term, first)"
@@ -303,13 +303,15 @@ def join_lists(connection: Connection) -> int:
             ([term for term, _ in part], [id_ for _, id_ in part], LIST_ROWS // 2),
             binary=True,
         ).fetchall()
-        by_term: dict[tuple[int, int], list[TermRows]] = {}
+        by_term: dict[tuple[int, int], list[tuple[int, int, bytes]]] = {}
         for term, collection_id, first, count, body in sorted(gone):
-            by_term.setdefault((term, collection_id), []).append(unpack_list(first, count, body))
+            by_term.setdefault((term, collection_id), []).append((first, count, body))
         with connection.cursor().copy(_COPY_POSTINGS) as copy:
             copy.set_types(_POSTING_TYPES)
             for (term, collection_id), lists in by_term.items():
-                for row in _lists(term, collection_id, join_rows(lists)):
+                firsts, counts, bodies = zip(*lists, strict=True)
+                whole = in_order(unpack_lists(firsts, counts, b"".join(bodies)))
+                for row in _lists(term, collection_id, whole):
                     copy.write_row(row)
     return len(crowded)
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from outcrop.derived import ChunkRows, DeclaredRows, TermRows, Totals
 from outcrop.records import Filter, Vector
-from outcrop.store.postgres.deriving import join_rows, unpack_list
+from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.filters import filter_sql
-from outcrop.store.postgres.values import Half, half_matrix, half_vectors, to_text
-from outcrop.store.postgres.vectors import fresh, points
+from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
+from outcrop.store.postgres.vectors import active_model, fresh, points
 
 if TYPE_CHECKING:
     from outcrop.store.postgres.connections import Connections
@@ -28,12 +28,17 @@ SPARE: Final = 1.5
 """Points asked for each chunk that is wanted: code has two, its text's and its summary's."""
 
 
+EXACT_CHUNKS: Final = 50_000
+"""Chunks that pass a filter and are compared one by one, 0.4 µs each. Through the index, where one in a hundred
+passes, it takes 200 to 360 ms to find them, and with less memory they are too few (`benchmarks/pg_vectors.py`)."""
+
+
 class Searching:
     """The part of a `SearchableStore` that search asks. What it is mixed into has the connections."""
 
     _connections: Connections
 
-    def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
+    def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -44,34 +49,33 @@ class Searching:
 
     def totals(self) -> Totals:
         """Chunks and terms of the whole index, as far as this user may see it."""
-        rows = self._read(
+        rows = self._look_up(
             "SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(terms), 0)::bigint FROM collections"
         )
         return Totals(*rows[0])
 
     def term_counts(self, terms: Collection[int]) -> dict[int, int]:
         """How many chunks hold each of these terms; those that none holds are left out."""
-        rows = self._read(
-            "SELECT term, sum(count)::bigint FROM postings WHERE term = ANY (%s) GROUP BY term", (list(terms),)
+        rows = self._look_up(
+            "SELECT term, sum(count)::bigint FROM postings WHERE term = ANY (%s::bigint[]) GROUP BY term",
+            (id_array(terms),),
         )
         return dict(rows)
 
     def term_rows(self, terms: Collection[int], collections: Sequence[str] = ()) -> dict[int, TermRows]:
         """The chunks (of these collections, or of all) that hold each of these terms."""
-        values: list[Any] = [list(terms)]
+        values: list[Any] = [id_array(terms)]
         within = ""
         if collections:
             within = " AND collection_id IN (SELECT id FROM collections WHERE name = ANY (%s))"
             values.append([to_text(name) for name in collections])
-        rows = self._read(
-            f"SELECT term, first_chunk, count, body FROM postings WHERE term = ANY (%s){within}"
-            " ORDER BY term, first_chunk",
+        rows = self._look_up(
+            "SELECT term, array_agg(first_chunk ORDER BY first_chunk), array_agg(count ORDER BY first_chunk),"
+            " string_agg(body, ''::bytea ORDER BY first_chunk) FROM postings"
+            f" WHERE term = ANY (%s::bigint[]){within} GROUP BY term",
             values,
         )
-        parts: dict[int, list[TermRows]] = {}
-        for term, first, count, body in rows:
-            parts.setdefault(term, []).append(unpack_list(first, count, body))
-        return {term: join_rows(lists) for term, lists in parts.items()}
+        return {term: in_order(unpack_lists(firsts, counts, bodies)) for term, firsts, counts, bodies in rows}
 
     def _holding(self, words: Sequence[Collection[int]]) -> NDArray[np.int64]:
         """Chunks that hold, for each word, one of its terms."""
@@ -103,10 +107,10 @@ class Searching:
 
         Of those that pass the filter and are among those named; as many as there are.
         """
-        rows = self._read("SELECT active_model FROM state")
-        if not rows or rows[0][0] is None or not count or not np.any(vector):
+        active = self._connections.known("model", active_model)
+        if active is None or not count or not np.any(vector):
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        model = int(rows[0][0])
+        model = active[0]
         (half,) = half_vectors(vector[None, :].astype(np.float16))
         most = int(SPARE * count) + 1
         while True:
@@ -125,38 +129,49 @@ class Searching:
     ) -> list[tuple[int, float]]:
         """Chunk and distance of the nearest points, nearest first; some of the chunks twice."""
         if among is not None:
-            return self._nearest_among(model, half, most, among)
+            named = "p.chunk_id = ANY (%s::bigint[])"
+            return self._nearest_of(model, half, most, named, [id_array(among)])
+        if not where.is_empty() and self._count_passing(where) <= EXACT_CHUNKS:
+            condition, values = filter_sql(where)
+            inside = f"SELECT r.chunk_id FROM documents d JOIN rows r ON r.document_id = d.id WHERE {condition}"
+            return self._nearest_of(model, half, most, f"p.chunk_id IN ({inside})", values)
         condition, values = _points_filter(where)
         parts = [
             f"(SELECT p.chunk_id, p.embedding <=> %s AS away FROM {table} p WHERE {condition} ORDER BY away LIMIT %s)"
             for table in (points(model), fresh(model))
         ]
         bound = [half, *values, most]
-        rows = self._read(f"{' UNION ALL '.join(parts)} ORDER BY away LIMIT %s", (*bound, *bound, most))
+        rows = self._look_up(f"{' UNION ALL '.join(parts)} ORDER BY away LIMIT %s", (*bound, *bound, most))
         return [(id_, away) for id_, away in rows]
 
-    def _nearest_among(
-        self, model: int, half: Half, most: int, among: NDArray[np.int64]
+    def _nearest_of(
+        self, model: int, half: Half, most: int, condition: str, values: list[Any]
     ) -> list[tuple[int, float]]:
-        """The same, by comparing each of some chunks: MATERIALIZED keeps the planner from walking the whole index for
-        them."""
+        """The same, by comparing each point `p` that meets a condition: MATERIALIZED keeps the planner from walking the
+        index for them."""
         parts = [
-            f"SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY (%(among)s)"
+            f"SELECT p.chunk_id, p.embedding FROM {table} p WHERE {condition}"
             for table in (points(model), fresh(model))
         ]
-        rows = self._read(
+        rows = self._look_up(
             f"WITH few AS MATERIALIZED ({' UNION ALL '.join(parts)})"
-            " SELECT chunk_id, embedding <=> %(vector)s AS away FROM few ORDER BY away LIMIT %(most)s",
-            {"among": among.tolist(), "vector": half, "most": most},
+            " SELECT chunk_id, embedding <=> %s AS away FROM few ORDER BY away LIMIT %s",
+            (*values, *values, half, most),
         )
         return [(id_, away) for id_, away in rows]
+
+    def _count_passing(self, where: Filter) -> int:
+        """How many chunks pass a filter."""
+        condition, values = filter_sql(where)
+        rows = self._look_up(f"SELECT coalesce(sum(chunk_count), 0) FROM documents d WHERE {condition}", values)
+        return int(rows[0][0])
 
     # ------------------------------------------------------------------ filters
 
     def narrow(self, where: Filter, most: int) -> NDArray[np.int64] | None:
         """The ids of all chunks that pass a filter, ascending; None when they are more than `most`."""
         condition, values = filter_sql(where)
-        rows = self._read(
+        rows = self._look_up(
             f"SELECT r.chunk_id FROM documents d JOIN rows r ON r.document_id = d.id WHERE {condition} LIMIT %s",
             (*values, most + 1),
         )
@@ -165,10 +180,10 @@ class Searching:
     def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.int64]:
         """Those of some chunks that pass a filter, ascending."""
         condition, values = filter_sql(where)
-        rows = self._read(
+        rows = self._look_up(
             "SELECT r.chunk_id FROM rows r JOIN documents d ON d.id = r.document_id"
-            f" WHERE r.chunk_id = ANY (%s) AND {condition} ORDER BY r.chunk_id",
-            (chunk_ids.tolist(), *values),
+            f" WHERE r.chunk_id = ANY (%s::bigint[]) AND {condition} ORDER BY r.chunk_id",
+            (id_array(chunk_ids), *values),
         )
         return np.array([id_ for (id_,) in rows], np.int64)
 
@@ -176,16 +191,16 @@ class Searching:
 
     def chunk_rows(self, chunk_ids: NDArray[np.int64], around: int = 0) -> ChunkRows:
         """What is kept of these chunks and, of prose, of the `around` chunks before and after each in its document."""
-        chosen = "SELECT chunk_id FROM rows WHERE chunk_id = ANY (%(ids)s)"
+        chosen = "SELECT chunk_id FROM rows WHERE chunk_id = ANY (%(ids)s::bigint[])"
         if around:
             chosen += (
                 " UNION SELECT b.chunk_id FROM rows a JOIN rows b ON b.document_id = a.document_id"
                 " AND b.position BETWEEN a.position - %(around)s AND a.position + %(around)s"
-                " WHERE a.chunk_id = ANY (%(ids)s) AND NOT a.code"
+                " WHERE a.chunk_id = ANY (%(ids)s::bigint[]) AND NOT a.code"
             )
-        values = {"ids": chunk_ids.tolist(), "around": around}
+        values = {"ids": id_array(chunk_ids), "around": around}
         with self.snapshot():
-            rows = self._read(
+            rows = self._look_up(
                 f"WITH chosen AS MATERIALIZED ({chosen}) SELECT r.chunk_id, r.document_id, r.position, r.code,"
                 " r.length, r.words, r.facts FROM chosen JOIN rows r USING (chunk_id) ORDER BY r.chunk_id",
                 values,
@@ -195,23 +210,34 @@ class Searching:
 
     def _vectors_of(self, chunk_ids: list[int]) -> tuple[list[tuple[int, int, bytes]], int]:
         """(chunk, part, vector) of some chunks by chunk and part, and how many dimensions they have."""
-        model = self._read("SELECT id, dimensions FROM models WHERE id = (SELECT active_model FROM state)")
-        if not model:
+        active = self._connections.known("model", active_model)
+        if active is None:
             return [], 0
-        number, dimensions = model[0]
+        number, dimensions = active[0], active[1].dimensions
         parts = [
-            f"SELECT chunk_id, part, embedding FROM {table} WHERE chunk_id = ANY (%(ids)s)"
+            f"SELECT chunk_id, part, embedding FROM {table} WHERE chunk_id = ANY (%(ids)s::bigint[])"
             for table in (points(number), fresh(number))
         ]
-        rows = self._read(f"{' UNION ALL '.join(parts)} ORDER BY chunk_id, part", {"ids": chunk_ids})
+        rows = self._look_up(
+            f"{' UNION ALL '.join(parts)} ORDER BY chunk_id, part", {"ids": id_array(chunk_ids)}
+        )
         return [(id_, part, bytes(vector)) for id_, part, vector in rows], dimensions
+
+    def chunk_facts(self, chunk_ids: NDArray[np.int64]) -> ChunkRows:
+        """What is kept of these chunks, words and vectors left empty."""
+        rows = self._look_up(
+            "SELECT chunk_id, document_id, position, code, length, ''::bytea, facts FROM rows"
+            " WHERE chunk_id = ANY (%s::bigint[]) ORDER BY chunk_id",
+            (id_array(chunk_ids),),
+        )
+        return _chunk_rows(rows, [], 0)
 
     def document_facts(self, document_ids: NDArray[np.int64]) -> ChunkRows:
         """What is kept of all chunks of some documents, words and vectors left empty."""
-        rows = self._read(
+        rows = self._look_up(
             "SELECT chunk_id, document_id, position, code, length, ''::bytea, facts FROM rows"
-            " WHERE document_id = ANY (%s) ORDER BY chunk_id",
-            (document_ids.tolist(),),
+            " WHERE document_id = ANY (%s::bigint[]) ORDER BY chunk_id",
+            (id_array(document_ids),),
         )
         return _chunk_rows(rows, [], 0)
 
@@ -220,21 +246,21 @@ class Searching:
     def declaring(self, names: Collection[int], most: int) -> DeclaredRows:
         """Declarations of these names, by name and chunk id, at most `most` of each."""
         return _declared(
-            self._read(
+            self._look_up(
                 "SELECT d.* FROM unnest(%s::bigint[]) AS n (name) CROSS JOIN LATERAL"
                 " (SELECT name, chunk_id, document_id, scope, kind, mark FROM declared"
                 " WHERE declared.name = n.name ORDER BY chunk_id LIMIT %s) d ORDER BY d.name, d.chunk_id",
-                (list(names), most),
+                (id_array(names), most),
             )
         )
 
     def declared_in(self, chunk_ids: NDArray[np.int64]) -> DeclaredRows:
         """What these chunks declare, by name and chunk id."""
         return _declared(
-            self._read(
-                "SELECT name, chunk_id, document_id, scope, kind, mark FROM declared WHERE chunk_id = ANY (%s)"
-                " ORDER BY name, chunk_id",
-                (chunk_ids.tolist(),),
+            self._look_up(
+                "SELECT name, chunk_id, document_id, scope, kind, mark FROM declared"
+                " WHERE chunk_id = ANY (%s::bigint[]) ORDER BY name, chunk_id",
+                (id_array(chunk_ids),),
             )
         )
 

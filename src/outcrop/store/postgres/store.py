@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -42,7 +43,7 @@ from outcrop.store.postgres.deriving import FEED_TABLES
 from outcrop.store.postgres.filters import filter_sql
 from outcrop.store.postgres.schema import migrate, schema_version
 from outcrop.store.postgres.searching import Searching
-from outcrop.store.postgres.values import plain_row, to_text
+from outcrop.store.postgres.values import from_text, plain_row, to_text
 from outcrop.store.postgres.writing import (
     complete_documents,
     find_documents,
@@ -108,6 +109,13 @@ def _may_write(connection: Connection, schema: str) -> bool:
     return bool(row and row[0])
 
 
+def _version(connection: Connection) -> int:
+    row = connection.execute("SELECT version FROM state").fetchone()
+    if row is None:
+        raise StoreError("the index is damaged: its state is missing; restore it from a backup")
+    return int(row[0])
+
+
 class PostgresStore(Searching):
     """The `SearchableStore` contract on Postgres. Make one with `open_postgres`."""
 
@@ -120,11 +128,13 @@ class PostgresStore(Searching):
 
     def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one question, texts as they were written."""
+        return [plain_row(row) for row in self._look_up(query, values)]
 
-        def ask(connection: Connection) -> list[tuple[Any, ...]]:
-            return [plain_row(row) for row in connection.execute(query, values, binary=True)]
-
-        return self._connections.read(ask)
+    def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
+        """The same for rows without texts."""
+        return self._connections.read(
+            lambda connection: connection.execute(query, values, binary=True).fetchall()
+        )
 
     def _write(self, work: Callable[[Connection, State], Any]) -> Any:
         if self.read_only:
@@ -231,7 +241,7 @@ class PostgresStore(Searching):
 
     def active_model(self) -> Model | None:
         """The model whose vectors are searched; None in a new database."""
-        active = self._connections.read(stored_vectors.active_model)
+        active = self._connections.known("model", stored_vectors.active_model)
         return active[1] if active else None
 
     def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
@@ -357,7 +367,9 @@ class PostgresStore(Searching):
 
     def _documents(self, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
         rows = self._read(f"SELECT {_DOCUMENT_COLUMNS} FROM documents d WHERE {condition}", values)
-        return [document_info(row) for row in rows]
+        found = [document_info(row) for row in rows]
+        # In JSON what stands for a NUL was escaped once more.
+        return [replace(info, tags=tuple(from_text(tag) or "" for tag in info.tags)) for info in found]
 
     def text(self, document_id: int) -> str:
         """The whole text of a document, exactly as it was parsed."""
@@ -476,12 +488,12 @@ class PostgresStore(Searching):
 
     def version(self) -> int:
         """A number that changes with every committed write, by whatever process."""
-        return int(self._read("SELECT version FROM state")[0][0])
+        return self._connections.known("version", _version)
 
     def select(self, where: Filter) -> NDArray[np.int64]:
         """Ids of the documents that pass a filter, ascending."""
         condition, values = filter_sql(where)
-        rows = self._read(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id", values)
+        rows = self._look_up(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id", values)
         return np.array([id_ for (id_,) in rows], np.int64)
 
     def match_phrase(self, phrase: str) -> NDArray[np.int64]:
