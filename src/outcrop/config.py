@@ -59,6 +59,9 @@ class Config:
     max_file_bytes: int = 32 * 1024 * 1024
     parse_timeout_s: float = 60.0
     parse_memory_bytes: int = 1024 * 1024 * 1024
+    index_secrets: bool = False
+    """Take in files that look like credentials, and leave keys and passwords in texts as they are. Off, such files are
+    skipped, and what looks like a key is masked before it reaches the index."""
     allow_private_urls: bool = False
     """Let URLs lead to private addresses. For an intranet one trusts; never for agents."""
     url_timeout_s: float = 30.0

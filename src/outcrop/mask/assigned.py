@@ -16,8 +16,8 @@ from outcrop.mask.judge import MASK, is_expression, is_filler_word, looks_like_p
 
 Span = tuple[int, int]
 
-_LONGEST: Final = 512
-"""Characters of a value; longer ones are data. Bounds the time for a text that is all names."""
+_LONGEST: Final = 4096
+"""Characters of a value: some tokens have a thousand and more, what is longer is data."""
 
 # From the end of a name's telling word to the value. A type may stand before the sign: `token: str = "…"`.
 _SIGN: Final = (
@@ -25,14 +25,12 @@ _SIGN: Final = (
     rb"(?::[ \t]?[\w\[\]&.|<>?' ]{1,32}+=(?=[ \t]*[bru]{0,2}[\"'`])"
     rb"|=(?![=~])>?|:(?!:)=?|>(?=[^\s<>=])|\((?=[\"'])|\|(?!\|)|(?<=[ \t])(?=')))(?:\*\*)?[ \t]{0,8}+"
 )
-_QUOTED: Final = rf"(?:[bBrRuU]{{0,2}}|@)\\?[\"'`]{{1,3}}+([^\"'`\n\\]{{8,{_LONGEST}}}+)(?=\\?[\"'`])"
-_TOKEN: Final = re.compile(
-    rf"{_QUOTED}|([A-Za-z0-9+/=_.~%-]{{16,{_LONGEST}}}+)(?=[\s\"'`,;:&#)}}\]<|\\]|\Z)", re.ASCII
-)
+_QUOTED: Final = rf"(?:[bBrRuU]{{0,2}}|@)\\?(?:[\"'`]{{3}}|[\"'`])([^\"'`\n\\]{{8,{_LONGEST}}}+)(?=\\?[\"'`])"
+_TOKEN: Final = re.compile(rf"{_QUOTED}|([A-Za-z0-9+/=_.~%-]{{16,}}+)", re.ASCII)
+_AFTER_TOKEN: Final = frozenset(("", *" \t\n\r\f\v\"'`,;:&#)}]<|\\"))
 # Without quotes it ends at the next part of a query: `password=…&user=…`.
-_PASSWORD: Final = re.compile(
-    rf"{_QUOTED}|((?:[^\s\"'`,;<>|\\(&]|&(?![\w.-]{{1,30}}=)){{8,128}}+)(?=[\s\"',;<&|]|\Z)", re.ASCII
-)
+_PASSWORD: Final = re.compile(rf"{_QUOTED}|((?:[^\s\"'`,;<>|\\(&]|&(?![\w.-]{{1,30}}=)){{8,}}+)", re.ASCII)
+_AFTER_PASSWORD: Final = frozenset(("", *" \t\n\r\f\v\"',;<&|"))
 _SCHEME: Final = re.compile(
     rf"[\"'`]?(?:(?i:bearer|token|apikey|bot)[ \t]+(?P<token>[\w.~+/=-]{{16,{_LONGEST}}}+)"
     rf"|(?i:basic)[ \t]+(?P<basic>[\w+/=-]{{8,{_LONGEST}}}+))(?!\*)",
@@ -69,42 +67,53 @@ def find_assigned(text: str, data: bytes) -> Iterator[Span]:
     for word, pattern, find in _RULES:
         if word not in data:
             continue
+        done = 0
         for match in pattern.finditer(data):
-            if not _ABOUT.match(data, match.end(1)):
-                before = data[max(0, match.start() - 16) : match.start()]
-                yield from find(text, match.end(), before)
+            if match.start() < done or _ABOUT.match(data, match.end(1)):
+                continue
+            before = data[max(0, match.start() - 16) : match.start()]
+            span, done = find(text, match.end(), before)
+            if span is not None:
+                yield span
 
 
-def _find_password(text: str, at: int, before: bytes) -> Iterator[Span]:  # noqa: ARG001  as the others
-    yield from _value(text, at, _PASSWORD, looks_like_password)
+# Where the secret stands, and up to where the text has been looked at: names in a value are not looked at again, or a
+# text that is all names would take forever.
+_Seen = tuple[Span | None, int]
 
 
-def _find_token(text: str, at: int, before: bytes) -> Iterator[Span]:
-    if not _NO_SECRET.search(before):
-        yield from _value(text, at, _TOKEN, looks_random if _OF_ACCESS.search(before) else _is_token)
+def _find_password(text: str, at: int, before: bytes) -> _Seen:  # noqa: ARG001  as the others
+    return _value(text, at, _PASSWORD, _AFTER_PASSWORD, looks_like_password)
 
 
-def _find_key(text: str, at: int, before: bytes) -> Iterator[Span]:
-    if _SECRET_KEY.search(before):
-        yield from _value(text, at, _TOKEN, looks_random)
+def _find_token(text: str, at: int, before: bytes) -> _Seen:
+    if _NO_SECRET.search(before):
+        return None, at
+    is_secret = looks_random if _OF_ACCESS.search(before) else _is_token
+    return _value(text, at, _TOKEN, _AFTER_TOKEN, is_secret)
 
 
-def _find_header(text: str, at: int, before: bytes) -> Iterator[Span]:  # noqa: ARG001  as the others
+def _find_key(text: str, at: int, before: bytes) -> _Seen:
+    if not _SECRET_KEY.search(before):
+        return None, at
+    return _value(text, at, _TOKEN, _AFTER_TOKEN, looks_random)
+
+
+def _find_header(text: str, at: int, before: bytes) -> _Seen:  # noqa: ARG001  as the others
     found = _SCHEME.match(text, at)
     if found is None:
-        return
+        return None, at
     kind = found.lastgroup or ""
-    if (_is_basic if kind == "basic" else looks_random)(found[kind]):
-        yield found.span(kind)
+    is_secret = (_is_basic if kind == "basic" else looks_random)(found[kind])
+    return found.span(kind) if is_secret else None, found.end()
 
 
-def _find_signature(text: str, at: int, before: bytes) -> Iterator[Span]:  # noqa: ARG001  as the others
+def _find_signature(text: str, at: int, before: bytes) -> _Seen:  # noqa: ARG001  as the others
     found = _SIGNATURE.match(text, at)
-    if found is not None:
-        yield found.span()
+    return (None, at) if found is None else (found.span(), found.end())
 
 
-_Find = Callable[[str, int, bytes], Iterator[Span]]
+_Find = Callable[[str, int, bytes], _Seen]
 # A word that is looked for first, because that is fast; a pattern from the telling word (group 1) to the value.
 _RULES: Final[tuple[tuple[bytes, re.Pattern[bytes], _Find], ...]] = (
     (
@@ -121,17 +130,25 @@ _RULES: Final[tuple[tuple[bytes, re.Pattern[bytes], _Find], ...]] = (
 )
 
 
-def _value(text: str, at: int, pattern: re.Pattern[str], is_secret: Callable[[str], bool]) -> Iterator[Span]:
+def _value(
+    text: str, at: int, pattern: re.Pattern[str], after: frozenset[str], is_secret: Callable[[str], bool]
+) -> _Seen:
+    """The secret that begins here: what stands in quotes, or up to one of the characters that may come `after`."""
     found = pattern.match(text, at)
     if found is None:
-        return
-    quoted, bare = found[1], found[2]
-    value = bare if quoted is None else quoted
+        return None, at
+    group = found.lastindex or 0
+    start, end = found.span(group)
+    seen = at
+    if group == 2:
+        seen = end
+        number = text[start : start + 2] in ("0x", "0X") and end - start < 2 + _PRIVATE_NUMBER
+        if number or end - start > _LONGEST or text[end : end + 1] not in after:
+            return None, seen
+    value = found[group]
     if MASK * 4 in value or " " in value or is_expression(value) or not is_secret(value):
-        return
-    if quoted is None and bare[:2] in ("0x", "0X") and len(bare) < 2 + _PRIVATE_NUMBER:
-        return
-    yield found.span(2 if quoted is None else 1)
+        return None, seen
+    return (start, end), seen
 
 
 def _is_token(value: str) -> bool:

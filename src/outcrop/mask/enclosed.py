@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final
 
-from outcrop.mask.judge import MASK, is_expression, is_filler, is_filler_word, is_mixed
+from outcrop.mask.judge import MASK, is_expression, is_filler, is_filler_word, is_of_all_kinds
 
 Span = tuple[int, int]
 
@@ -53,7 +53,7 @@ def _lines(text: str, start: int, stop: int) -> list[Span]:
     lines: list[Span] = []
     near = start + NEAR_HEAD
     for found in _LINE.finditer(text, start, stop):
-        if found.start() > near or not is_mixed(found[0]):
+        if found.start() > near or not is_of_all_kinds(found[0]):
             break
         lines.append(found.span())
         near = found.end() + NEAR_LINE

@@ -62,7 +62,7 @@ def is_filler_word(value: str) -> bool:
 
 
 def is_expression(value: str) -> bool:
-    """Whether this stands for a value that is elsewhere: `${TOKEN}`, `{{ token }}`, `<token>`, `os.environ[...`."""
+    """Whether this stands for a value that is elsewhere: `${TOKEN}`, `{{ token }}`, `<token>`, `settings.TOKEN`."""
     return _EXPRESSION.match(value) is not None or "${" in value or "{{" in value or "%(" in value
 
 
@@ -71,17 +71,23 @@ def is_mixed(value: str) -> bool:
     return _count_kinds(value) >= 2
 
 
+def is_of_all_kinds(value: str) -> bool:
+    """Whether letters of both cases and digits stand in a value, as in base64 and not in hashes and most paths."""
+    return _count_kinds(value) == 3
+
+
 def is_base64_secret(value: str) -> bool:
-    """Whether a value is a secret in base64: random, and with what hexadecimal hashes and paths do not have."""
-    return _count_kinds(value) == 3 and looks_random(value)
+    """Whether a value is a secret in base64: random, and neither a hash nor a path."""
+    return is_of_all_kinds(value) and looks_random(value)
 
 
 def looks_random(value: str) -> bool:
     """Whether a value is a token that chance made, as far as one can see."""
-    if len(value) < LEAST_RANDOM or not _RANDOM.fullmatch(value) or is_filler(value):
+    if len(value) < LEAST_RANDOM or not _RANDOM.fullmatch(value):
         return False
     solid = len(value) >= LEAST_SOLID and value.isalnum() and _count_kinds(value) < 3
-    return _is_uneven(value, 1 if len(value) >= LEAST_SOLID else 2, CHANGES_SOLID if solid else CHANGES)
+    digits = 1 if len(value) >= LEAST_SOLID else 2
+    return _is_uneven(value, digits, CHANGES_SOLID if solid else CHANGES) and not is_filler(value)
 
 
 def looks_like_password(value: str) -> bool:

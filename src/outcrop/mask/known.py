@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from outcrop.mask.formats import BY_BEFORE, BY_BEGINNING, WORD, Format
+from outcrop.mask.formats import BY_BEFORE, BY_BEGINNING, WORD, Beside, Format
 from outcrop.mask.judge import MASK, is_filler
 
 Span = tuple[int, int]
@@ -27,36 +27,46 @@ _BEFORES[[ord(character) for character in (*BY_BEFORE, *_ESCAPES)]] = True
 
 def find_known(text: str, data: bytes) -> Iterator[Span]:
     """Where keys of a known form stand in a text; `data` is the same text, a byte a character."""
+    done = 0
+    looked: dict[Beside, int] = {}
     for start in _likely_words(data):
         before = text[start - 1 : start]
-        if before == MASK:
-            continue  # what stands beside a masked key is no more a key than it was before
-        yield from _match(text, start, before)
-        if before in _ESCAPES:
-            yield from _match(text, start + _ESCAPES[before], "")
+        # What stands beside a masked key is no more a key than it was before.
+        if start < done or before == MASK:
+            continue
+        found = _match(text, start, before)
+        if found is None and before in _ESCAPES:
+            found = _match(text, start + _ESCAPES[before], "")
+        if found is not None:
+            kind, around, secret = found
+            done = around[1]
+            if secret[0] < secret[1]:
+                yield secret
+            if kind.beside is not None:
+                yield from _find_beside(text, kind.beside, around, looked)
 
 
-def _match(text: str, start: int, before: str) -> Iterator[Span]:
-    """The key that begins here, and what stands beside it."""
+def _match(text: str, start: int, before: str) -> tuple[Format, Span, Span] | None:
+    """The key that begins here: its kind, where it stands, and where its secret part does."""
     for family in (BY_BEGINNING.get(text[start : start + 2]), BY_BEFORE.get(before)):
         match = family.pattern.match(text, start) if family else None
         if family is None or match is None:
             continue
         group = match.lastindex or 0
         kind, secret = family.kinds[group - 1], match[group]
-        if secret and (is_filler(secret) or (kind.check and not kind.check(secret))):
-            continue
-        if secret:
-            yield match.span(group)
-        yield from _find_beside(text, kind, match.span())
+        if not secret or not (is_filler(secret) or (kind.check and not kind.check(secret))):
+            return kind, match.span(), match.span(group)
+    return None
 
 
-def _find_beside(text: str, kind: Format, around: Span) -> Iterator[Span]:
-    if kind.beside is None:
-        return
+def _find_beside(text: str, beside: Beside, around: Span, looked: dict[Beside, int]) -> Iterator[Span]:
+    """What goes with a key. Nothing is looked at twice: `looked` is up to where it has been."""
     start, end = around
-    for match in kind.beside.pattern.finditer(text, max(0, start - BESIDE), end + BESIDE):
-        if kind.beside.check(match[1]) and not start <= match.start() < end:
+    first, last = max(start - BESIDE, looked.get(beside, 0)), end + BESIDE
+    looked[beside] = last
+    for match in beside.pattern.finditer(text, first, last + 1):
+        # What ends beyond is seen only in part.
+        if match.end() <= last and beside.check(match[1]) and not start <= match.start() < end:
             yield match.span(1)
 
 
