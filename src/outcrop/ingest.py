@@ -20,7 +20,6 @@ from outcrop.chunk import ChunkOptions
 from outcrop.committing import Committer, Run
 from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
-from outcrop.mask import mask_secrets
 from outcrop.parse import ParseLimits
 from outcrop.preparing import (
     Job,
@@ -366,7 +365,11 @@ class Ingestor:
 
     def _shown(self, words: str) -> str:
         """Words of a text as they may be shown."""
-        return words if self._options.index_secrets else mask_secrets(words)[0]
+        if self._options.index_secrets:
+            return words
+        from outcrop.mask import mask_secrets  # late, as in preparing
+
+        return mask_secrets(words)[0]
 
     def _finish(self, run: Run) -> IngestReport:
         self._committer.flush(run)

@@ -17,7 +17,6 @@ from typing import Protocol
 from outcrop.chunk import ChunkOptions, chunk_document
 from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
 from outcrop.errors import ParseError, SourceError
-from outcrop.mask import mask_document
 from outcrop.parse import ParseLimits, parse
 from outcrop.records import DocumentWrite, SourceFile, Vector
 from outcrop.sources.credentials import CREDENTIALS, holds_credentials
@@ -141,6 +140,10 @@ def prepare_document(
         document = replace(document, title=title)
     masked = 0
     if not recipe.index_secrets:
+        from outcrop.mask import (
+            mask_document,
+        )  # its patterns take 20 ms to make, which a search need not wait for
+
         document, masked = mask_document(document)
     chunks = chunk_document(document, recipe.chunking)
     keys = tuple(text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in chunks)

@@ -91,6 +91,8 @@ def test_a_secret_is_masked_again_where_nothing_tells_of_it() -> None:
     text = "API_KEY={0}\ncurl -H 'X: {0}' x{0}x\n"
     masked, count = mask_secrets(text.format(token))
     assert (masked, count) == (f"API_KEY={'*' * 32}\ncurl -H 'X: {'*' * 32}' x{token}x\n", 2)
+    text = "https://bob:{}@proxy.internal/ has pinkponies in it"
+    assert mask_secrets(text.format("pinkponies")) == (text.format("*" * 10), 1)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +122,7 @@ def test_a_secret_is_masked_again_where_nothing_tells_of_it() -> None:
         "postgresql://user:password@localhost/db",
         "postgresql://scott:tiger@localhost/test",
         "postgresql://app:${PASSWORD}@db/x",
+        "mongodb://oplog_reader:oplog_reader_password@server1/db",
         "https://user:s3cretw0rd@example.com/",
         "http://host:8080/path?mail=a@b.org",
         "https://medium.com:443/@somebody/2021",

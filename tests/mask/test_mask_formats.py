@@ -56,6 +56,12 @@ def test_every_key_begins_with_a_word_that_is_long_enough_to_be_found() -> None:
         assert plain >= SHORTEST
 
 
+def test_only_a_number_in_base64_begins_a_discord_token() -> None:
+    _, secret = FAKES["Discord"]
+    assert mask_secrets(f"MT{secret}")[1] == 1
+    assert mask_secrets(f"MTx{secret[1:]}")[1] == 0
+
+
 def test_a_key_is_found_at_every_offset() -> None:
     kept, secret = FAKES["AWS access key"]
     for shift in range(9):

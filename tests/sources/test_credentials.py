@@ -28,7 +28,7 @@ PUBLIC = KEY.replace(b"%s", b"CERTIFICATE")
             "config/secrets.yaml",
             "main.tfstate",
         ),
-        *(".bash_history", ".zsh_history", ".psql_history", ".python_history"),
+        *(".bash_history", ".zsh_history", ".psql_history", ".mongosh_repl_history", "ann_accessKeys.csv"),
     ],
 )
 def test_names_of_credentials_are_known(path: str) -> None:
@@ -81,6 +81,7 @@ def test_what_a_file_holds_decides_where_its_name_does_not(path: str, data: byte
         ("config.json", b'{"auths": {}, "credsStore": "desktop"}'),
         ("config.json", b'{"auth": {"method": "oauth"}}'),
         ("credentials.yml", b"token: ${TOKEN}\npassword: <from the vault>\n"),
+        ("credentials.md", b"password: tell nobody, token = whatever\n"),
         ("schema.json", b'{"private_key": {"type": "string"}}'),
         ("keys.md", PRIVATE),
         ("reading.py", b'HEAD = "' + PRIVATE + b'"'),

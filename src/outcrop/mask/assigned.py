@@ -82,7 +82,7 @@ def find_assigned(text: str, data: bytes) -> Iterator[Span]:
 _Seen = tuple[Span | None, int]
 
 
-def _find_password(text: str, at: int, before: bytes) -> _Seen:  # noqa: ARG001  as the others
+def _find_password(text: str, at: int, _before: bytes) -> _Seen:
     return _value(text, at, _PASSWORD, _AFTER_PASSWORD, looks_like_password)
 
 
@@ -99,7 +99,7 @@ def _find_key(text: str, at: int, before: bytes) -> _Seen:
     return _value(text, at, _TOKEN, _AFTER_TOKEN, looks_random)
 
 
-def _find_header(text: str, at: int, before: bytes) -> _Seen:  # noqa: ARG001  as the others
+def _find_header(text: str, at: int, _before: bytes) -> _Seen:
     found = _SCHEME.match(text, at)
     if found is None:
         return None, at
@@ -108,7 +108,7 @@ def _find_header(text: str, at: int, before: bytes) -> _Seen:  # noqa: ARG001  a
     return found.span(kind) if is_secret else None, found.end()
 
 
-def _find_signature(text: str, at: int, before: bytes) -> _Seen:  # noqa: ARG001  as the others
+def _find_signature(text: str, at: int, _before: bytes) -> _Seen:
     found = _SIGNATURE.match(text, at)
     return (None, at) if found is None else (found.span(), found.end())
 

@@ -71,6 +71,8 @@ _AFTER_SCHEME: Final = re.compile(
     r"|(?:[a-z]{1,8}\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{17,20}/(?P<discord>[\w-]{60,80}))",
     re.ASCII,
 )
+# Letters that spell out what should stand there: `db_password`, `uri-secret`.
+_SPELLED: Final = re.compile(r"[a-z_.-]*(?:pass(?:word|wd)?|secret|token|key)[a-z_.-]*", re.IGNORECASE)
 _NO_HOST: Final = re.compile(r"(?:.*\.)?example(?:\.(?:com|org|net))?\Z|host(?:name)?\Z", re.IGNORECASE)
 
 
@@ -90,4 +92,6 @@ def find_in_urls(text: str) -> Iterator[Span]:
 def _is_password(user: str, password: str, host: str) -> bool:
     if len(password) < LEAST_PASSWORD or password == user or MASK * 4 in password or _NO_HOST.match(host):
         return False
-    return not (is_filler(password, least=4) or is_expression(password) or is_filler_word(password))
+    if is_filler(password, least=4) or is_expression(password) or is_filler_word(password):
+        return False
+    return _SPELLED.fullmatch(password) is None

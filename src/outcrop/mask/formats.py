@@ -64,8 +64,8 @@ def _after(name: str, after: str, secret: str, more: str = "") -> Format:
 
 
 def _is_discord(token: str) -> bool:
-    """A bot's token begins with the bot's number in base64."""
-    head = token.partition(".")[0]
+    """A bot's token begins with the bot's number in base64; here without its first two characters."""
+    head = "MT" + token.partition(".")[0]
     try:
         return b64decode(head + "=" * (-len(head) % 4)).isdigit()
     except (NotBase64, ValueError):
@@ -148,6 +148,7 @@ FORMATS: Final = (
         "Discord",
         "MD MT Mj Mz ND NT Nj Nz OD OT",  # how a number begins in base64
         rf"{_ALNUM}{{22,26}}\.{_ANY}{{6}}\.{_ANY}{{27,40}}",
+        _is_discord,
     ),
     _after("SendGrid", r"SG\.", rf"{_ANY}{{22}}\.{_ANY}{{43}}"),
     Format(name="Twilio API", begins=("SK",), secret=f"{_HEX}{{32}}{_END}", beside=_TWILIO_SECRET),

@@ -10,7 +10,7 @@ from typing import Final
 
 from outcrop.mask.assigned import find_assigned
 from outcrop.mask.enclosed import find_in_urls, find_private_keys
-from outcrop.mask.judge import MASK
+from outcrop.mask.judge import MASK, looks_like_password
 from outcrop.mask.known import find_known
 
 Span = tuple[int, int]
@@ -22,9 +22,8 @@ ROUNDS: Final = 4
 glued together by chance took three."""
 
 MOST_REPEATED: Final = 100
-"""Different secrets that are looked for again where nothing tells of them. Bounds the time for a text full of them."""
-LEAST_REPEATED: Final = 8
-"""Characters of one; a shorter password may be a word. Both are judgement."""
+"""Different secrets that are looked for again where nothing tells of them. Bounds the time for a text full of them.
+Judgement."""
 
 _SEEN: Final = re.compile(r"\S")
 
@@ -80,9 +79,9 @@ def _look_through(text: str) -> list[Secret]:
 
 
 def _find_repeated(text: str, secrets: list[Secret]) -> Iterator[Span]:
-    """Where secrets stand once more as words, without a name or a URL that tells of them."""
+    """Where secrets stand once more without a name or a URL that tells of them; not those that could be plain words."""
     pieces = dict.fromkeys(text[secret[0][0] : secret[0][1]] for secret in secrets if len(secret) == 1)
-    for piece in islice((piece for piece in pieces if len(piece) >= LEAST_REPEATED), MOST_REPEATED):
+    for piece in islice(filter(looks_like_password, pieces), MOST_REPEATED):
         start = text.find(piece)
         while start >= 0:
             end = start + len(piece)

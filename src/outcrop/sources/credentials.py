@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
+from functools import cache
 from typing import Final
 
 CREDENTIALS: Final = "looks like credentials, which are not indexed (unless index_secrets is set)"
@@ -21,42 +22,36 @@ _NAMES: Final = (
     *(".dockercfg", ".dockerconfigjson", ".s3cfg", ".boto", ".vault-token", "kubeconfig", ".kubeconfig"),
     *("credentials", "credentials.toml", "client_secret*.json", "application_default_credentials.json"),
     *("secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml", "*.tfstate", "*.tfstate.backup"),
+    *("credentials.csv", "*_accesskeys.csv", "rootkey.csv"),
     # what was typed into a shell or a database's prompt, keys among it
-    *(".bash_history", ".zsh_history", "fish_history", ".python_history", ".node_repl_history", ".irb_history"),
-    *(
-        ".psql_history",
-        ".mysql_history",
-        ".sqlite_history",
-        ".rediscli_history",
-        ".mongorc_history",
-        ".dbshell",
-    ),
+    *(".*_history", "fish_history", ".dbshell"),
 )
-_TEMPLATES: Final = re.compile(
+_TEMPLATES: Final = (
     r".*\.env\.(?:.*\.)?(?:example|sample|template|tmpl|dist|defaults?|schema)|(?:example|sample|template)\.env"
 )
-_CERTAIN: Final = re.compile("|".join(map(translate, _NAMES)))
 _IN_FOLDERS: Final = (".kube/config",)
 
-_PRIVATE_KEY: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_LONE_KEY: Final = re.compile(rb"\s*[\w+/=.-]{16,512}\s*")
-_ASSIGNED: Final = re.compile(
-    rb"(?:private_?key|secret|token|password|passwd|api_?key)\w{0,20}[\"']?[ \t]*[:=][ \t]*[\"']?[^\s\"'$<{]{8}",
-    re.IGNORECASE,
+_PRIVATE_KEY: Final = rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_LONE_KEY: Final = rb"\s*[\w+/=.-]{16,512}\s*"
+_ASSIGNED: Final = (
+    rb"(?i)(?:private_?key|secret|token|password|passwd|api_?key)\w{0,20}[\"']?"
+    rb"[ \t]*[:=][ \t]*[\"']?[^\s\"'$<{]{8}"
 )
-_SERVICE_ACCOUNT: Final = re.compile(rb'"private_key"\s{0,8}:\s{0,8}"-----BEGIN')
-
 # Names that leave it open, and what settles it.
-_OPEN: Final = tuple(
-    (re.compile("|".join(map(translate, names))), content)
-    for names, content in (
-        (("*.pem", "*.key", "*.p8", "*.pk8", "*.asc", "*.ovpn", "*.crt", "*.cer"), _PRIVATE_KEY),
-        ((".npmrc", ".yarnrc", ".yarnrc.yml"), re.compile(rb"_authToken|_auth\b|_password|npmAuth")),
-        ((".pypirc", ".terraformrc", "terraform.rc", "rclone.conf", ".rclone.conf"), _ASSIGNED),
-        (("credentials.*", "service-account*.json", "service_account*.json"), _ASSIGNED),
-        (("config.json",), re.compile(rb'"auths?"\s{0,8}:\s{0,8}\{[^}]{0,400}"auth"')),
-        (("*.json",), _SERVICE_ACCOUNT),
-    )
+_OPEN_NAMES: Final = (
+    (("*.pem", "*.key", "*.p8", "*.pk8", "*.asc", "*.ovpn", "*.crt", "*.cer"), _PRIVATE_KEY),
+    ((".npmrc", ".yarnrc", ".yarnrc.yml"), rb"_authToken|_auth\b|_password|npmAuth"),
+    ((".pypirc", ".terraformrc", "terraform.rc", "rclone.conf", ".rclone.conf"), _ASSIGNED),
+    (
+        ("credentials.json", "credentials.y*ml", "credentials.ini", "credentials.cfg", "credentials.txt"),
+        _ASSIGNED,
+    ),
+    (
+        ("credentials.conf", "credentials.properties", "service-account*.json", "service_account*.json"),
+        _ASSIGNED,
+    ),
+    (("config.json",), rb'"auths?"\s{0,8}:\s{0,8}\{[^}]{0,400}"auth"'),
+    (("*.json",), rb'"private_key"\s{0,8}:\s{0,8}"-----BEGIN'),
 )
 _PROSE: Final = frozenset((".md", ".markdown", ".rst", ".adoc", ".html"))
 
@@ -64,13 +59,26 @@ HEAD_BYTES: Final = 64 * 1024
 """Bytes of a file that are looked at: a chain of certificates before a key has some ten thousand. Judgement."""
 
 
+# Patterns are made when the first file is looked at: a search need not wait for them.
+
+
+@cache
+def _certain() -> re.Pattern[str]:
+    return re.compile(f"(?!(?:{_TEMPLATES})\\Z)(?:{'|'.join(map(translate, _NAMES))})")
+
+
+@cache
+def _open() -> tuple[tuple[re.Pattern[str], re.Pattern[bytes]], ...]:
+    return tuple(
+        (re.compile("|".join(map(translate, names))), re.compile(content)) for names, content in _OPEN_NAMES
+    )
+
+
 def looks_secret(path: str) -> bool:
     """Whether a file of this path holds credentials, as far as its name can tell."""
     lowered = path.lower()
     name = lowered.rpartition("/")[2]
-    if lowered.endswith(_IN_FOLDERS):
-        return True
-    return _CERTAIN.fullmatch(name) is not None and _TEMPLATES.fullmatch(name) is None
+    return lowered.endswith(_IN_FOLDERS) or _certain().match(name) is not None
 
 
 def holds_credentials(path: str, data: bytes) -> bool:
@@ -79,7 +87,7 @@ def holds_credentials(path: str, data: bytes) -> bool:
     suffix = name[name.rfind(".") :] if "." in name else ""
     head = data[:HEAD_BYTES]
     if head.startswith((b"-----BEGIN", b"PuTTY-User-Key-File")) and suffix not in _PROSE:
-        return head.startswith(b"PuTTY") or _PRIVATE_KEY.search(head) is not None
-    if suffix == ".key" and _LONE_KEY.fullmatch(head):
+        return head.startswith(b"PuTTY") or re.search(_PRIVATE_KEY, head) is not None
+    if suffix == ".key" and re.fullmatch(_LONE_KEY, head):
         return True
-    return any(names.fullmatch(name) and content.search(head) for names, content in _OPEN)
+    return any(names.match(name) and content.search(head) for names, content in _open())
