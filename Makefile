@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup browser demo test lint format lock clean
+.PHONY: setup browser demo docs test lint format lock audit try release clean
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
@@ -21,7 +21,11 @@ browser:
 demo: setup
 	bash scripts/demo.sh
 
-test: setup browser lint
+# The documentation as a site, in .artifacts/site: plain files, open index.html. Broken links fail.
+docs: setup
+	$(BIN)/python -m docs.site
+
+test: setup browser lint docs
 	$(BIN)/python -m pytest
 
 lint: setup
@@ -37,6 +41,17 @@ format: setup
 lock:
 	$(BIN)/uv pip compile --quiet --universal --group dev --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.11 pyproject.toml --output-file requirements.lock
+
+# Asks PyPI for known vulnerabilities; the rest of the audit is part of the tests.
+audit: setup
+	$(BIN)/python -m scripts.audit --vulnerabilities
+
+# The wheel on every Python that is here, installed as people do; and a rehearsal of a release (RELEASING.md).
+try: setup
+	$(BIN)/python -m scripts.try_wheel
+
+release: setup
+	$(BIN)/python -m scripts.release
 
 clean:
 	rm -rf $(VENV) .demo .artifacts

@@ -66,9 +66,11 @@ def main() -> None:
         report_ingest(report, work, layout.folder, layout.text_bytes, url, skip_sqlite=options.skip_sqlite)
         with outcrop.open(url) as engine:
             engine.warm()
+            report_sizes(report, engine)
             report_searches(report, engine, queries)
             report_recall(report, "fresh from the build", engine, queries)
-            report_deletion(report, engine, queries)
+            if not options.skip_deletion:
+                report_deletion(report, engine, queries)
     report.keep()
     raise SystemExit(1 if report.failed else 0)
 
@@ -82,6 +84,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--url", help="an empty database; one is started where none is named")
     parser.add_argument("--work", type=Path, default=WORK)
     parser.add_argument("--skip-sqlite", action="store_true")
+    parser.add_argument("--skip-deletion", action="store_true")
     for hidden in ("--part", "--db", "--folder"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -149,6 +152,21 @@ def report_ingest(
     if not skip_sqlite:
         share = rates["postgres"] / rates["sqlite"]
         report.add("postgres ingest to sqlite ingest, vector index included", share, "×")
+
+
+def report_sizes(report: Report, engine: outcrop.Engine) -> None:
+    """Where the bytes are, a chunk."""
+    store = engine._store
+    assert isinstance(store, PostgresStore)
+    chunks = engine.status().stats.chunks
+    rows = store._read(
+        "SELECT c.relname, pg_table_size(c.oid), pg_indexes_size(c.oid) FROM pg_class c WHERE c.relkind = 'r'"
+        " AND c.relnamespace = current_schema()::regnamespace ORDER BY pg_total_relation_size(c.oid) DESC LIMIT 9"
+    )
+    report.add_table(
+        "bytes a chunk",
+        [{"table": name, "rows": size / chunks, "indexes": more / chunks} for name, size, more in rows],
+    )
 
 
 # ------------------------------------------------------------------ search
@@ -244,8 +262,7 @@ def report_deletion(report: Report, engine: outcrop.Engine, queries: Sequence[st
     ids = store.select(Filter())
     gone = ids[np.random.default_rng(1).permutation(len(ids))[: 3 * len(ids) // 10]]
     start = time.perf_counter()
-    for first in range(0, len(gone), 500):
-        store.delete(gone[first : first + 500].tolist())
+    store.delete(gone.tolist())
     report.add(f"deleting {len(gone)} documents", time.perf_counter() - start, "s")
     start = time.perf_counter()
     with store._connections.connect() as connection:

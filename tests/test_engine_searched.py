@@ -30,7 +30,7 @@ def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[o
     (tmp_path / "searched").mkdir()
     with open_engine(tmp_path / "arrays") as by_arrays:
         deriver = SearchDeriver(Terms(), Signs.path_weight)
-        monkeypatch.setattr(engine_module, "open_sqlite", lambda path: SearchedSqlite(path, deriver))
+        monkeypatch.setattr(engine_module, "open_store", lambda path, *_, **__: SearchedSqlite(path, deriver))
         with open_engine(tmp_path / "searched") as searched:
             for kb in (by_arrays, searched):
                 kb.add(SOURCES / "search")

@@ -71,6 +71,7 @@ ALLOWED = {
     | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}
     | {"pack_code", "codebase", "codegraph", "codemap", "revisions", "moving", "parity"},
     "evals": GROUND | {"engine"},
+    "adapters": {"records", "errors", "engine"},
     "kb": GROUND | {"engine", "config"},
     "chat": GROUND | {"engine", "config"},
     "serve": GROUND | {"engine", "config", "evals", "chat", "kb"},

@@ -50,7 +50,18 @@ def examine(store: Store, index: Index, embedder: Embedder, *, repair: bool = Fa
     if damage is not None:
         broken = damage()
         checks.append(Check("model files", not broken, "; ".join(broken) or "whole"))
-    return checks
+    return [*checks, examine_languages()]
+
+
+def examine_languages() -> Check:
+    """Which grammars are not installed. Not a fault: whoever has no such files needs none."""
+    from outcrop.parse.code import missing_grammars  # loads tree-sitter, which most commands never need
+
+    missing = missing_grammars()
+    advice = (
+        "read by lines; for their declarations `pip install 'outcrop[languages]'`, then `outcrop sync --force`"
+    )
+    return Check("languages", True, f"{', '.join(missing)}: {advice}" if missing else "all grammars are here")
 
 
 def reembed(

@@ -54,23 +54,33 @@ class Config:
 
     # ingest
     chunker: Literal["auto", "prose", "headings", "recursive"] = "auto"
+    """How documents are cut: `auto` by their structure, some 200 tokens a chunk (code 300); `prose` larger, 768;
+    `headings` one chunk a section, up to 500; `recursive` 1 000 characters with 200 of overlap, as others do."""
     chunk_tokens: int = 0
     """Target size of a chunk in tokens; 0 means the chunker's own default."""
     max_file_bytes: int = 32 * 1024 * 1024
+    """A larger file is left out, with a line in the report."""
     parse_timeout_s: float = 60.0
+    """The longest that a PDF, an Office file or a page may take to be read."""
     parse_memory_bytes: int = 1024 * 1024 * 1024
+    """The most memory that reading such a file may take."""
     index_secrets: bool = False
     """Take in files that look like credentials, and leave keys and passwords in texts as they are. Off, such files are
     skipped, and what looks like a key is masked before it reaches the index."""
     allow_private_urls: bool = False
     """Let URLs lead to private addresses. For an intranet one trusts; never for agents."""
     url_timeout_s: float = 30.0
+    """The longest that fetching a URL may take."""
     url_max_bytes: int = 32 * 1024 * 1024
+    """A larger answer of a URL is refused."""
 
     # search
     limit: int = 10
+    """Hits of a search, unless it says otherwise."""
     floor: float = 0.25
+    """The least similarity (cosine) of a hit that shares no word with the query, 0 to 1."""
     budget_tokens: int = 1200
+    """Size of a context or a map in tokens, unless it is asked for with another."""
     tokenizer: str = ""
     """A tokenizer.json that counts the tokens of a context; empty: an estimate that errs on the safe side."""
 
@@ -80,6 +90,7 @@ class Config:
     host: str = "127.0.0.1"
     """Where `outcrop serve` listens. Anything but this machine itself needs a token."""
     port: int = 7411
+    """The port on which it listens; 0 takes any that is free."""
     token: str = field(default="", repr=False)
     """What clients of the server must show, if set. Never logged."""
     roots: tuple[str, ...] = ()
@@ -102,6 +113,7 @@ class Config:
 
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    """From which level on log lines (JSON, on standard error) are written."""
 
     def db_text(self) -> str:
         """The index as a setting names it, the password included. Never for showing: `str(config.db)` is."""

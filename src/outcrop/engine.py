@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from outcrop.care import embed_waiting, examine, find_stale, reembed, roles_of
+from outcrop.care import embed_waiting, examine, examine_languages, find_stale, reembed, roles_of
 from outcrop.chunk import ChunkOptions
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
@@ -88,6 +88,11 @@ When = str | float | date | datetime | None
 def open_engine(db: str | Path | DatabaseUrl | None = None, **settings: object) -> Engine:
     """Open an index, creating it where there is none. `settings` are those of Config."""
     return Engine(load_config({"db": db, **settings}))
+
+
+def examine_machine() -> list[Check]:
+    """What the doctor can examine where there is no index yet."""
+    return [examine_languages()]
 
 
 class Engine:
@@ -720,7 +725,7 @@ class Engine:
         self._maker.note_model(parts)
         made = reembed(self._store, parts.embedder, progress, stopped)
         if made or before != parts.embedder.model:
-            parts.index.rebuild()
+            parts.index.renew()
         return made
 
     def move_to(

@@ -382,6 +382,9 @@ class StoreStats:
 QueryType = Literal["exact", "semantic", "mixed"]
 MatchType = Literal["semantic", "keyword", "both"]
 Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
+"""Why an answer holds nothing, or less than it could: nothing was asked (`empty_query`), the index holds nothing yet
+(`empty_index`), nothing is near enough (`no_hits`), the filters leave nothing to search (`filtered_out`), the index has
+vectors of another model and only words were searched (`model_mismatch`), the index or a model failed (`error`)."""
 
 
 RERANK_SECONDS = 0.5

@@ -56,7 +56,9 @@ def end_servers(folder: Path) -> None:
 
 def main() -> None:
     """Wait, then tidy up."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent; its end is what counts
+    # What ends a run may be sent to all its processes: this one stays until the parent is gone, tidies up and ends.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
     wait_for_parent(parent)
     end_servers(folder)

@@ -92,7 +92,9 @@ def test_a_command_that_reads_makes_no_index(outcrop: Outcrop) -> None:
         result = outcrop(*command)
         assert result.exit_code == 3, command
         assert "outcrop add FOLDER" in result.stderr
-    assert outcrop("doctor").exit_code == 0
+    examined = outcrop("doctor")
+    assert examined.exit_code == 0
+    assert "✓ languages" in examined.stdout
     assert not outcrop.db.exists()
 
 

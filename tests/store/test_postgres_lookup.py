@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from functools import partial
 
@@ -132,6 +133,18 @@ def test_vectors_move_into_an_index_and_are_found_before_and_after(
     assert ids.tolist() == exact(store, probe, 8)
     assert cosines.tolist() == sorted(cosines.tolist(), reverse=True)
     assert list(store.check()) == []
+
+
+def test_the_planner_looks_again_after_many_writes(store: PostgresStore) -> None:
+    put(store, *(make_write(f"{i}.md", f"number {i}\n\nand more") for i in range(600)))
+    with store._connections.connect() as connection:
+        connection.execute("SELECT pg_stat_force_next_flush()")
+    deadline = time.monotonic() + 20
+    analysed = "SELECT count(*) FROM pg_stat_user_tables WHERE relid = 'chunks'::regclass AND analyze_count > 0"
+    while not count(store, analysed) and time.monotonic() < deadline:
+        time.sleep(0.1)  # what was written is told to the statistics with some delay
+        store.settle()
+    assert count(store, analysed) == 1
 
 
 def test_an_index_of_which_most_is_gone_is_built_anew(

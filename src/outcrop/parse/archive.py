@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
+from typing import Any
+
+from lxml import etree
 
 from outcrop.errors import ParseError
 
@@ -39,3 +43,28 @@ def open_archive(data: bytes) -> zipfile.ZipFile:
 def check_archive(data: bytes) -> None:
     """Raise ParseError unless the archive is safe to hand to a library."""
     open_archive(data).close()
+
+
+def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The content of a file in an archive; ParseError when it is missing or damaged."""
+    try:
+        return archive.read(name)
+    except (KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
+        raise ParseError(
+            f"damaged: {name[:80]} in it cannot be read; save it again in its own program"
+        ) from error
+
+
+def read_xml(archive: zipfile.ZipFile, name: str) -> Any:
+    """The root element of an XML file in an archive; ParseError when it is missing or no XML."""
+    # Entities stay unresolved and nothing is fetched: a document is somebody else's word.
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, recover=True
+    )
+    try:
+        root = etree.fromstring(read_entry(archive, name), parser)
+    except etree.XMLSyntaxError as error:
+        raise ParseError(f"damaged: {name[:80]} in it is not XML; save it again in its own program") from error
+    if root is None:
+        raise ParseError(f"damaged: {name[:80]} in it is empty; save it again in its own program")
+    return root

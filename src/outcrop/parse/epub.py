@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-import zlib
 from typing import Any
 from urllib.parse import unquote
 
 from lxml import etree
 
 from outcrop.errors import ParseError
-from outcrop.parse.archive import open_archive
+from outcrop.parse.archive import open_archive, read_entry, read_xml
 from outcrop.parse.decode import decode
 from outcrop.parse.html import parse_html, write_page
 from outcrop.parse.limits import RawFile
@@ -29,7 +28,7 @@ def read(raw: RawFile) -> Document:
     writer = TextWriter(raw.max_text_chars)
     with open_archive(raw.data) as archive:
         package_path = _package_path(archive)
-        package = _xml(archive, package_path)
+        package = read_xml(archive, package_path)
         for name in _reading_order(package, package_path):
             root = parse_html(_markup(archive, name))
             if root is not None:
@@ -49,7 +48,7 @@ def read(raw: RawFile) -> Document:
 
 
 def _package_path(archive: zipfile.ZipFile) -> str:
-    for element in _xml(archive, _CONTAINER).iter("{*}rootfile"):
+    for element in read_xml(archive, _CONTAINER).iter("{*}rootfile"):
         if path := element.get("full-path"):
             return str(path)
     raise ParseError("not an EPUB: its container names no package")
@@ -77,30 +76,9 @@ def _properties(package: Any) -> dict[str, str]:
     return found
 
 
-def _xml(archive: zipfile.ZipFile, name: str) -> Any:
-    # Entities stay unresolved and nothing is fetched: a book is somebody else's word.
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, recover=True
-    )
-    try:
-        root = etree.fromstring(_content(archive, name), parser)
-    except etree.XMLSyntaxError as error:
-        raise ParseError(f"damaged EPUB: {name} is not XML") from error
-    if root is None:
-        raise ParseError(f"damaged EPUB: {name} is empty")
-    return root
-
-
 def _markup(archive: zipfile.ZipFile, name: str) -> str:
     """A chapter's text; one that is missing leaves the rest of the book readable."""
     try:
-        return decode(_content(archive, name))
+        return decode(read_entry(archive, name))
     except ParseError:
         return ""
-
-
-def _content(archive: zipfile.ZipFile, name: str) -> bytes:
-    try:
-        return archive.read(name)
-    except (KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
-        raise ParseError(f"damaged EPUB: {name[:80]} cannot be read") from error

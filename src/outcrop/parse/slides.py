@@ -2,71 +2,99 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
-import pptx
-
-from outcrop.parse.archive import check_archive
+from outcrop.errors import ParseError
 from outcrop.parse.limits import RawFile
+from outcrop.parse.office import OfficeFile, attribute, local_name
 from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import Document
 
+_TITLES = frozenset({"title", "ctrTitle"})
+
 
 def read(raw: RawFile) -> Document:
     """A .pptx file as text, one page a slide."""
-    check_archive(raw.data)
-    presentation = pptx.Presentation(io.BytesIO(raw.data))
     writer = TextWriter(raw.max_text_chars)
-    for slide in presentation.slides:
-        writer.start_page()
-        _write_slide(slide, writer)
+    with OfficeFile(raw.data) as file:
+        presentation = file.part(file.main)
+        if local_name(presentation) != "presentation":
+            raise ParseError("not a presentation; give the file the ending of its own format")
+        names = file.related(file.main, "slide")
+        listed = (names.get(attribute(item, "id")) for item in presentation.iter("{*}sldId"))
+        for name in dict.fromkeys(filter(None, listed)):
+            writer.start_page()
+            _write_slide(file, name, writer)
+        properties = file.properties()
     text = writer.finish()
-    properties = presentation.core_properties
-    title = clean_text(properties.title or "")
-    # python-pptx's own template, and many others, leave this one behind.
+    title = properties.get("title", "")
+    # Many templates leave this one behind.
     if title.lower() in {"powerpoint presentation", "presentation"}:
         title = ""
     first = writer.headings[0].title if writer.headings else first_line(text)
-    meta = {"author": properties.author, "description": properties.subject}
+    meta = {"author": properties.get("creator"), "description": properties.get("subject")}
     return Document(
         text=text,
         kind="pptx",
         title=cut_title(title or first) or file_stem(raw.path),
         headings=tuple(writer.headings),
         pages=tuple(writer.pages),
-        meta={key: clean_text(value) for key, value in meta.items() if value},
+        meta={key: value for key, value in meta.items() if value},
     )
 
 
-def _write_slide(slide: Any, writer: TextWriter) -> None:
-    title = slide.shapes.title
-    title_id = None
-    if title is not None and title.has_text_frame and title.text_frame.text.strip():
-        writer.write_heading(1, title.text_frame.text)
-        title_id = title.shape_id
-    for shape in _shapes(slide.shapes):
-        if shape.shape_id == title_id:
-            continue
-        if shape.has_text_frame:
-            paragraphs = (paragraph.text.strip() for paragraph in shape.text_frame.paragraphs)
-            writer.write("\n".join(paragraph for paragraph in paragraphs if paragraph))
-        elif getattr(shape, "has_table", False):
-            rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
-            writer.write("\n".join(" | ".join(row) for row in rows if any(row)))
-    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
-        lines = clean_text(notes.text).split("\n")
-        writer.write("\n".join(f"> {line.strip()}" for line in lines if line.strip()))
+def _write_slide(file: OfficeFile, name: str, writer: TextWriter) -> None:
+    try:
+        shapes = list(_shapes(file.part(name)))
+    except ParseError:  # one slide is damaged; the others can be read
+        return
+    title = next((shape for shape in shapes if _placeholder(shape) in _TITLES and _lines(shape)), None)
+    if title is not None:
+        writer.write_heading(1, " ".join(_lines(title)))
+    for shape in shapes:
+        if shape is not title:
+            writer.write("\n".join(_rows(shape) if local_name(shape) == "graphicFrame" else _lines(shape)))
+    for notes in file.related(name, "notesSlide").values():
+        for shape in _shapes(file.part(notes)):
+            if _placeholder(shape) == "body":
+                writer.write("\n".join(f"> {line}" for line in _lines(shape)))
 
 
-def _shapes(shapes: Any) -> Iterator[Any]:
-    """All shapes, those inside groups too, without recursion."""
-    stack = list(reversed(list(shapes)))
+def _shapes(slide: Any) -> Iterator[Any]:
+    """All shapes of a slide in order, those inside groups too, without recursion."""
+    stack = [child for tree in slide.iter("{*}spTree") for child in reversed(tree)]
     while stack:
         shape = stack.pop()
-        if hasattr(shape, "shapes"):
-            stack.extend(reversed(list(shape.shapes)))
-        else:
+        name = local_name(shape)
+        if name in {"grpSp", "Choice"}:
+            stack.extend(reversed(shape))
+        elif name == "AlternateContent":
+            stack.extend(shape[:1])  # what is meant stands first, then what older programs can show
+        elif name in {"sp", "graphicFrame"}:
             yield shape
+
+
+def _placeholder(shape: Any) -> str:
+    """Which place of the layout a shape fills: title, body, …; none for a shape of the slide's own."""
+    return next((place.get("type") or "" for place in shape.iter("{*}ph")), "")
+
+
+def _rows(frame: Any) -> list[str]:
+    """The rows of a table that are not blank."""
+    rows = (
+        [" ".join(" ".join(_lines(cell)).split()) for cell in row.iter("{*}tc")] for row in frame.iter("{*}tr")
+    )
+    return [" | ".join(row) for row in rows if any(row)]
+
+
+def _lines(shape: Any) -> list[str]:
+    """The lines of a shape's text that are not blank."""
+    lines = []
+    for paragraph in shape.iter("{*}p"):
+        pieces = (
+            "\n" if local_name(each) == "br" else each.text or "" for each in paragraph.iter("{*}t", "{*}br")
+        )
+        lines += [line.strip() for line in clean_text("".join(pieces)).split("\n")]
+    return [line for line in lines if line]

@@ -2,106 +2,144 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from typing import Any
 
-import docx
-from docx.oxml.ns import qn
-from docx.text.paragraph import Paragraph
-
-from outcrop.parse.archive import check_archive
+from outcrop.errors import ParseError
 from outcrop.parse.limits import RawFile
+from outcrop.parse.office import OfficeFile, attribute, local_name
 from outcrop.parse.title import cut_title, file_stem, first_line
-from outcrop.parse.writer import TextWriter, clean_text
+from outcrop.parse.writer import TextWriter
 from outcrop.records import Document
 
 # Style ids stay English where names are translated, but renamed templates keep only the name: either will do.
 _HEADING_STYLE = re.compile(r"heading ?([1-9])", re.IGNORECASE)
-_P, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z)")
+
+# What content may stand in, and what runs may, without changing what they say; deleted text is not among it.
+_AROUND = frozenset("sdt sdtContent ins moveTo smartTag customXml".split())
+_AROUND_RUNS = _AROUND | frozenset("hyperlink fldSimple dir bdo r".split())
+_SIGNS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-"}
 
 
 def read(raw: RawFile) -> Document:
     """A .docx file as text with `#` headings, `- ` lists and ` | ` rows."""
-    check_archive(raw.data)
-    document = docx.Document(io.BytesIO(raw.data))
-    names = {style.style_id: style.name or "" for style in document.styles}
     writer = TextWriter(raw.max_text_chars)
     title = ""
     in_list = False
-    for block in _blocks(document.element.body):
-        if block.tag == _TABLE:
-            _write_table(block, writer)
-            in_list = False
-            continue
-        text = Paragraph(block, document).text
-        level = _heading_level(block, names)
-        if level is not None:
-            writer.write_heading(level, text)
-            title = title or (text.strip() if level == 1 else "")
-            in_list = False
-        elif text.strip():
-            is_item = _is_item(block, names)
-            writer.write(f"- {text.strip()}" if is_item else text, "\n" if is_item and in_list else "\n\n")
-            in_list = is_item
+    with OfficeFile(raw.data) as file:
+        names = _style_names(file)
+        for block in _inside(_body(file), "p", "tbl"):
+            if local_name(block) == "tbl":
+                _write_table(block, writer)
+                in_list = False
+                continue
+            text, style = _text(block), _property(block, "pStyle")
+            level = _heading_level(style, names.get(style, ""))
+            if level is not None:
+                writer.write_heading(level, text)
+                title = title or (text.strip() if level == 1 else "")
+                in_list = False
+            elif text.strip():
+                is_item = _is_item(block, names.get(style, ""))
+                writer.write(f"- {text.strip()}" if is_item else text, "\n" if is_item and in_list else "\n\n")
+                in_list = is_item
+        properties = file.properties()
     text = writer.finish()
-    properties = document.core_properties
-    meta = {"author": properties.author, "description": properties.subject, "keywords": properties.keywords}
-    if properties.created is not None:
-        meta["date"] = properties.created.date().isoformat()
+    created = _DATE.match(properties.get("created", ""))
+    meta = {
+        "author": properties.get("creator"),
+        "description": properties.get("subject"),
+        "keywords": properties.get("keywords"),
+        "date": created[0] if created else None,
+    }
     return Document(
         text=text,
         kind="docx",
-        title=cut_title(clean_text(properties.title or "") or clean_text(title) or first_line(text))
-        or file_stem(raw.path),
+        title=cut_title(properties.get("title") or title or first_line(text)) or file_stem(raw.path),
         headings=tuple(writer.headings),
-        meta={key: clean_text(value) for key, value in meta.items() if value},
+        meta={key: value for key, value in meta.items() if value},
     )
 
 
-def _blocks(body: Any) -> Iterator[Any]:
-    """Paragraphs and tables of the body in order, those inside content controls too."""
-    stack = list(reversed(body))
+def _style_names(file: OfficeFile) -> dict[str, str]:
+    """Names of the styles by id; none where the list is missing or damaged."""
+    names: dict[str, str] = {}
+    for part in file.related(file.main, "styles").values():
+        try:
+            styles = file.part(part)
+        except ParseError:
+            continue
+        for style in styles.iter("{*}style"):
+            named = style.find("{*}name")
+            names[attribute(style, "styleId")] = "" if named is None else attribute(named, "val")
+    return names
+
+
+def _body(file: OfficeFile) -> Any:
+    body = file.part(file.main).find("{*}body")
+    if body is None:
+        raise ParseError("not a Word document; give the file the ending of its own format")
+    return body
+
+
+def _inside(element: Any, *names: str) -> Iterator[Any]:
+    """The elements of these names in an element, in order, those inside content controls too, without recursion."""
+    stack = list(reversed(element))
     while stack:
-        element = stack.pop()
-        if element.tag in {_P, _TABLE}:
-            yield element
-        elif element.tag in {qn("w:sdt"), qn("w:sdtContent"), qn("w:ins"), qn("w:smartTag")}:
-            stack.extend(reversed(element))
+        each = stack.pop()
+        if local_name(each) in names:
+            yield each
+        elif local_name(each) in _AROUND:
+            stack.extend(reversed(each))
 
 
-def _heading_level(paragraph: Any, names: dict[str, str]) -> int | None:
-    style = paragraph.style
-    if style is None:
-        return None
-    for name in (style, names.get(style, "")):
-        if name.lower() == "title":
+def _property(paragraph: Any, name: str) -> str:
+    found = paragraph.find(f"{{*}}pPr/{{*}}{name}")
+    return "" if found is None else attribute(found, "val")
+
+
+def _heading_level(style: str, name: str) -> int | None:
+    for each in (style, name):
+        if each.lower() == "title":
             return 1
-        if match := _HEADING_STYLE.fullmatch(name):
+        if match := _HEADING_STYLE.fullmatch(each):
             return int(match[1])
     return None
 
 
-def _is_item(paragraph: Any, names: dict[str, str]) -> bool:
-    properties = paragraph.pPr
-    if properties is None:
-        return False
-    if properties.numPr is not None:
-        return True
-    return names.get(paragraph.style or "", "").lower().startswith("list ")
+def _is_item(paragraph: Any, style_name: str) -> bool:
+    return paragraph.find("{*}pPr/{*}numPr") is not None or style_name.lower().startswith("list ")
+
+
+def _text(paragraph: Any) -> str:
+    """What a paragraph says, with its tabs and line breaks; no page breaks, pictures or codes of fields."""
+    pieces: list[str] = []
+    stack = list(reversed(paragraph))
+    while stack:
+        element = stack.pop()
+        name = local_name(element)
+        if name == "t":
+            pieces.append(element.text or "")
+        elif name == "br":
+            pieces.append("" if attribute(element, "type") in {"page", "column"} else "\n")
+        elif name in _AROUND_RUNS:
+            stack.extend(reversed(element))
+        else:
+            pieces.append(_SIGNS.get(name, ""))
+    return "".join(pieces)
 
 
 def _write_table(table: Any, writer: TextWriter) -> None:
     """One line a row. A table inside a cell is read as that cell's text."""
     gap = "\n\n"
-    for row in table.iterchildren(_ROW):
-        cells = [_cell_text(cell) for cell in row.iterchildren(_CELL)]
+    for row in _inside(table, "tr"):
+        cells = [_cell_text(cell) for cell in _inside(row, "tc")]
         if any(cells):
             writer.write(" | ".join(cells), gap)
             gap = "\n"
 
 
 def _cell_text(cell: Any) -> str:
-    words = " ".join(Paragraph(paragraph, cell).text for paragraph in cell.iter(_P))
-    return " ".join(words.split())
+    return " ".join(" ".join(_text(paragraph) for paragraph in cell.iter("{*}p")).split())

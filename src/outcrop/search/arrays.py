@@ -316,6 +316,10 @@ class SearchArrays:
             self._view = _view(saved.slabs, saved.dead, saved.version, model, saved.last_chunk, saved.removals)
             self._saved_rows, self._saved_removals = self._view.rows, self._view.removals
 
+    def renew(self) -> None:
+        """Arrays hold vectors: all of them are made again."""
+        self.rebuild()
+
     def rebuild(self) -> View:
         """Throw the arrays away and make them again from the store."""
         with self._lock:

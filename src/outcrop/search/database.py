@@ -256,6 +256,12 @@ class DatabaseSearch:
         elif self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
+    def renew(self) -> None:
+        """The store took the vectors over when it switched; here only the arrays of the whole index are made again."""
+        self._store.settle()
+        if self._whole is not None:
+            self._whole.rebuild()
+
     def rebuild(self) -> View:
         """Have the store derive everything again."""
         self._store.rederive()

@@ -101,6 +101,10 @@ class Index(Protocol):
         """Forget what was removed for good, wherever it is still kept."""
         ...
 
+    def renew(self) -> None:
+        """After the index was given vectors of another model, or some that were lost: take them over."""
+        ...
+
     def rebuild(self) -> View:
         """Make all that is derived again from the store."""
         ...

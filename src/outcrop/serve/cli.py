@@ -31,7 +31,7 @@ EXIT_NOT_FOUND: Final = 3
 EXIT_ERROR: Final = 4
 EXIT_INTERRUPTED: Final = 130
 
-_EXIT_CODES: Final[dict[type[OutcropError], int]] = {
+EXIT_CODES: Final[dict[type[OutcropError], int]] = {
     ConfigError: EXIT_USAGE,
     QueryError: EXIT_USAGE,
     NotFound: EXIT_NOT_FOUND,
@@ -133,7 +133,7 @@ class LazyGroup(click.Group):
             sys.exit(error.exit_code)
         except OutcropError as error:
             _say_error(error, as_json, verbose=_wants_traceback(before))
-            sys.exit(next((c for kind, c in _EXIT_CODES.items() if isinstance(error, kind)), EXIT_ERROR))
+            sys.exit(next((c for kind, c in EXIT_CODES.items() if isinstance(error, kind)), EXIT_ERROR))
         except (click.Abort, KeyboardInterrupt):
             if as_json:
                 _say_json("Cancelled", "interrupted")

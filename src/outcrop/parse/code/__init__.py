@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outcrop.parse.code.languages import LANGUAGES, Language, find_language
+from outcrop.parse.code.languages import LANGUAGES, Language, find_language, missing_grammars
 from outcrop.parse.code.read import read_code
 
-__all__ = ["LANGUAGES", "Language", "find_language", "read_code"]
+__all__ = ["LANGUAGES", "Language", "find_language", "missing_grammars", "read_code"]

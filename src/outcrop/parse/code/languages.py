@@ -1,7 +1,8 @@
 """Which languages have a grammar: a visible table. To add one: a line here and a query file of its name.
 
-Grammars come inside wheels, one wheel a language, and are loaded when a file of theirs turns up. What a query file
-may capture stands in `extract`.
+Grammars come inside wheels, one wheel a language, and are loaded when a file of theirs turns up. The large ones of
+languages that fewer people have come with the extra `languages`; a file whose grammar is not installed is read by
+lines. What a query file may capture stands in `extract`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 
 import tree_sitter
 
+from outcrop.errors import ParseError
 from outcrop.parse.code.guard import limit_time
 from outcrop.parse.title import file_name
 
@@ -204,13 +207,23 @@ def find_language(path: str, text: str = "") -> Language | None:
     return _BY_INTERPRETER.get(program) or _BY_INTERPRETER.get(re.sub(r"[\d.]+$", "", program))
 
 
+class NoGrammar(ParseError):
+    """The grammar of a language is not installed."""
+
+
 class Grammar:
     """A loaded grammar and its compiled query. A parser and a cursor serve one thread: each thread has its own."""
 
     def __init__(self, language: Language) -> None:
         module, _, function = language.grammar.partition(":")
         self.language = language
-        self._grammar = tree_sitter.Language(getattr(importlib.import_module(module), function or "language")())
+        try:
+            grammar = importlib.import_module(module)
+        except ImportError as error:
+            raise NoGrammar(
+                f"there is no grammar of {language.name} here: pip install 'outcrop[languages]'"
+            ) from error
+        self._grammar = tree_sitter.Language(getattr(grammar, function or "language")())
         folder = files("outcrop.parse.code").joinpath("queries")
         names = language.queries or (language.name,)
         source = "\n".join(folder.joinpath(f"{name}.scm").read_text("utf-8") for name in names)
@@ -236,5 +249,13 @@ class Grammar:
 
 @cache
 def grammar_of(language: Language) -> Grammar:
-    """The grammar of a language, loaded once; most of that is compiling the query (6 ms for Go, 120 for C++)."""
+    """The grammar of a language, loaded once; most of that is compiling the query (6 ms for Go, 120 for C++).
+
+    Raises NoGrammar where it is not installed.
+    """
     return Grammar(language)
+
+
+def missing_grammars() -> list[str]:
+    """Names of the languages whose grammars are not installed."""
+    return [each.name for each in LANGUAGES if find_spec(each.grammar.partition(":")[0]) is None]

@@ -1,4 +1,4 @@
-"""A source file becomes a Document; one that no grammar knows, or that none can read, is text by lines."""
+"""A source file becomes a Document; one whose grammar is not here, or cannot read it, is text by lines."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import logging
 from outcrop.parse.code.component import component_outline
 from outcrop.parse.code.extract import extract_outline
 from outcrop.parse.code.guard import TooHard
-from outcrop.parse.code.languages import find_language
+from outcrop.parse.code.languages import NoGrammar, find_language
 from outcrop.parse.title import file_name
-from outcrop.records import Document
+from outcrop.records import Document, Outline
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +26,9 @@ def read_code(text: str, path: str) -> Document:
             outline = (
                 component_outline(text, path, language) if language.embeds else extract_outline(text, language)
             )
+        except NoGrammar as error:  # still known as what it is: for filters, the size of chunks and colours
+            log.info("read by lines", extra={"path": path, "reason": str(error)})
+            outline = Outline(language.name)
         except TooHard as error:
             log.info("read as plain text", extra={"path": path, "reason": str(error)})
     return Document(text=text, kind="code", title=file_name(path), outline=outline)

@@ -55,6 +55,7 @@ def doctor_command(session: Session, repair: bool) -> None:
 
     Exits with 1 when a check fails.
     """
+    from outcrop.engine import examine_machine
     from outcrop.errors import NotFound, OutcropError
     from outcrop.records import Check
 
@@ -65,6 +66,7 @@ def doctor_command(session: Session, repair: bool) -> None:
             checks.extend(kb.doctor(repair=repair))
     except NotFound as error:
         checks.append(Check("index", True, str(error)))  # nothing is wrong with a machine that has none yet
+        checks.extend(examine_machine())
     except OutcropError as error:
         checks.append(Check("index", False, str(error)))
     if session.as_json:

@@ -31,7 +31,7 @@ MOVED_AT_ONCE: Final = 2_000
 SHRUNK_SHARE: Final = 0.5
 """An index of which half is gone is built anew. With three in ten deleted and vacuumed its answers are as good as
 before (`benchmarks/postgres.py`), so this is for space and speed. Judgement."""
-LISTS_AFTER_WRITES: Final = 256
+LISTS_AFTER_WRITES: Final = 128
 """Writes after which short lists are looked for: a search reads one list a write for each common word until then."""
 BUILD_MEMORY: Final = "1GB"
 """For building an index: what does not fit is built several times slower. The graph of a million vectors of 256
@@ -39,6 +39,7 @@ dimensions takes about that much."""
 M: Final = 16
 EF_CONSTRUCTION: Final = 64
 
+_GROWING: Final = ("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared")
 _LOCK_CLASS: Final = 0x4F555444
 
 
@@ -53,6 +54,9 @@ def settle(connections: Connections) -> None:
         )
         if not (held.fetchone() or (False,))[0]:
             return
+        if _has_changed(connection):
+            for table in _GROWING:
+                connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
         _move_fresh(connection)
         _build_index(connection)
         if _has_shrunk(connection):
@@ -73,9 +77,19 @@ def _is_worth_it(connections: Connections) -> bool:
             (many or (0,))[0] >= FRESH_ROWS
             or _writes_since(connection) >= LISTS_AFTER_WRITES
             or _has_shrunk(connection)
+            or _has_changed(connection)
         )
 
     return connections.read(ask)
+
+
+def _has_changed(connection: Connection) -> bool:
+    """Whether so many chunks came or went that the planner should look again. The server does so by itself too, but a
+    minute later: until then it may read a whole table for thirty rows."""
+    row = connection.execute(
+        "SELECT n_mod_since_analyze > 1000 + 0.1 * n_live_tup FROM pg_stat_user_tables WHERE relid = 'chunks'::regclass"
+    ).fetchone()
+    return bool(row and row[0])
 
 
 def _writes_since(connection: Connection) -> int:
@@ -95,8 +109,11 @@ def _move_fresh(connection: Connection) -> None:
     if (many or (0,))[0] < FRESH_ROWS:
         return
     # Without an index yet there is no reason to go in small steps, but to hold nobody up for long.
+    last = sql.SQL(
+        "SELECT max(chunk_id) FROM (SELECT chunk_id FROM {old} ORDER BY chunk_id LIMIT %s) next"
+    ).format(old=old)
     move = sql.SQL(
-        "WITH gone AS (DELETE FROM {old} WHERE ctid = ANY (ARRAY(SELECT ctid FROM {old} LIMIT %s))"
+        "WITH gone AS (DELETE FROM {old} WHERE chunk_id <= %s"
         " RETURNING chunk_id, part, collection_id, document_id, embedding) INSERT INTO {new} SELECT * FROM gone"
     ).format(old=old, new=new)
     moved = 0
@@ -104,13 +121,13 @@ def _move_fresh(connection: Connection) -> None:
         with connection.transaction():
             # A chunk that is deleted or numbered anew meanwhile must not stay behind: writers wait a moment.
             connection.execute("SELECT 1 FROM state FOR UPDATE")
-            count = connection.execute(move, (MOVED_AT_ONCE,)).rowcount
-        moved += count
-        if count < MOVED_AT_ONCE:
-            break
+            row = connection.execute(last, (MOVED_AT_ONCE,)).fetchone()
+            if row is None or row[0] is None:
+                break
+            moved += connection.execute(move, row).rowcount
     log.info("vectors moved into the index", extra={"vectors": moved})
-    for table in (old, new):
-        connection.execute(sql.SQL("ANALYZE {}").format(table))
+    connection.execute(sql.SQL("VACUUM ANALYZE {}").format(old))  # gives back the room of what moved
+    connection.execute(sql.SQL("ANALYZE {}").format(new))
 
 
 def _build_index(connection: Connection) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from psycopg.adapt import Dumper, Loader
+from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
@@ -58,13 +58,10 @@ def half_vectors(matrix: NDArray[np.float16]) -> list[Half]:
     return [Half(head + row.tobytes()) for row in matrix.astype(">f2")]
 
 
-def half_matrix(values: list[bytes], dimensions: int) -> NDArray[np.float16]:
-    """Values of a column of type halfvec as rows of a matrix."""
-    if not values:
-        return np.zeros((0, dimensions), np.float16)
-    whole = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), -1)
-    rows = np.ascontiguousarray(whole[:, _HEAD_BYTES:]).view(">f2").astype(np.float16)
-    return rows.reshape(len(values), -1)
+def half_matrix(values: bytes, dimensions: int) -> NDArray[np.float16]:
+    """What `halfvec_send` gave, strung together, as rows of a matrix."""
+    whole = np.frombuffer(values, np.uint8).reshape(-1, _HEAD_BYTES + 2 * dimensions)
+    return np.ascontiguousarray(whole[:, _HEAD_BYTES:]).view(">f2").astype(np.float16)
 
 
 class _HalfDumper(Dumper):
@@ -72,13 +69,6 @@ class _HalfDumper(Dumper):
 
     def dump(self, obj: Half) -> bytes:
         return bytes(obj)
-
-
-class _HalfLoader(Loader):
-    format = Format.BINARY
-
-    def load(self, data: Any) -> bytes:
-        return bytes(data)
 
 
 def register_vectors(connection: psycopg.Connection[Any]) -> None:
@@ -91,4 +81,3 @@ def register_vectors(connection: psycopg.Connection[Any]) -> None:
     info.register(connection)
     dumper = type("_HalfDumper", (_HalfDumper,), {"oid": info.oid})
     connection.adapters.register_dumper(Half, dumper)
-    connection.adapters.register_loader(info.oid, _HalfLoader)

@@ -1,0 +1,1 @@
+"""Calls between services, with a pool of connections and retries."""

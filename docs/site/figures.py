@@ -1,0 +1,190 @@
+"""Tables of the explanation: constants from the code, figures from the newest results of the benchmarks."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from typing import Any
+
+from docs.site.table import table
+
+from benchmarks import readme
+from outcrop.rank import signals as ranking
+from outcrop.rank.calibrate import MIDPOINT
+from outcrop.rank.fusion import SEMANTIC_SHARE
+
+CODE_TABLE = "what each part brings"
+
+
+class NoResult(Exception):
+    """A page shows figures for which there is no result; run that benchmark."""
+
+
+def newest(name: str, having: str = "") -> dict[str, Any]:
+    """The newest result of a benchmark, of those that have a table of this title where one is named."""
+    found = [json.loads(path.read_text("utf-8")) for path in readme.RESULTS.glob(f"{name}-*.json")]
+    fit = [result for result in found if result["name"] == name and (not having or having in result["tables"])]
+    if not fit:
+        raise NoResult(f"there is no result of {name} {having}".rstrip())
+    return max(fit, key=lambda result: str(result["date"]))
+
+
+def _from(result: dict[str, Any], command: str) -> str:
+    return f"Measured at commit `{result['commit']}` by `python -m benchmarks.{command}`."
+
+
+def query_types() -> str:
+    """How much meaning counts for each type of query, and where the score of one half lies."""
+    rows = [
+        (f"`{kind}`", f"{share:.2f}", f"{ranking.NEIGHBOUR_WEIGHT[kind]:g}", f"{MIDPOINT[kind]:.2f}")
+        for kind, share in SEMANTIC_SHARE.items()
+    ]
+    head = ("query", "share of meaning (model fully trusted)", "weight of neighbours", "total that scores 0.5")
+    return table(head, rows)
+
+
+def legs() -> str:
+    """Words alone, meaning alone, both, on every labelled set."""
+    result = newest("quality")
+    rows = []
+    for title, runs in result["tables"].items():
+        by_name = {row.get("search"): row for row in runs}
+        if "hybrid" not in by_name or "ndcg@10" not in by_name["hybrid"]:
+            continue
+        names = ("keyword", "semantic", "rrf", "hybrid")
+        rows.append((title.partition(":")[0], *(f"{by_name[name]['ndcg@10']:.3f}" for name in names)))
+    made = table(("nDCG@10", "words", "meaning", "both, by rank (RRF)", "both, weighted"), rows)
+    return f"{made}\n\n{_from(result, 'quality')}"
+
+
+def signals() -> str:
+    """Every signal in its order: what it is for, and code search without it."""
+    result = newest("code", CODE_TABLE)
+    runs = {row["search"]: row for row in result["tables"][CODE_TABLE]}
+    whole = runs["hybrid"]["ndcg@10"]
+    rows = []
+    for name, signal in ranking.SIGNALS.items():
+        first = (inspect.getdoc(signal) or "").split("\n\n")[0]
+        run = runs.get(f"without {name}")  # none for a signal that came after this run
+        figures = ("–", "–") if run is None else (f"{run['ndcg@10']:.3f}", f"{run['ndcg@10'] - whole:+.3f}")
+        rows.append((name, first, *figures))
+    made = table(("signal", "why", "nDCG@10 without it", "difference"), rows)
+    now = newest("code")
+    since = ""
+    if now["commit"] != result["commit"]:
+        mean = now["tables"]["NDCG@10 by repository"][-1]["ndcg@10"]
+        since = f" The engine as a whole has been measured since: {mean:.3f} at commit `{now['commit']}`."
+    return f"{made}\n\nWith all of them: {whole:.3f}. {_from(result, 'code --ablate')}{since}"
+
+
+def parts_of_code_search() -> str:
+    """The legs of code search, and what else can be left out of it."""
+    result = newest("code", CODE_TABLE)
+    skipped = {f"without {name}" for name in ranking.SIGNALS}
+    names = ("ndcg@10", "architecture", "semantic", "symbol")
+    rows = [
+        (row["search"], *(f"{row[name]:.3f}" for name in names))
+        for row in result["tables"][CODE_TABLE]
+        if row["search"] not in skipped
+    ]
+    return f"{table(('search', *names), rows)}\n\n{_from(result, 'code --ablate')}"
+
+
+def role_shares() -> str:
+    """What is left of the score of a file that is not there to do the work."""
+    return table(("role", "share of the score that is left"), ranking.ROLE_SHARE.items())
+
+
+def neighbours() -> str:
+    """What the neighbours of a chunk bring, for passages and for documents."""
+    result = newest("quality")
+    rows = []
+    for title, runs in result["tables"].items():
+        by_name = {row.get("search"): row for row in runs}
+        without = by_name.get("hybrid without neighbours")
+        if without is None:
+            continue
+        measure = "recall" if "iou" in without else "ndcg@10"
+        rows.append(
+            (title.partition(":")[0], measure, f"{by_name['hybrid'][measure]:.3f}", f"{without[measure]:.3f}")
+        )
+    return f"{table(('set', 'measure', 'with neighbours', 'without'), rows)}\n\n{_from(result, 'quality')}"
+
+
+def scores() -> str:
+    """How often a hit with such a score was right."""
+    result = newest("quality", "what a score means")
+    rows = [
+        (row["score"], f"{row['hits']:,}", f"{row['right (mean of sets)']:.2f}")
+        for row in result["tables"]["what a score means"]
+    ]
+    return f"{table(('score', 'hits', 'share that was right'), rows)}\n\n{_from(result, 'quality')}"
+
+
+def rerank() -> str:
+    """What a second opinion brings, set by set, with its interval."""
+    result = newest("models", "rerank against no rerank")
+    rows = [
+        (
+            row["what"].partition(":")[0],
+            row["set"],
+            f"{row['against']:.3f}",
+            f"{row['score']:.3f}",
+            _difference(row),
+        )
+        for row in result["tables"]["rerank against no rerank"]
+    ]
+    made = table(("model", "set", "without", "with", "difference, 95 % interval"), rows)
+    return f"{made}\n\n{_from(result, 'models')}"
+
+
+def _difference(row: dict[str, Any]) -> str:
+    return f"{row['difference']:+.3f} [{row['low']:+.3f} {row['high']:+.3f}]"
+
+
+def models() -> str:
+    """The models that ship, on every set."""
+    return _made(readme.model_rows())
+
+
+def speed() -> str:
+    """What ingest and search take."""
+    return _made(readme.speed_rows())
+
+
+def budgets() -> str:
+    """What a context of code holds of the files it should hold."""
+    result = newest("code-budget")
+    rows = []
+    for title, runs in result["tables"].items():
+        mean = runs[-1]
+        rows.append(
+            (
+                title.rpartition("tokens by the ")[2],
+                *(f"{mean[f'{size} tokens']:.3f}" for size in (500, 2000, 8000)),
+            )
+        )
+    return (
+        f"{table(('tokens counted by the', '500', '2 000', '8 000'), rows)}\n\n{_from(result, 'code_budget')}"
+    )
+
+
+def crashes() -> str:
+    """What a kill at any moment costs."""
+    return _made([*readme.crash_rows(), *readme.serve_rows()])
+
+
+def readme_figures() -> str:
+    """All figures of the front page."""
+    found = readme.SECTION.search(readme.render((readme.ROOT / "README.md").read_text("utf-8")))
+    if found is None:
+        raise NoResult("README.md has no figures")
+    return _made([found.group()[len(found.group(1)) : -len(found.group(2))]])
+
+
+def _made(rows: list[str]) -> str:
+    """Rows of the front page as they stand in a page of docs/explanation, from where files have other addresses."""
+    if not rows:
+        raise NoResult("a benchmark has no result yet")
+    return re.sub(r"\]\((?!https?:)", "](../../", "\n".join(rows)).strip()

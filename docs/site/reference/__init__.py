@@ -1,0 +1,1 @@
+"""The reference: one module for each interface, which asks the code itself what it has."""

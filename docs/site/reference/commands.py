@@ -1,0 +1,71 @@
+"""Every command with its options, as click knows them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import click
+from docs.site.table import code, table
+
+from outcrop.serve.cli import COMMANDS, cli
+
+
+def common_options() -> str:
+    """What every command takes, before or after its name."""
+    return _options(cli, [param for param in cli.params if isinstance(param, click.Option)])
+
+
+def commands() -> str:
+    """Each command: how it is called, what it says of itself, its own options."""
+    common = {tuple(param.opts) for param in cli.params}
+    made = []
+    for name in COMMANDS:
+        context = click.Context(cli, info_name="outcrop")
+        command = cli.get_command(context, name)
+        assert command is not None  # noqa: S101 - it is in the table
+        own = [
+            param
+            for param in command.params
+            if isinstance(param, click.Option) and tuple(param.opts) not in common
+        ]
+        usage = " ".join(["outcrop", name, *command.collect_usage_pieces(click.Context(command))])
+        made.append(
+            f"## outcrop {name}\n\n```text\n{usage}\n```\n\n{_help(command)}\n\n{_options(command, own)}".rstrip()
+        )
+    return "\n\n".join(made)
+
+
+def _help(command: click.Command) -> str:
+    """The help of a command. What click is told not to wrap (`\\b`) is a listing."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    return "\n\n".join(
+        f"```text\n{paragraph[1:].strip()}\n```" if paragraph.startswith("\b") else paragraph
+        for paragraph in paragraphs
+    )
+
+
+def _options(command: click.Command, options: list[click.Option]) -> str:
+    context = click.Context(command)
+    return table(("option", "what it does"), ((_names(option, context), _about(option)) for option in options))
+
+
+def _names(option: click.Option, context: click.Context) -> str:
+    names = ", ".join(code(name) for name in (*option.opts, *option.secondary_opts))
+    takes = "" if option.is_flag or option.count else f" {code(_metavar(option, context))}"
+    return names + takes
+
+
+def _metavar(option: click.Option, context: click.Context) -> str:
+    if isinstance(option.type, click.Choice) and option.metavar is None:
+        return "|".join(map(str, option.type.choices))
+    return option.make_metavar(context)
+
+
+def _about(option: click.Option) -> str:
+    default: Any = option.to_info_dict()["default"]
+    said = re.sub(r"\s+", " ", option.help or "")
+    if option.is_flag or option.count or default in (None, (), "") or callable(default):
+        return said
+    return said if str(default) in said else f"{said} Default: {code(default)}."

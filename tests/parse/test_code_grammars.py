@@ -1,0 +1,89 @@
+"""A language whose grammar is not installed: its files are read by lines, and the doctor says what to install."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import outcrop
+from outcrop.parse.code import LANGUAGES, find_language, missing_grammars, read_code
+from outcrop.parse.code.languages import NoGrammar, grammar_of
+
+PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+SOURCE = "module Stone where\n\nimport Data.List\n\nweigh :: Int -> Int\nweigh grams = grams * 2\n"
+
+
+@pytest.fixture
+def without_haskell(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    grammar_of.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "tree_sitter_haskell", None)  # how Python notes that there is no such module
+        yield
+    grammar_of.cache_clear()
+
+
+def test_every_grammar_of_the_table_is_a_dependency_or_in_the_extra() -> None:
+    project = PYPROJECT["project"]
+    base, extra = project["dependencies"], project["optional-dependencies"]["languages"]
+    named = [line.partition(">")[0] for line in (*base, *extra)]
+    assert not set(base) & set(extra)
+    for language in LANGUAGES:
+        assert language.grammar.partition(":")[0].replace("_", "-") in named
+
+
+def test_what_the_extras_hold_is_there_for_the_tests() -> None:
+    """But for sentence-transformers, which brings torch, and our own models, which lie beside."""
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    wanted = {line for name, lines in extras.items() for line in lines if name != "transformers"}
+    groups = PYPROJECT["dependency-groups"]
+    included = [line["include-group"] for line in groups["dev"] if not isinstance(line, str)]
+    there = {line for name in ("dev", *included) for line in groups[name] if isinstance(line, str)}
+    assert {line for line in wanted if not line.startswith("outcrop-models")} <= there
+
+
+def test_all_grammars_are_here() -> None:
+    assert missing_grammars() == []
+
+
+@pytest.mark.usefixtures("without_haskell")
+def test_a_file_without_its_grammar_keeps_its_language_and_its_text() -> None:
+    language = find_language("Stone.hs")
+    assert language is not None
+    with pytest.raises(NoGrammar, match=r"outcrop\[languages\]"):
+        grammar_of(language)
+    document = read_code(SOURCE, "src/Stone.hs")
+    assert document.text == SOURCE
+    assert document.outline is not None
+    assert (document.outline.language, document.outline.declarations) == ("haskell", ())
+
+
+def test_it_is_found_filtered_and_read_again_once_the_grammar_is_there(
+    without_haskell: None, tmp_path: Path
+) -> None:
+    root = tmp_path / "stones"
+    root.mkdir()
+    (root / "Stone.hs").write_text(SOURCE)
+    (root / "stone.py").write_text("def weigh(grams):\n    return grams * 2\n")
+    with outcrop.open(tmp_path / "index.db") as kb:
+        assert not kb.add(root).failed
+        hit = kb.search("weigh grams", kinds=["haskell"]).hits[0]
+        assert (hit.document.path, hit.document.language) == ("Stone.hs", "haskell")
+        assert hit.code is not None
+        assert not hit.code.defines
+        assert kb.search("weigh grams", kinds=["python"]).hits[0].code is not None
+        (check,) = (check for check in kb.doctor() if check.name == "languages")
+        assert check.ok
+        assert check.detail.startswith("haskell: read by lines")
+        assert "pip install 'outcrop[languages]'" in check.detail
+    grammar_of.cache_clear()
+    del sys.modules["tree_sitter_haskell"]
+    with outcrop.open(tmp_path / "index.db") as kb:
+        kb.sync(force=True)
+        hit = kb.search("weigh grams", kinds=["haskell"]).hits[0]
+        assert hit.code is not None
+        assert "weigh" in {item.name for item in hit.code.defines}
+        assert [check.detail for check in kb.doctor() if check.name == "languages"] == ["all grammars are here"]
