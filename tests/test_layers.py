@@ -19,7 +19,19 @@ GROUND = {
     "phrases",
     "database_url",
 }
-STAGES = {"sources", "parse", "chunk", "embed", "store", "search", "rank", "pack", "conversation", "elide"}
+STAGES = {
+    "sources",
+    "parse",
+    "mask",
+    "chunk",
+    "embed",
+    "store",
+    "search",
+    "rank",
+    "pack",
+    "conversation",
+    "elide",
+}
 ALLOWED = {
     "records": set(),
     "distinct": set(),

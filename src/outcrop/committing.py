@@ -53,6 +53,7 @@ class Run:
     removed: int = 0
     chunks: int = 0
     embedded: int = 0
+    masked: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     document_ids: list[int] = field(default_factory=list)
@@ -73,6 +74,7 @@ class Run:
             removed=self.removed,
             chunks=self.chunks,
             embedded=self.embedded,
+            masked=self.masked,
             skipped=tuple(self.skipped),
             failed=(*self.failed, *(self.comments.failures() if self.comments else ())),
             document_ids=tuple(self.document_ids),
@@ -137,6 +139,7 @@ class Committer:
         run.added += sum(state is None for _, state in run.pending)
         run.changed += sum(state is not None for _, state in run.pending)
         run.chunks += run.pending_chunks
+        run.masked += sum(item.masked for item in prepared)
         run.pending.clear()
         written, run.pending_chunks, run.pending_characters = run.pending_chunks, 0, 0
         run.last_flush = time.monotonic()  # a slow model must not make every next document a batch of its own
@@ -154,6 +157,7 @@ class Committer:
 
         run.document_ids.extend(self._write(run, [prepared], store))
         run.moved += 1
+        run.masked += prepared.masked
 
     def _comment(self, run: Run, prepared: list[Prepared]) -> list[Prepared]:
         """The same with a model's comments on code, where one is configured."""

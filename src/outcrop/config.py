@@ -64,6 +64,9 @@ class Config:
     """The longest that a PDF, an Office file or a page may take to be read."""
     parse_memory_bytes: int = 1024 * 1024 * 1024
     """The most memory that reading such a file may take."""
+    index_secrets: bool = False
+    """Take in files that look like credentials, and leave keys and passwords in texts as they are. Off, such files are
+    skipped, and what looks like a key is masked before it reaches the index."""
     allow_private_urls: bool = False
     """Let URLs lead to private addresses. For an intranet one trusts; never for agents."""
     url_timeout_s: float = 30.0

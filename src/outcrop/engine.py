@@ -157,6 +157,7 @@ class Engine:
             limits=ParseLimits(timeout_s=config.parse_timeout_s, memory_bytes=config.parse_memory_bytes),
             max_file_bytes=config.max_file_bytes,
             own=config.beside("").resolve(),
+            index_secrets=config.index_secrets,
         )
         return Ingestor(self._store, self.parts.embedder, options, after_write, self._maker.commentator())
 

@@ -46,6 +46,7 @@ from outcrop.records import (
 )
 from outcrop.revisions import note_revisions
 from outcrop.sources.checkout import Checkouts
+from outcrop.sources.credentials import looks_secret
 from outcrop.sources.folder import shields, walk
 from outcrop.sources.text import text_source
 
@@ -60,6 +61,7 @@ class IngestOptions:
     limits: ParseLimits
     max_file_bytes: int
     own: Path
+    index_secrets: bool = False
 
 
 class Ingestor:
@@ -119,7 +121,13 @@ class Ingestor:
         """
         run = self._start(collection, tags, force=force, later=later, progress=progress, stopped=stopped)
         checkouts = Checkouts()
-        items = walk(root, max_file_bytes=self._options.max_file_bytes, checkouts=checkouts)
+        options = self._options
+        items = walk(
+            root,
+            max_file_bytes=options.max_file_bytes,
+            include_secrets=options.index_secrets,
+            checkouts=checkouts,
+        )
         seen = self._scan(run, items)
         real = root.resolve()
         states = self._store.states(collection, str(real) if real.is_dir() else None)
@@ -154,6 +162,8 @@ class Ingestor:
         for path in paths:
             known = self._store.find(collection, str(path))
             if known is None or path.is_symlink() or not path.is_file():
+                return None
+            if looks_secret(str(path)) and not self._options.index_secrets:
                 return None
             states[str(path)] = state_of(known)
             status = path.stat()
@@ -238,7 +248,14 @@ class Ingestor:
 
     def _recipe(self, run: Run) -> Recipe:
         options = self._options
-        return Recipe(options.chunking, options.limits, options.max_file_bytes, run.collection, run.tags)
+        return Recipe(
+            options.chunking,
+            options.limits,
+            options.max_file_bytes,
+            run.collection,
+            run.tags,
+            options.index_secrets,
+        )
 
     def _job(self, run: Run, file: SourceFile, state: FileState | None) -> Job:
         if state is None or run.force or self._is_waiting(run, state):
@@ -321,7 +338,7 @@ class Ingestor:
         """Many documents in few transactions; one that cannot be parsed is a line in the report."""
         run = self._start(collection, force=force, later=later, progress=progress, stopped=stopped)
         for text in texts:
-            name = text.id or text.text[:40]
+            name = text.id or self._shown(text.text[:_LOOKED_AT])[:_NAMED]
             try:
                 self._add_one(run, *text_source(text.text, text.id), text)
             except (SourceError, ParseError) as error:
@@ -331,20 +348,28 @@ class Ingestor:
 
     def _add_one(self, run: Run, file: SourceFile, data: bytes, text: Text) -> None:
         digest = sha256(data).hexdigest()
+        title = None if text.title is None else self._shown(text.title)
         stored = self._store.find(run.collection, file.uri)
         state = None
         if stored is not None:
-            same = (
-                stored.sha256 == digest and text.title in (None, stored.title) and stored.id not in run.waiting
-            )
+            same = stored.sha256 == digest and title in (None, stored.title) and stored.id not in run.waiting
             if same and set(text.tags) <= set(stored.tags) and not run.force:
                 run.unchanged += 1
                 run.document_ids.append(stored.id)
                 return
             state = state_of(stored)
-        write = prepare_document(file, data, digest, self._recipe(run), text.title)
+        prepared = prepare_document(file, data, digest, self._recipe(run), title)
+        write = prepared.write
         tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
-        self._committer.queue(run, Prepared(tagged), state)
+        self._committer.queue(run, replace(prepared, write=tagged), state)
+
+    def _shown(self, words: str) -> str:
+        """Words of a text as they may be shown."""
+        if self._options.index_secrets:
+            return words
+        from outcrop.mask import mask_secrets  # late, as in preparing
+
+        return mask_secrets(words)[0]
 
     def _finish(self, run: Run) -> IngestReport:
         self._committer.flush(run)
@@ -356,11 +381,17 @@ class Ingestor:
                 "changed": report.changed,
                 "removed": report.removed,
                 "failed": len(report.failed),
+                "masked": report.masked,
                 "seconds": round(report.seconds, 3),
             },
         )
         return report
 
+
+_NAMED = 40
+_LOOKED_AT = 4096
+"""Characters by which a text without a name is named, and those in which its secrets are looked for: a key that is cut
+would not be known for one."""
 
 _OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays")
 

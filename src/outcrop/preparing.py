@@ -1,4 +1,4 @@
-"""PREPARE: the bytes of a file become a document that is ready to be written: read → parse → chunk → keys.
+"""PREPARE: the bytes of a file become a document that is ready to be written: read → parse → mask → chunk → keys.
 
 Nothing here knows the store. A file goes in with the hash of what is stored of it, and an outcome comes out. So the
 same functions do it in this process (`prepare_here`) or in many (`spread/`), one file as good as another.
@@ -19,6 +19,7 @@ from outcrop.embed.keys import context_head, context_text, path_key, summary_key
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse import ParseLimits, parse
 from outcrop.records import DocumentWrite, SourceFile, Vector
+from outcrop.sources.credentials import CREDENTIALS, holds_credentials
 from outcrop.sources.left_out import looks_binary
 from outcrop.sources.read import read_file
 
@@ -32,6 +33,7 @@ class Recipe:
     max_file_bytes: int
     collection: str
     tags: tuple[str, ...] = ()
+    index_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,11 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A document that is ready to be written. `vectors` are those that were made on the way, perhaps of other
-    documents too; the rest is made when it is written."""
+    documents too; the rest is made when it is written. `masked` is how many secrets were masked in it."""
 
     write: DocumentWrite
     vectors: Mapping[bytes, Vector] = field(default_factory=dict)
+    masked: int = 0
 
     @property
     def file(self) -> SourceFile:
@@ -116,20 +119,32 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
         digest = sha256(data).hexdigest()
         if digest == job.known:
             return Unchanged(file)
+        if not recipe.index_secrets and holds_credentials(file.path, data):
+            return NoText(file, CREDENTIALS)
         if looks_binary(data[:8192]) and Path(file.path).suffix.lower() not in _PACKED_SUFFIXES:
             return NoText(file, "binary content")
-        return Prepared(prepare_document(file, data, digest, recipe))
+        return prepare_document(file, data, digest, recipe)
     except (SourceError, ParseError) as error:
         return Unreadable(file, str(error))
 
 
 def prepare_document(
     file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None
-) -> DocumentWrite:
-    """Bytes as a document with its chunks and the keys of their vectors; ParseError when they cannot be read."""
+) -> Prepared:
+    """Bytes as a document with its chunks and the keys of their vectors; ParseError when they cannot be read.
+
+    Secrets are masked before anything is made of the text. The hash is that of the bytes as they are.
+    """
     document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
     if title is not None:
         document = replace(document, title=title)
+    masked = 0
+    if not recipe.index_secrets:
+        from outcrop.mask import (
+            mask_document,
+        )  # its patterns take 20 ms to make, which a search need not wait for
+
+        document, masked = mask_document(document)
     chunks = chunk_document(document, recipe.chunking)
     keys = tuple(text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in chunks)
     summaries: tuple[bytes, ...] = ()
@@ -137,7 +152,7 @@ def prepare_document(
         summaries = tuple(
             summary_key(chunk.code.summary) if chunk.code and chunk.code.summary else b"" for chunk in chunks
         )
-    return DocumentWrite(
+    write = DocumentWrite(
         file=file,
         collection=recipe.collection,
         document=document,
@@ -148,6 +163,7 @@ def prepare_document(
         tags=tuple(dict.fromkeys((*document.tags, *recipe.tags))),
         summary_keys=summaries,
     )
+    return Prepared(write, masked=masked)
 
 
 def vector_keys(writes: Sequence[DocumentWrite]) -> set[bytes]:

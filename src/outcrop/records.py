@@ -729,7 +729,7 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What an add or a sync did."""
+    """What an add or a sync did. `masked` is how many secrets were masked in the documents that were written."""
 
     added: int = 0
     changed: int = 0
@@ -738,6 +738,7 @@ class IngestReport:
     removed: int = 0
     chunks: int = 0
     embedded: int = 0
+    masked: int = 0
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[Failure, ...] = ()
     document_ids: tuple[int, ...] = ()

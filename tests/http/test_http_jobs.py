@@ -413,6 +413,24 @@ def test_a_second_server_leaves_the_first_ones_jobs_alone(tmp_path: Path) -> Non
         assert job.id not in (tmp_path / "jobs.json").read_text()
 
 
+def test_a_list_of_jobs_of_an_older_version_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.json"
+    with outcrop.open(tmp_path / "i.db") as engine:
+        jobs = Jobs(engine, file)
+        jobs.start()
+        job = jobs.submit(Task("sync"))
+        while not jobs.get(job.id).is_over:
+            time.sleep(0.01)
+        jobs.stop()
+        rows = json.loads(file.read_text())
+        assert rows[0]["job"]["report"].pop("masked") == 0
+        file.write_text(json.dumps(rows))
+        later = Jobs(engine, file)
+        later.start()
+        assert later.get(job.id).report == jobs.get(job.id).report
+        later.stop()
+
+
 def test_a_damaged_list_of_jobs_is_begun_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "jobs.json").write_text('[{"job": 1}')
     with outcrop.open(tmp_path / "i.db") as engine:

@@ -37,6 +37,21 @@ def test_text_comes_from_an_option_or_from_standard_input(outcrop: Outcrop) -> N
     assert outcrop("add", "-", input=b"\xff\xfe\x00x").exit_code == 2
 
 
+def test_masked_secrets_are_counted_and_never_shown(outcrop: Outcrop) -> None:
+    secret = "".join(("q7", "Rt", "2m", "Zc", "9L")) * 3
+    (outcrop.notes / "login.md").write_text(f"api_key: {secret}\n")
+    (outcrop.notes / ".env").write_text(f"API_KEY={secret}\n")
+    added = outcrop("add", outcrop.notes)
+    assert "1 secret masked" in added.stdout
+    assert (
+        "1 × looks like credentials, which are not indexed (unless index_secrets is set) (.env)" in added.stdout
+    )
+    assert outcrop("show", "login.md").stdout.strip() == f"api_key: {'*' * 30}"
+    forced = outcrop("add", outcrop.notes, "--force", "--json")
+    assert json.loads(forced.stdout)["masked"] == 1
+    assert secret not in added.stdout + forced.stdout + outcrop("add", outcrop.notes, "-v").stdout
+
+
 def test_an_empty_source_is_not_the_current_folder(outcrop: Outcrop) -> None:
     result = outcrop("add", "")
     assert result.exit_code == 2

@@ -16,7 +16,7 @@ import pytest
 from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
 from outcrop.sources.folder import shields, walk
-from outcrop.sources.left_out import binary_kind, looks_binary, looks_secret
+from outcrop.sources.left_out import binary_kind, looks_binary
 
 LIMIT = 1000
 
@@ -120,30 +120,16 @@ def test_sizes_are_checked_and_told(tmp_path: Path) -> None:
 
 
 def test_binary_files_and_credentials_are_left_out_by_name(tmp_path: Path) -> None:
-    write(tmp_path, "a.PNG", "b.tar.gz", "c.so", "server.pem", ".env.local", "id_ed25519", "credentials.json")
+    write(tmp_path, "a.PNG", "b.tar.gz", "c.so", "server.p12", ".env.local", "id_ed25519", "secrets.json")
     write(tmp_path, ".env.example", "id_ed25519.pub", "environment.md")
     assert paths(tmp_path) == [".env.example", "environment.md", "id_ed25519.pub"]
     told = reasons(tmp_path)
     assert told["a.PNG"] == "an image, no text to read"
-    assert told["server.pem"] == told[".env.local"] == told["id_ed25519"] == told["credentials.json"]
-    assert "credentials" in told["server.pem"]
-    assert "server.pem" in [
+    assert told["server.p12"] == told[".env.local"] == told["id_ed25519"] == told["secrets.json"]
+    assert "credentials" in told["server.p12"]
+    assert "server.p12" in [
         item.path for item in found(tmp_path, include_secrets=True) if isinstance(item, SourceFile)
     ]
-
-
-@pytest.mark.parametrize(
-    "name", [".env", "prod.env", "ID_RSA", ".netrc", "x.p12", "client_secret_12.json", ".npmrc"]
-)
-def test_names_of_credentials_are_known(name: str) -> None:
-    assert looks_secret(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["env.md", "environment", "keys.md", "monkey", "secrets.md", "x.crt", "id_rsa.pub"]
-)
-def test_names_that_only_sound_like_credentials_are_not(name: str) -> None:
-    assert not looks_secret(name)
 
 
 @pytest.mark.parametrize(

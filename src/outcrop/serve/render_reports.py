@@ -32,6 +32,8 @@ _COUNTS: Final = (
 def print_report(console: Console, report: IngestReport, *, everything: bool) -> None:
     """Counts, then what was left out and what failed, with the reasons."""
     console.print(summary(report))
+    if report.masked:
+        console.print(Text(f"{_masked(report)} in the text", "dim"))
     if report.skipped:
         console.print(Text(f"{len(report.skipped):,} skipped", "dim"))
         _print_lines(console, report.skipped, "dim", listed=0, everything=everything)
@@ -61,6 +63,8 @@ def summary(report: IngestReport) -> Text:
 def print_change(console: Console, report: IngestReport, names: Sequence[str], at: str) -> None:
     """One line for a change that was noticed while watching; a line more for each failure."""
     line = Text(f"{at}  ", "dim") + summary(report)
+    if report.masked:
+        line.append(f" · {_masked(report)}", "dim")
     if names:
         more = report.added + report.changed + report.moved - len(names)
         line.append(
@@ -70,6 +74,10 @@ def print_change(console: Console, report: IngestReport, names: Sequence[str], a
     for failure in report.failed:
         reason = f"{clean_line(failure.path)}: {clean_line(failure.reason)}"
         console.print(Text(f"{at}  failed: {reason}", "red"), soft_wrap=True)
+
+
+def _masked(report: IngestReport) -> str:
+    return f"{report.masked:,} {'secret' if report.masked == 1 else 'secrets'} masked"
 
 
 def _print_lines(

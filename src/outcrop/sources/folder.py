@@ -11,9 +11,10 @@ from pathlib import Path
 from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
 from outcrop.sources.checkout import Checkout, Checkouts
+from outcrop.sources.credentials import CREDENTIALS, looks_secret
 from outcrop.sources.gitrepo import excludes_file
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
-from outcrop.sources.left_out import BOOKKEEPING, INSTALLED, MARKERS, binary_kind, looks_secret
+from outcrop.sources.left_out import BOOKKEEPING, INSTALLED, MARKERS, binary_kind
 from outcrop.sources.read import explain, read_plain
 
 # Highest precedence first, within one folder; and whether the file is git's.
@@ -170,7 +171,7 @@ def _visit(
         return Skipped(path, _link_reason(run.root, entry.path))
     if not entry.is_file(follow_symlinks=False):
         return Skipped(path, "not a plain file (a pipe, socket or device)")
-    reason = _reason_by_name(name, run.include_secrets)
+    reason = _reason_by_name(entry.path, run.include_secrets)
     if reason is not None:
         return Skipped(path, reason)
     status = entry.stat(follow_symlinks=False)
@@ -180,7 +181,7 @@ def _visit(
 def _single(real: Path, max_file_bytes: int, include_secrets: bool) -> SourceFile | Skipped | Failure:
     if not real.is_file():
         return Skipped(real.name, "not a plain file (a pipe, socket or device)")
-    reason = _reason_by_name(real.name, include_secrets)
+    reason = _reason_by_name(str(real), include_secrets)
     if reason is not None:
         return Skipped(real.name, reason)
     try:
@@ -198,10 +199,10 @@ def _file(uri: str, path: str, root: str, status: os.stat_result, max_file_bytes
     return SourceFile(uri, path, "file", root, status.st_mtime_ns, status.st_size)
 
 
-def _reason_by_name(name: str, include_secrets: bool) -> str | None:
-    if not include_secrets and looks_secret(name):
-        return "looks like credentials, which are not indexed"
-    kind = binary_kind(name)
+def _reason_by_name(path: str, include_secrets: bool) -> str | None:
+    if not include_secrets and looks_secret(path):
+        return CREDENTIALS
+    kind = binary_kind(path)
     return None if kind is None else f"{kind}, no text to read"
 
 

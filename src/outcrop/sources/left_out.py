@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-from fnmatch import translate
-from re import compile as compile_regex
 
 BOOKKEEPING = {
     ".git": "version control",
@@ -78,37 +76,6 @@ _BINARY_KINDS = {
 BINARY_SUFFIXES = {suffix: kind for kind, suffixes in _BINARY_KINDS.items() for suffix in suffixes.split()}
 """Suffix → what a file with it is."""
 
-# Public halves (*.pub, *.crt, known_hosts) and the templates that people commit are not secret.
-_SECRET_NAMES = (
-    *(".env", ".env.*", "*.env", ".envrc"),
-    *("id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "*.ppk"),
-    *("*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.jks", "*.keystore", "*.kdb", "*.kdbx"),
-    *(".netrc", "_netrc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".htpasswd", ".npmrc", ".pypirc", ".dockercfg"),
-    *(
-        ".git-credentials",
-        ".s3cfg",
-        ".boto",
-        ".vault-token",
-        ".terraformrc",
-        "terraform.rc",
-        ".dockerconfigjson",
-    ),
-    *("credentials", "credentials.json", "client_secret*.json", "service-account*.json"),
-    *("service_account*.json", "application_default_credentials.json", "secrets.json"),
-    *("secrets.yml", "secrets.toml", "credentials.yml", "credentials.yaml", "secrets.yaml", "credentials.toml"),
-    *("*.tfstate", "*.tfstate.backup", "kubeconfig", ".kubeconfig"),
-)
-_NOT_SECRET = (
-    ".env.example",
-    ".env.sample",
-    ".env.template",
-    ".env.dist",
-    ".env.defaults",
-    "example.env",
-    "sample.env",
-)
-_SECRET = compile_regex("|".join(translate(name) for name in _SECRET_NAMES))
-
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
@@ -116,12 +83,6 @@ def binary_kind(name: str) -> str | None:
     """What a file of this name is, when its suffix says that there is no text in it."""
     _, dot, suffix = name.rpartition(".")
     return BINARY_SUFFIXES.get(suffix.lower()) if dot else None
-
-
-def looks_secret(name: str) -> bool:
-    """Whether a file of this name holds credentials, as far as a name can tell."""
-    lowered = name.lower()
-    return _SECRET.match(lowered) is not None and lowered not in _NOT_SECRET
 
 
 def looks_binary(head: bytes) -> bool:

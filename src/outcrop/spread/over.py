@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, Queue
 from typing import BinaryIO, Final
@@ -84,8 +84,8 @@ def outcomes_of(delivery: Delivery) -> Iterator[Outcome]:
     vectors = dict(zip(delivery.keys, delivery.matrix, strict=True))
     for outcome in delivery.outcomes:
         match outcome:
-            case Prepared(write):
-                yield Prepared(write, vectors)
+            case Prepared():
+                yield replace(outcome, vectors=vectors)
             case Unreadable(file) if file.uri in delivery.unseen and os.path.lexists(file.uri):
                 yield Unreadable(
                     file,

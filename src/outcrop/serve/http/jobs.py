@@ -317,7 +317,8 @@ def _job(row: Mapping[str, Any]) -> Job:
 def _report(row: Mapping[str, Any] | None) -> IngestReport | None:
     if row is None:
         return None
-    values = {item.name: row[item.name] for item in fields(IngestReport)}
+    # A report of an older version lacks what was added since.
+    values = {item.name: row[item.name] for item in fields(IngestReport) if item.name in row}
     values["skipped"] = tuple(Skipped(**line) for line in row["skipped"])
     values["failed"] = tuple(Failure(**line) for line in row["failed"])
     values["document_ids"] = tuple(row["document_ids"])

@@ -53,14 +53,16 @@ def refresh(call: Call) -> Reply:
 
 def show_report(report: IngestReport) -> Reply:
     """What a refresh did."""
-    names = ("added", "changed", "moved", "unchanged", "removed", "chunks")
+    names = ("added", "changed", "moved", "unchanged", "removed", "chunks", "masked")
     data: dict[str, Any] = {name: getattr(report, name) for name in names}
     data["skipped"] = len(report.skipped)
     data["failed"] = [
         {"path": one_line(item.path), "reason": one_line(item.reason)} for item in report.failed[:MOST_LISTED]
     ]
-    counts = ", ".join(f"{data[name]} {name}" for name in (*names[:-1], "skipped"))
+    counts = ", ".join(f"{data[name]} {name}" for name in (*names[:5], "skipped"))
     text = f"Up to date: {counts}; {report.chunks} chunks written in {report.seconds:.1f} s."
+    if report.masked:
+        text += f" {report.masked} secret{'' if report.masked == 1 else 's'} masked."
     if report.failed:
         parts = [Part(f"{item['path']}: {item['reason']}") for item in data["failed"]]
         text += f"\n{len(report.failed)} could not be read:\n{fence_parts(parts)}"

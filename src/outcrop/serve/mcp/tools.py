@@ -257,7 +257,10 @@ _WRITING: Final = (
         data={
             **{
                 name: {"type": "integer"}
-                for name in ("added", "changed", "moved", "unchanged", "removed", "chunks", "skipped")
+                for name in (
+                    *("added", "changed", "moved", "unchanged", "removed"),
+                    *("chunks", "masked", "skipped"),
+                )
             },
             "failed": {"type": "array"},
         },

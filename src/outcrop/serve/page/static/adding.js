@@ -45,7 +45,7 @@ function drawReport(report) {
   const parts = [["added", report.added], ["changed", report.changed], ["moved", report.moved], ["removed", report.removed], ["unchanged", report.unchanged]]
     .filter(([, count]) => count).map(([word, count]) => `${count.toLocaleString("en")} ${word}`);
   return h("div", { class: "stack" },
-    h("p", {}, `${parts.join(", ") || "Nothing to do"}; ${plural(report.chunks, "chunk")} in ${report.seconds.toFixed(1)} s.`),
+    h("p", {}, `${parts.join(", ") || "Nothing to do"}; ${plural(report.chunks, "chunk")} in ${report.seconds.toFixed(1)} s.${report.masked ? ` ${plural(report.masked, "secret")} masked.` : ""}`),
     drawLines("Failed", report.failed, true), drawLines("Left out on purpose", report.skipped, false));
 }
 
