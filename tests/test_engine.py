@@ -17,6 +17,7 @@ from outcrop.embed.static import StaticEmbedder
 from outcrop.errors import Cancelled, ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.records import Filter, IngestReport, Matrix, Model, Text, Trust, Vector
 from outcrop.search.arrays import SearchArrays
+from outcrop.search.packed import map_arrays
 
 NOTES = {
     "garden/roses.md": "# Roses\n\nPrune roses in late winter, just above an outward-facing bud.\n\n"
@@ -394,7 +395,7 @@ def test_the_arrays_are_rebuilt_when_their_files_are_damaged(tmp_path: Path) -> 
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
         assert kb.status().array_bytes > 0
-    for path in (tmp_path / "i.db.arrays").rglob("rows.npy"):
+    for path in (tmp_path / "i.db.arrays").glob("slab-*"):
         path.write_bytes(path.read_bytes()[:100])
     with outcrop.open(tmp_path / "i.db") as kb:
         assert not all(check.ok for check in kb.doctor())
@@ -434,9 +435,11 @@ def test_a_tokenizer_file_counts_the_tokens_of_a_context(tmp_path: Path, folder:
 def test_damaged_array_data_is_noticed_in_a_search_and_made_again(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
-    for path in (tmp_path / "i.db.arrays").rglob("rows.npy"):
-        data = bytearray(path.read_bytes())
-        data[-400:] = b"\xff" * 400
+    for path in (tmp_path / "i.db.arrays").glob("slab-*"):
+        data, rows = bytearray(path.read_bytes()), map_arrays(path)["rows"].tobytes()
+        end = data.index(rows) + len(rows)
+        data[end - 400 : end] = b"\xff" * 400
+        path.unlink()
         path.write_bytes(data)
     with outcrop.open(tmp_path / "i.db") as kb:
         assert len(kb.search("gneiss note", limit=5, merge=False).hits) == 5

@@ -34,10 +34,10 @@ def key(text: str) -> bytes:
 
 
 def vector(of: bytes, model: Model = MODEL) -> Vector:
-    """Some vector, always the same for a key and a model; exact in 16 bits."""
+    """Some vector, always the same for a key and a model; exact in eight bits."""
     seed = int.from_bytes(hashlib.sha256(of + str(model).encode()).digest()[:8])
     numbers = np.random.default_rng(seed).standard_normal(model.dimensions)
-    return numbers.astype(np.float16).astype(np.float32)
+    return (np.rint(16 * numbers) / 16).astype(np.float32)
 
 
 def cut(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Chunk, ...]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import apsw
 from tests.store.builders import make_write, put
 from tests.store.places import open_at
 
+from outcrop.store import converting
+from outcrop.store.exporting import first_batch
 from outcrop.store.schema import MIGRATIONS, migrate
 from outcrop.store.sqlite import open_sqlite
 
@@ -45,11 +48,28 @@ def die_while_migrating(db: Path, version: int) -> None:
     migrate(apsw.Connection(str(db)), [*MIGRATIONS[:version], unfinished])
 
 
+def die_while_converting(db: Path) -> None:
+    """Be killed after the first document of a database of version 3 was converted, while the second is."""
+    done = False
+
+    def one_document(sizes: Iterable[tuple[int, int, int]]) -> list[int]:
+        nonlocal done
+        if done:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = True
+        return first_batch(sizes)[:1]
+
+    converting.first_batch = one_document  # type: ignore[attr-defined]  # where it is used
+    open_sqlite(db)
+
+
 if __name__ == "__main__":
     what, path, *rest = sys.argv[1:]
     if what == "write":
         write_many(path, rest[0], int(rest[1]))
     elif what == "read":
         read_during_a_write(Path(path))
+    elif what == "convert":
+        die_while_converting(Path(path))
     else:
         die_while_migrating(Path(path), int(rest[0]))
