@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import outcrop
 from outcrop.config import load_config
@@ -510,3 +511,34 @@ def test_a_search_keeps_what_it_took_long_to_catch_up_and_never_waits_to_do_so(t
         assert kb.status().array_bytes == 0
         kb.search("gneiss note")
         assert kb.status().array_bytes > 0
+
+
+def test_a_phrase_of_words_that_stand_everywhere_is_found_where_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most texts hold the words and not the phrase, and rank higher: they are read and ruled out, batch by batch."""
+    monkeypatch.setattr("outcrop.search.arrays.READ_PHRASES", 3)
+    monkeypatch.setattr("outcrop.retrieve.POOL", 4)
+    with outcrop.open(tmp_path / "i.db") as kb:
+        kb.add_texts(
+            Text(f"slate over chalk, chalk over slate over chalk {i}", id=f"no {i}", title="slate and chalk")
+            for i in range(60)
+        )
+        kb.add_texts(
+            Text(f"Of {'many other words, ' * 20} slate and chalk number {i}", id=f"yes {i}") for i in range(3)
+        )
+        read: list[int] = []
+        match = kb._store.match_phrase
+
+        def noting(phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+            read.extend(among.tolist() if among is not None else [])
+            return match(phrase, among)
+
+        monkeypatch.setattr(kb._store, "match_phrase", noting)
+        hits = kb.search('"slate and chalk"', limit=5).hits
+        assert {hit.document.uri for hit in hits} == {"yes 0", "yes 1", "yes 2"}
+        assert len(read) == len(set(read)), "nothing is read twice"
+        read.clear()
+        assert len(kb.search('"over"', limit=2, merge=False).hits) == 2
+        assert len(read) < 60, "what could not be returned is not read"
+        assert kb.search('"chalk and slate"').reason == "no_hits"

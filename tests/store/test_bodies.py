@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outcrop.errors import CorruptDatabase
-from outcrop.store.bodies import BLOCK_CHARS, Bodies, Body, pack_block, split_blocks, unpack_block
+from outcrop.store.bodies import BLOCK_CHARS, Bodies, Body, pack_block, split_blocks, unpack_block, unpack_texts
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NOTED = st.builds(Body, TEXT, TEXT, st.none() | TEXT, TEXT, TEXT, TEXT, TEXT, TEXT)
@@ -19,6 +19,7 @@ BODIES = st.lists(st.builds(Body, TEXT, TEXT, st.none() | TEXT) | NOTED, min_siz
 @given(BODIES)
 def test_bodies_come_out_as_they_went_in(bodies: list[Body]) -> None:
     assert unpack_block(pack_block(bodies)) == bodies
+    assert unpack_texts(pack_block(bodies)) == [body.text for body in bodies]
 
 
 @given(st.lists(st.integers(0, BLOCK_CHARS), max_size=12))
@@ -31,11 +32,10 @@ def test_blocks_hold_all_in_order_and_are_not_too_large(sizes: list[int]) -> Non
 
 
 def test_a_body_is_found_by_the_id_of_its_chunk() -> None:
-    bodies = Bodies(
-        [(3, pack_block([Body("", "three"), Body("", "four")])), (9, pack_block([Body("", "nine")]))]
-    )
+    blocks = [(3, pack_block([Body("", "three"), Body("", "four")])), (9, pack_block([Body("", "nine")]))]
+    bodies, texts = Bodies(blocks, unpack_block), Bodies(blocks, unpack_texts)
     assert [bodies[i].text for i in (3, 4, 9)] == ["three", "four", "nine"]
-    assert [(id_, body.text) for id_, body in bodies.items()] == [(3, "three"), (4, "four"), (9, "nine")]
+    assert [texts[i] for i in (3, 4, 9)] == ["three", "four", "nine"]
     for missing in (2, 5, 8, 10):
         with pytest.raises(CorruptDatabase):
             bodies[missing]
@@ -58,8 +58,9 @@ GOOD = zlib.decompress(pack_block([Body("", "text", None), Body("", "more", "h")
     ],
 )
 def test_a_damaged_block_is_told(packed: bytes) -> None:
-    with pytest.raises(CorruptDatabase, match="damaged"):
-        unpack_block(packed)
+    for unpack in (unpack_block, unpack_texts):
+        with pytest.raises(CorruptDatabase, match="damaged"):
+            unpack(packed)
 
 
 def test_what_is_no_text_is_refused() -> None:

@@ -50,8 +50,11 @@ MAX_DEAD_SHARE: Final = 0.2
 """Past this share of removed rows a slab is rewritten without them."""
 
 
-READ_PHRASES: Final = 1000
-"""Chunks that hold the words of a phrase and are all read to see whether they hold the phrase: about 50 ms."""
+READ_PHRASES: Final = 500
+"""Chunks that hold the words of a phrase and are all read to see whether they hold the phrase: about 20 ms."""
+PHRASE_SHARE: Final = 2
+"""A search for a phrase takes that part of the candidates: all of them are read, and with half as many what is found is
+the same (see `candidates.POOL`)."""
 FORCED_WAIT_S: Final = 10.0
 """How long a purge waits for another process that is saving: removed rows must leave the disk."""
 
@@ -167,6 +170,7 @@ class SearchArrays:
 
         masks: Masks = self.masks(view, where)
         if query.phrases:
+            pool = max(pool // PHRASE_SHARE, 1)
             masks = self._holding(view, masks, query.phrases, look, pool)
         found, declared = look(masks, pool)
         filtered_out = (
@@ -186,28 +190,33 @@ class SearchArrays:
         likely = [rows_with_words(slab, wanted) for slab in view.slabs]
         for held, mask, gone in zip(likely, masks, view.dead, strict=True):
             held[gone if mask is None else ~mask] = False
+        if sum(int(held.sum()) for held in likely) <= READ_PHRASES:
+            self._rule_out(view, likely, [np.flatnonzero(held) for held in likely], phrases)
+            return likely
         read = [np.zeros(len(slab), np.bool_) for slab in view.slabs]
-        everything = sum(int(held.sum()) for held in likely) <= READ_PHRASES
         reach = pool
-        while True:
-            if everything:
-                rows = [np.flatnonzero(held) for held in likely]
-            else:
-                found, _ = look(likely, reach)
-                rows = [found.row[found.candidate & (found.slab == i)] for i in range(len(view.slabs))]
-            unread = [rows_of[~seen[rows_of]] for rows_of, seen in zip(rows, read, strict=True)]
-            wrong = 0
-            for slab, held, seen, fresh in zip(view.slabs, likely, read, unread, strict=True):
-                ids = slab.chunk_ids[fresh]
-                for phrase in phrases:
-                    ids = self._store.match_phrase(phrase, ids)
-                holds = is_among(slab.chunk_ids[fresh], ids)
-                seen[fresh] = True
-                held[fresh[~holds]] = False
-                wrong += int((~holds).sum())
-            if everything or not wrong:
-                return likely
+        while unread := _unread(look(likely, reach)[0], read):
+            wrong = self._rule_out(view, likely, unread, phrases)
+            for seen, rows in zip(read, unread, strict=True):
+                seen[rows] = True
+            if not wrong or not _unread(look(likely, pool)[0], read):
+                break
             reach *= 2
+        return likely
+
+    def _rule_out(
+        self, view: View, likely: list[NDArray[np.bool_]], rows: list[NDArray[np.intp]], phrases: Sequence[str]
+    ) -> int:
+        """Read the texts of some rows and mark those that do not hold the phrases; how many there were."""
+        ids = np.concatenate([slab.chunk_ids[some] for slab, some in zip(view.slabs, rows, strict=True)])
+        for phrase in phrases:
+            ids = self._store.match_phrase(phrase, ids)
+        wrong = 0
+        for slab, held, some in zip(view.slabs, likely, rows, strict=True):
+            refuted = some[~is_among(slab.chunk_ids[some], ids)]
+            held[refuted] = False
+            wrong += len(refuted)
+        return wrong
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
@@ -394,6 +403,13 @@ def _view(
     terms = sum(int(slab.lengths.sum(dtype=np.int64)) for slab in slabs)
     mean = max(terms / max(rows, 1), 1.0)
     return View(tuple(slabs), tuple(dead), version, model, last_chunk, removals, mean, rows)
+
+
+def _unread(found: Found, read: list[NDArray[np.bool_]]) -> list[NDArray[np.intp]]:
+    """Of the candidates, slab by slab, those whose texts were not read yet; nothing when all were."""
+    rows = [found.row[found.candidate & (found.slab == i)] for i in range(len(read))]
+    unread = [some[~seen[some]] for some, seen in zip(rows, read, strict=True)]
+    return unread if any(map(len, unread)) else []
 
 
 def _on_disk(slab: Slab) -> bool:

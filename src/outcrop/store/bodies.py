@@ -11,8 +11,9 @@ import struct
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from outcrop.errors import CorruptDatabase
 
@@ -69,6 +70,27 @@ def pack_block(bodies: Sequence[Body]) -> bytes:
 
 def unpack_block(packed: bytes) -> list[Body]:
     """What `pack_block` packed. Raises CorruptDatabase where it did not."""
+    count, lengths, text = _open_block(packed)
+    fields: list[str | None] = []
+    at = 0
+    for length in lengths:
+        end = at + length - 1 if length else at
+        fields.append(text[at:end] if length else None)
+        at = end
+    columns: list[Any] = [fields[i * count : (i + 1) * count] for i in range(_FIELDS)]
+    return list(map(Body._make, zip(*columns, strict=True)))
+
+
+def unpack_texts(packed: bytes) -> list[str]:
+    """The texts alone of a block, in half the time."""
+    count, lengths, text = _open_block(packed)
+    at = sum(lengths[:count]) - count  # behind the gaps
+    ends = list(accumulate((length - 1 for length in lengths[count : 2 * count]), initial=at))
+    return [text[start:end] for start, end in pairwise(ends)]
+
+
+def _open_block(packed: bytes) -> tuple[int, array[int], str]:
+    """How many bodies there are, the lengths of their fields, column by column, and all of them in one."""
     try:
         data = zlib.decompress(packed)
         (count,) = _HEAD.unpack_from(data)
@@ -77,39 +99,35 @@ def unpack_block(packed: bytes) -> list[Body]:
         text = data[start:].decode()
     except (zlib.error, struct.error, ValueError) as error:
         raise CorruptDatabase(_DAMAGED) from error
-    fields: list[str | None] = []
-    at = 0
-    for length in lengths:
-        end = at + length - 1 if length else at
-        fields.append(text[at:end] if length else None)
-        at = end
-    if at != len(text) or len(fields) != _FIELDS * count or None in fields[: 2 * count]:
+    missing = lengths.count(0)
+    if (
+        len(lengths) != _FIELDS * count
+        or sum(lengths) - len(lengths) + missing != len(text)
+        or (missing and 0 in lengths[: 2 * count])
+    ):
         raise CorruptDatabase(_DAMAGED)
-    columns: list[Any] = [fields[i * count : (i + 1) * count] for i in range(_FIELDS)]
-    return list(map(Body._make, zip(*columns, strict=True)))
+    return count, lengths, text
 
 
-class Bodies:
-    """The bodies of some blocks, by the id of their chunk."""
+Said = TypeVar("Said")
 
-    def __init__(self, blocks: Iterable[tuple[int, bytes]]) -> None:
-        """`blocks` are (id of the first chunk, packed), ascending."""
-        found = [(first, unpack_block(packed)) for first, packed in blocks]
+
+class Bodies(Generic[Said]):
+    """The bodies of some blocks, or their texts, by the id of their chunk."""
+
+    def __init__(self, blocks: Iterable[tuple[int, bytes]], unpack: Callable[[bytes], Sequence[Said]]) -> None:
+        """`blocks` are (id of the first chunk, packed), ascending; `unpack` is `unpack_block` or `unpack_texts`."""
+        found = [(first, unpack(packed)) for first, packed in blocks]
         self._firsts = [first for first, _ in found]
         self._blocks = [bodies for _, bodies in found]
 
-    def __getitem__(self, chunk_id: int) -> Body:
+    def __getitem__(self, chunk_id: int) -> Said:
         """The body of a chunk that is stored. Raises CorruptDatabase where it has none."""
         block = bisect_right(self._firsts, chunk_id) - 1
         place = chunk_id - self._firsts[block] if block >= 0 else -1
         if not 0 <= place < len(self._blocks[block]):
             raise CorruptDatabase(_DAMAGED)
         return self._blocks[block][place]
-
-    def items(self) -> Iterator[tuple[int, Body]]:
-        """(chunk id, body) of all, ascending."""
-        for first, bodies in zip(self._firsts, self._blocks, strict=True):
-            yield from enumerate(bodies, first)
 
 
 _DAMAGED: Final = (

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import apsw
 
-from outcrop.phrases import holds_phrase
+from outcrop.phrases import phrase_finder
 from outcrop.records import DocumentWrite, FeedRow
-from outcrop.store.bodies import Bodies
+from outcrop.store.bodies import Bodies, Body, unpack_block, unpack_texts
 from outcrop.store.exporting import DOCUMENT_COLUMNS, as_writes, first_batch
 from outcrop.store.levels import unpack_halves
 from outcrop.store.rows import code_notes, fetch, join_text, split_headings
@@ -25,28 +25,18 @@ _READ_AT_ONCE: Final = 2048
 """Chunks whose texts are looked through for a phrase at a time: bounds memory."""
 
 
-def bodies_of(connection: apsw.Connection, chunk_ids: Iterable[int]) -> Bodies:
+_SOME: Final = f"first_chunk IN (SELECT {_BEFORE.format('j.value')} FROM json_each(?) j)"
+_BETWEEN: Final = f"first_chunk BETWEEN {_BEFORE.format('?1')} AND ?2"
+
+
+def bodies_of(connection: apsw.Connection, chunk_ids: Iterable[int]) -> Bodies[Body]:
     """What some chunks say."""
-    ids = json.dumps(sorted(chunk_ids))
-    return Bodies(
-        fetch(
-            connection,
-            "SELECT first_chunk, packed FROM blocks WHERE first_chunk IN"
-            f" (SELECT {_BEFORE.format('j.value')} FROM json_each(?) j) ORDER BY first_chunk",
-            (ids,),
-        )
-    )
+    return Bodies(_blocks(connection, _SOME, json.dumps(sorted(chunk_ids))), unpack_block)
 
 
-def bodies_between(connection: apsw.Connection, first: int, last: int) -> Bodies:
-    """What the chunks from one to another say."""
-    return Bodies(
-        fetch(
-            connection,
-            f"SELECT first_chunk, packed FROM blocks WHERE first_chunk BETWEEN {_BEFORE.format('?1')} AND ?2"
-            " ORDER BY first_chunk",
-            (first, last),
-        )
+def _blocks(connection: apsw.Connection, condition: str, *values: str | int) -> list[tuple[int, bytes]]:
+    return fetch(
+        connection, f"SELECT first_chunk, packed FROM blocks WHERE {condition} ORDER BY first_chunk", values
     )
 
 
@@ -87,7 +77,7 @@ def feed_rows(connection: apsw.Connection, after_chunk: int, limit: int) -> list
     )
     if not rows:
         return []
-    bodies = bodies_between(connection, rows[0][0], rows[-1][0])
+    bodies = Bodies(_blocks(connection, _BETWEEN, rows[0][0], rows[-1][0]), unpack_block)
     texts, summaries = unpack_halves([row[7] for row in rows]), unpack_halves([row[8] for row in rows])
     owners = {row[1]: row[9] for row in rows}
     paths = dict(zip(owners, unpack_halves(list(owners.values())), strict=True))
@@ -153,7 +143,7 @@ def find_phrase(connection: apsw.Connection, words: Sequence[str], among: Sequen
     """The chunks, of some or of all, whose text holds these words in this order, ascending."""
     if among is None:
         among = [id_ for (id_,) in fetch(connection, "SELECT id FROM chunks")]
-    wanted = sorted(among)
+    wanted, holds = sorted(among), phrase_finder(words)
     found: list[int] = []
     for start in range(0, len(wanted), _READ_AT_ONCE):
         part = wanted[start : start + _READ_AT_ONCE]
@@ -162,6 +152,6 @@ def find_phrase(connection: apsw.Connection, words: Sequence[str], among: Sequen
             "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
             (json.dumps(part),),
         )
-        bodies = bodies_of(connection, part)
-        found += (id_ for (id_,) in known if holds_phrase(bodies[id_].text, words))
+        texts = Bodies(_blocks(connection, _SOME, json.dumps(part)), unpack_texts)
+        found += (id_ for (id_,) in known if holds(texts[id_]))
     return found
