@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.report import ROOT
 
-FOLDER = ROOT / "docs" / "scale"
+FOLDER = ROOT / "docs" / "explanation" / "scale"
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 560, 300, 62, 46, 34, 150
 COLOURS = ("#1f5fa8", "#c25e00", "#3a7d34")
 

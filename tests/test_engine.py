@@ -518,7 +518,7 @@ def test_a_phrase_of_words_that_stand_everywhere_is_found_where_it_stands(
 ) -> None:
     """Most texts hold the words and not the phrase, and rank higher: they are read and ruled out, batch by batch."""
     monkeypatch.setattr("outcrop.search.arrays.READ_PHRASES", 3)
-    monkeypatch.setattr("outcrop.retrieve.POOL", 4)
+    monkeypatch.setattr("outcrop.retrieve.PHRASE_POOL", 4)
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(
             Text(f"slate over chalk, chalk over slate over chalk {i}", id=f"no {i}", title="slate and chalk")

@@ -471,7 +471,7 @@ def test_a_target_that_loses_documents_is_found_out(places: Places) -> None:
         "UPDATE documents SET role = ''",
         "UPDATE documents SET language = 'ruby' WHERE language = 'python'",
         "DELETE FROM tags WHERE tag = 'red'",
-        "UPDATE blocks SET packed = repack(packed, 'keeps connections', 'keeps sockets')",
+        "UPDATE blocks SET packed = repack(packed, 'about class', 'all about')",
         "UPDATE blocks SET packed = repack(packed, 'acquire', 'release')",
         "UPDATE vectors SET vector = zeroblob(length(vector)) WHERE id = (SELECT min(id) + 3 FROM vectors)",
         "DELETE FROM vectors WHERE id = (SELECT min(id) + 2 FROM vectors)",

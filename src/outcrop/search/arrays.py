@@ -52,9 +52,6 @@ MAX_DEAD_SHARE: Final = 0.2
 
 READ_PHRASES: Final = 500
 """Chunks that hold the words of a phrase and are all read to see whether they hold the phrase: about 20 ms."""
-PHRASE_SHARE: Final = 2
-"""A search for a phrase takes that part of the candidates: all of them are read, and with half as many what is found is
-the same (see `candidates.POOL`)."""
 FORCED_WAIT_S: Final = 10.0
 """How long a purge waits for another process that is saving: removed rows must leave the disk."""
 
@@ -170,7 +167,6 @@ class SearchArrays:
 
         masks: Masks = self.masks(view, where)
         if query.phrases:
-            pool = max(pool // PHRASE_SHARE, 1)
             masks = self._holding(view, masks, query.phrases, look, pool)
         found, declared = look(masks, pool)
         filtered_out = (
