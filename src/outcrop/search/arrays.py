@@ -40,10 +40,9 @@ log = logging.getLogger(__name__)
 FEED_ROWS: Final = 2048
 """Chunks read from the store at a time: bounds memory while catching up."""
 SLAB_ROWS: Final = 65_536
-"""A slab at least half this large is left alone for good; smaller ones are merged. Keeps merging linear in all. 16 bits
-tell the rows of a slab apart, so no more of them are merged into one."""
-MAX_SMALL_SLABS: Final = 8
-"""Past this many small slabs they are merged: a query looks each of its terms up in every slab. Not tuned."""
+"""Rows of a slab at most: 16 bits tell them apart. Slabs of about the same size are merged until they are that large:
+each row some five times in all, and beside large slabs there are few small ones. A query looks each of its terms up in
+every slab, so few slabs are better."""
 SAVE_AFTER_ROWS: Final = 512
 """Fewer unsaved rows than this are caught up in about 50 ms; not worth a set of files."""
 MAX_DEAD_SHARE: Final = 0.2
@@ -124,7 +123,7 @@ class SearchArrays:
     def _tidy(
         self, slabs: list[Slab], dead: list[NDArray[np.bool_]]
     ) -> tuple[list[Slab], list[NDArray[np.bool_]]]:
-        """Merge the run of small slabs at the end when it has grown long or large, or many of its rows are gone.
+        """Merge the last slabs while they are about as large as each other, or all small ones where many rows are gone.
 
         Rows that are gone still count when a word is weighed: of a note that is changed again and again, each former
         version would make its words look common.
@@ -134,11 +133,13 @@ class SearchArrays:
             small -= 1
         tail_rows = sum(len(slab) for slab in slabs[small:])
         gone = sum(int(gone.sum()) for gone in dead[small:])
-        few = len(slabs) - small <= MAX_SMALL_SLABS and tail_rows <= SLAB_ROWS - FEED_ROWS
-        if few and gone <= MAX_DEAD_SHARE * tail_rows:
-            return slabs, dead
-        merged = merge_slabs(slabs[small:], dead[small:])
-        return [*slabs[:small], merged], [*dead[:small], np.zeros(len(merged), np.bool_)]
+        if gone > MAX_DEAD_SHARE * tail_rows:
+            merged = merge_slabs(slabs[small:], dead[small:])
+            slabs, dead = [*slabs[:small], merged], [*dead[:small], np.zeros(len(merged), np.bool_)]
+        while len(slabs) > 1 and _belong_together(slabs[-2], slabs[-1]):
+            merged = merge_slabs(slabs[-2:], dead[-2:])
+            slabs, dead = [*slabs[:-2], merged], [*dead[:-2], np.zeros(len(merged), np.bool_)]
+        return slabs, dead
 
     def _reset(self) -> None:
         self._view = _EMPTY
@@ -333,7 +334,7 @@ class SearchArrays:
         dead: list[NDArray[np.bool_]] = []
         for slab, gone in zip(view.slabs, view.dead, strict=True):
             group, gone_group = [slab], [gone]
-            if slabs and max(len(slab), len(slabs[-1])) < SLAB_ROWS // 2:
+            if slabs and _belong_together(slabs[-1], slab):
                 group, gone_group = [slabs.pop(), slab], [dead.pop(), gone]
             elif gone.sum() <= (max_dead_share * len(slab) if _on_disk(slab) else 0):
                 slabs.append(slab)
@@ -399,6 +400,11 @@ def _view(
     terms = sum(int(slab.lengths.sum(dtype=np.int64)) for slab in slabs)
     mean = max(terms / max(rows, 1), 1.0)
     return View(tuple(slabs), tuple(dead), version, model, last_chunk, removals, mean, rows)
+
+
+def _belong_together(slab: Slab, after: Slab) -> bool:
+    """Whether a slab is to be merged with the next: it is not much larger, and together they are not too large."""
+    return len(slab) < 2 * len(after) and len(slab) + len(after) <= SLAB_ROWS
 
 
 def _unread(found: Found, read: list[NDArray[np.bool_]]) -> list[NDArray[np.intp]]:

@@ -91,6 +91,7 @@ class Graph:
         self._folder = stack([slab.homes[slab.files] for slab in view.slabs])
         self._package = stack([packages_of(slab)[slab.files] for slab in view.slabs])
         self._by_document = np.argsort(self._document, kind="stable")
+        self._ordered = self._document[self._by_document]
         self._lock = threading.Lock()
         self._resolved: dict[int, Edges] = {}
         self._imports: dict[int, Nodes] = {}
@@ -403,7 +404,7 @@ class Graph:
         missing = np.array([d for d in documents.tolist() if d not in self._imports], np.int64)
         if not len(missing):
             return
-        ordered = self._document[self._by_document]
+        ordered = self._ordered
         low, high = ordered.searchsorted(missing), ordered.searchsorted(missing, side="right")
         uses = self._uses_of(self._by_document[ranges_of(low, high)])
         importer, imported = self._modules(uses.take(uses.kind == IMPORT))
