@@ -91,9 +91,9 @@ class Failure:
     problems: tuple[str, ...]
 
 
-def draw(store: Store, seed: int, number: int, ops: int = EPISODE_OPS) -> Episode:
+def draw(store: Store, seed: int, number: int, ops: int = EPISODE_OPS, *, light: bool = False) -> Episode:
     """The n-th episode of a seed."""
-    drawer = Drawer(f"{seed}-{number}")
+    drawer = Drawer(f"{seed}-{number}", light=light)
     return Episode(store, [drawer.draw() for _ in range(ops)], f"{seed}-{number}")
 
 
@@ -150,20 +150,15 @@ def _embedders(grounds: Grounds) -> dict[str, Embedder]:
 def shrink(fails: Callable[[Sequence[Op]], bool], ops: Sequence[Op], seconds: float = SHRINK_S) -> Sequence[Op]:
     """The shortest sequence found that still fails: ever smaller parts are left out as long as it does."""
     limit = time.monotonic() + seconds
-    size = max(1, len(ops) // 2)
-    while size:
-        at, shorter = 0, False
+    size, shorter = max(1, len(ops) // 2), False
+    while size > 1 or shorter:
+        size, shorter, at = max(1, size // 2 if len(ops) > 2 else 1), False, 0
         while at < len(ops) and time.monotonic() < limit:
             rest = [*ops[:at], *ops[at + size :]]
             if rest and fails(rest):
                 ops, shorter = rest, True
             else:
                 at += size
-        size = size // 2 if not shorter or size > 1 else size
-        if size == 1 and not shorter:
-            break
-        if time.monotonic() >= limit:
-            break
     return ops
 
 
