@@ -112,7 +112,12 @@ class Engine:
         if tokenizer is None and config.tokenizer:
             self._tokenizer = FileTokenizer(Path(config.tokenizer).expanduser())
         self._known_collections: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
-        self._store: Store = open_store(config.db, self._make_deriver)
+        self._store: Store = open_store(
+            config.db,
+            self._make_deriver,
+            vector_index=config.vector_index,
+            vector_effort=config.vector_effort,
+        )
         self._maker = PartsMaker(config, self._store, embedder, reranker, commentator)
         self._revisions = Revisions(self._store)
 

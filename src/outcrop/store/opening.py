@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from outcrop.contracts import Store
 from outcrop.database_url import DatabaseUrl
@@ -12,10 +13,18 @@ from outcrop.errors import ConfigError
 from outcrop.store.sqlite import open_sqlite
 
 
-def open_store(db: Path | DatabaseUrl, deriver: Callable[[], Deriver], *, read_only: bool = False) -> Store:
+def open_store(
+    db: Path | DatabaseUrl,
+    deriver: Callable[[], Deriver],
+    *,
+    read_only: bool = False,
+    vector_index: Literal["", "hnsw", "ivfflat"] = "",
+    vector_effort: float = 1.0,
+) -> Store:
     """Open the index, creating or upgrading it unless it is to be read only.
 
-    `deriver` is asked when first needed, by a store that is searched where it lies.
+    The rest is for a store that is searched where it lies: `deriver` is asked when first needed, `vector_index` names
+    the kind of index its vectors shall have (empty: as it is), `vector_effort` says how far a query searches it.
     """
     if isinstance(db, Path):
         return open_sqlite(db, read_only=read_only)
@@ -23,6 +32,6 @@ def open_store(db: Path | DatabaseUrl, deriver: Callable[[], Deriver], *, read_o
         import psycopg  # noqa: F401 - only to see whether it is there
     except ModuleNotFoundError as error:
         raise ConfigError("an index on Postgres needs more parts: pip install 'outcrop[postgres]'") from error
-    from outcrop.store.postgres import open_postgres
+    from outcrop.store.postgres import Tuning, open_postgres
 
-    return open_postgres(db, deriver, read_only=read_only)
+    return open_postgres(db, deriver, read_only=read_only, tuning=Tuning(vector_index or None, vector_effort))
