@@ -102,6 +102,7 @@ class Engine:
         self,
         config: Config,
         *,
+        create: bool = True,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         tokenizer: Tokenizer | None = None,
@@ -115,6 +116,7 @@ class Engine:
         self._store: Store = open_store(
             config.db,
             self._make_deriver,
+            create=create,
             vector_index=config.vector_index,
             vector_effort=config.vector_effort,
         )

@@ -80,10 +80,13 @@ def open_postgres(
     deriver: Callable[[], Deriver],
     *,
     read_only: bool = False,
+    create: bool = True,
     tuning: Tuning = _AS_IT_IS,
     patience_s: float = PATIENCE_S,
 ) -> PostgresStore:
     """Open the index in a schema of a database, creating or upgrading it unless this user may only read.
+
+    Without `create`, NotFound says that there is none.
 
     `deriver` gives what makes the rows that search looks up; it is asked for when something is written.
     """
@@ -91,6 +94,8 @@ def open_postgres(
     connections = Connections(url.uri(), schema, str(url), patience_s=patience_s)
     with connections.translated(), connections.connect() as connection:
         may_write = not read_only and _may_write(connection, schema)
+        if not create and schema_version(connection, schema) == 0:
+            raise NotFound(f"there is no index in {connections.name} yet; `outcrop add FOLDER` makes one")
         if may_write:
             migrate(connection, schema)
         elif schema_version(connection, schema) == 0:
