@@ -109,7 +109,9 @@ def test_a_head_that_leads_elsewhere_is_not_followed(tmp_path: Path, head: str) 
 def test_files_that_git_never_wrote_stop_no_walk(repo: Path, file: str, content: bytes) -> None:
     (repo / ".git" / "loop").symlink_to(repo / ".git" / "loop")
     (repo / ".git" / file).write_bytes(content)
-    assert [found.path for found in walk(repo, max_file_bytes=1000) if isinstance(found, SourceFile)] == ["a.md"]
+    assert [found.path for found in walk(repo, max_file_bytes=1000) if isinstance(found, SourceFile)] == [
+        "a.md"
+    ]
 
 
 def test_a_worktree_whose_way_has_a_nul_is_none(tmp_path: Path) -> None:
