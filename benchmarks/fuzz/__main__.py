@@ -15,13 +15,13 @@ import os
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.fuzz.guided import is_available, run_guided
 from benchmarks.fuzz.running import Tally, attempt, run
 from benchmarks.fuzz.seeds import Seeds, gather
 from benchmarks.fuzz.servers import SERVERS
-from benchmarks.fuzz.target import Target
 from benchmarks.fuzz.targets import TARGETS
 from benchmarks.report import ROOT, Report, say
 
@@ -51,22 +51,28 @@ def shares(inputs: int, names: list[str]) -> dict[str, int]:
 def run_all(counts: dict[str, int], seeds: Seeds, seed: int, *, guided: bool, jobs: int) -> dict[str, Tally]:
     """Run every target; what each came to."""
     tallies = {name: Tally() for name in counts}
-    plain: list[tuple[Target, int]] = []
-    for name, count in counts.items():
-        if name in SERVERS:
-            continue
-        target = TARGETS[name]
-        by_atheris = int(count * GUIDED_SHARE) if guided and target.guided else 0
-        if by_atheris:
-            tallies[name].add(run_guided(target, seeds, seed, by_atheris))
-            say(f"{name:<28} {tallies[name].inputs:>9,} guided, {len(tallies[name].findings)} findings")
-        plain.append((target, count - tallies[name].inputs))
-    for name, part in run(plain, seeds, seed, jobs):
+
+    def add(name: str, part: Tally) -> None:
         tallies[name].add(part)
         say(f"{name:<28} {tallies[name].inputs:>9,} inputs, {len(tallies[name].findings)} findings")
+
+    own = {TARGETS[name]: count for name, count in counts.items() if name in TARGETS}
+    chosen = {target: int(count * GUIDED_SHARE) for target, count in own.items() if guided and target.guided}
+    with ThreadPoolExecutor(1) as beside:
+        waiting = {
+            target: beside.submit(run_guided, target, seeds, seed, count) for target, count in chosen.items()
+        }
+        plain = [(target, count - chosen.get(target, 0)) for target, count in own.items()]
+        for name, part in run(plain, seeds, seed, jobs):
+            add(name, part)
+        for target, future in waiting.items():
+            add(target.name, future.result())
+    # One that atheris ended early, at what it found, gets the rest of its inputs all the same.
+    rest = [(target, count - tallies[target.name].inputs) for target, count in own.items()]
+    for name, part in run([(target, count) for target, count in rest if count > 0], seeds, seed + 1, jobs):
+        add(name, part)
     for name in counts.keys() & SERVERS.keys():
-        tallies[name].add(SERVERS[name][1](seed, counts[name]))
-        say(f"{name:<28} {tallies[name].inputs:>9,} inputs, {len(tallies[name].findings)} findings")
+        add(name, SERVERS[name][1](seed, counts[name]))
     return tallies
 
 
