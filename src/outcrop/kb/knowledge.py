@@ -77,9 +77,8 @@ class KnowledgeBase:
         self._files = NoteFiles(root)
         self._refreshing = threading.Lock()
         self._seen: dict[str, tuple[int, int]] = {}  # (mtime_ns, size) of each note when it was last indexed
-        self._indexed: CollectionInfo | None | Literal["unknown"] = (
-            "unknown"  # as it was when `_seen` was right
-        )
+        # The collection as it was when `_seen` was right.
+        self._indexed: CollectionInfo | Literal["unknown"] | None = "unknown"
         self._refreshed_at = float("-inf")
 
     @property
