@@ -30,7 +30,7 @@ from benchmarks.compare_install import Installed, install, model_of, node_of, pr
 from benchmarks.compare_maps import map_rows  # isort: skip
 from benchmarks.compare_peers import OUTCROP, PEERS, Peer, pins  # isort: skip
 from benchmarks.compare_run import Outcome, run_measured  # isort: skip
-from benchmarks.compare_score import MB, quality_row, speed_row  # isort: skip
+from benchmarks.compare_score import MB, quality_rows, speed_row  # isort: skip
 
 LIMIT_S, QUICK_LIMIT_S = 240.0, 60.0
 """For one peer and one group of cases. The slowest that ends at all takes about half of it."""
@@ -201,9 +201,7 @@ def run_group(run: Comparison, group: Group) -> None:
         else:
             took[peer.name] = jobs
     answers = {name: {job: of["found"] for job, of in jobs.items()} for name, jobs in took.items()}
-    run.report.add_table(
-        f"quality, {group.name}", [quality_row(name, group, of) for name, of in answers.items()]
-    )
+    run.report.add_table(f"quality, {group.name}", quality_rows(group, answers))
     if group.timed:
         add_speed(run, group, took, legs)
 

@@ -72,7 +72,7 @@ def open_llamaindex(_plan: Plan) -> Index:
 
 
 def open_langchain(_plan: Plan) -> Index:
-    """LangChain: its recursive splitter (4 000 characters, 200 shared, as by default), its store in memory; our model."""
+    """LangChain: its recursive splitter with its defaults (4 000 characters, 200 shared), in memory; our model."""
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
     from langchain_core.vectorstores import InMemoryVectorStore

@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from benchmarks.code_set import TOP, Place, Question, ndcg
-from benchmarks.compare_cases import Group, Job
-from benchmarks.report import percentile
+from benchmarks.report import percentile  # first: it holds numpy to one core
+
+import numpy as np  # isort: skip
+from numpy.typing import NDArray  # isort: skip
+
+from benchmarks.code_set import TOP, Place, Question, ndcg  # isort: skip
+from benchmarks.compare_cases import Group, Job  # isort: skip
+from benchmarks.compare_peers import OUTCROP  # isort: skip
+from benchmarks.quality import interval  # isort: skip
 
 MB = 1_000_000
 Answers = Mapping[str, Sequence[Place]]
@@ -35,15 +41,35 @@ def score_job(job: Job, answers: Answers, scored: str) -> dict[str, tuple[float,
     }
 
 
-def quality_row(engine: str, group: Group, answers: Mapping[str, Answers]) -> dict[str, Any]:
-    """Means over the questions of each job; `mean` is over jobs, each counting alike."""
-    scores = {job.name: score_job(job, answers[job.name], group.scored) for job in group.jobs}
-    means = {name: fmean(ndcg for ndcg, _ in of.values()) for name, of in scores.items()}
-    recalls = [fmean(recall for _, recall in of.values()) for of in scores.values()]
-    row: dict[str, Any] = {"engine": engine, "ndcg@10": fmean(means.values()), "recall@10": fmean(recalls)}
-    if len(group.jobs) > 1 and group.course == "text":
-        return row | means
-    return row | _by_category(group, scores)
+def quality_rows(group: Group, found: Mapping[str, Mapping[str, Answers]]) -> list[dict[str, Any]]:
+    """A row an engine, `found` being engine → job → answers. Means are over jobs, each counting alike.
+
+    `difference` is to Outcrop, over all questions alike, with its 95 % interval: above zero is better than ours.
+    """
+    scores = {
+        engine: {job.name: score_job(job, answers[job.name], group.scored) for job in group.jobs}
+        for engine, answers in found.items()
+    }
+    ours = _pooled(scores[OUTCROP]) if OUTCROP in scores else None
+    rows = []
+    for engine, of in scores.items():
+        means = {name: fmean(ndcg for ndcg, _ in job.values()) for name, job in of.items()}
+        recalls = [fmean(recall for _, recall in job.values()) for job in of.values()]
+        row = {"engine": engine, "ndcg@10": fmean(means.values()), "recall@10": fmean(recalls)}
+        row |= means if len(group.jobs) > 1 and group.course == "text" else _by_category(group, of)
+        if ours is not None and engine != OUTCROP:
+            theirs = _pooled(of)
+            low, high = interval(theirs, ours)
+            row |= {"difference": float((theirs - ours).mean()), "low": low, "high": high}
+        elif ours is not None:
+            row |= {"difference": None, "low": None, "high": None}
+        rows.append(row)
+    return rows
+
+
+def _pooled(scores: Mapping[str, Mapping[str, tuple[float, float]]]) -> NDArray[np.float64]:
+    """NDCG@10 of every question of every job, in one order for all engines."""
+    return np.array([ndcg for job in scores.values() for ndcg, _ in job.values()])
 
 
 def _by_category(group: Group, scores: Mapping[str, Mapping[str, tuple[float, float]]]) -> dict[str, float]:
