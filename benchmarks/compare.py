@@ -33,10 +33,12 @@ from benchmarks.compare_run import Outcome, run_measured  # isort: skip
 from benchmarks.compare_score import MB, quality_rows, speed_row  # isort: skip
 
 LIMIT_S, QUICK_LIMIT_S = 240.0, 60.0
-"""For one peer and one group of cases. The slowest that ends at all takes about half of it."""
-QUESTIONS, QUICK_QUESTIONS = 150, 40
-"""Of a labelled set, drawn by a fixed seed. With 150 the interval of a mean is about ± .05."""
-QUICK_REPOSITORIES = 4
+"""CPU seconds for one peer and one group of cases. Judgement: a peer that takes more would double the run."""
+QUESTIONS, QUICK_QUESTIONS = 100, 40
+"""Of a labelled set, drawn by a fixed seed. With 100 the interval of a mean is about ± .08, of a paired difference
+half of that."""
+QUICK_REPOSITORIES, QUICK_SETS = 4, 4
+"""Sets include one whose gold is spans and the largest of them, which is left out of a quick run."""
 LEGS = {"dense": "outcrop, dense leg", "lexical": "outcrop, lexical leg"}
 
 
@@ -134,13 +136,23 @@ def run_peer(run: Comparison, group: Group, peer: Peer) -> tuple[Outcome, dict[s
     say(f"  {peer.name:<16} {group.name:<24} {done.wall_s:7.1f} s  CPU {done.cpu_s:7.1f} s  {done.problem}")
     if done.problem:
         return done, {}
-    jobs = done.answer["jobs"]
+    try:
+        jobs = read_jobs(run, group, peer, done.answer)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        problem = f"its answer does not fit: {type(error).__name__} {error}"
+        return Outcome(problem, {}, done.wall_s, done.cpu_s, done.peak_rss_bytes), {}
+    outside = {"peak_rss": done.peak_rss_bytes, "run_cpu_s": done.cpu_s, "run_wall_s": done.wall_s}
+    return done, {name: job | outside for name, job in jobs.items()}
+
+
+def read_jobs(run: Comparison, group: Group, peer: Peer, answer: dict[str, Any]) -> dict[str, Any]:
+    """job → what a peer found and took, in one form for all."""
+    jobs = {job.name: answer["jobs"][job.name] for job in group.jobs}
     if peer.kind == "rows":
         jobs = {
             job.name: from_rows(jobs[job.name], rows_of(run.work, group, job.name), job) for job in group.jobs
         }
-    outside = {"peak_rss": done.peak_rss_bytes, "run_cpu_s": done.cpu_s, "run_wall_s": done.wall_s}
-    return done, {name: job | outside for name, job in jobs.items()}
+    return jobs
 
 
 def from_rows(took: dict[str, Any], rows: Path, job: Any) -> dict[str, Any]:
@@ -163,7 +175,7 @@ def from_rows(took: dict[str, Any], rows: Path, job: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------ the run
 
 
-def prepare_rows(run: Comparison, group: Group) -> dict[str, Any]:
+def prepare_rows(run: Comparison, group: Group) -> Outcome:
     """Our chunks and vectors of a group, for peers that take them; what our legs did with them, where it is timed."""
     plan = run.work / "plans" / "rows.json"
     plan.parent.mkdir(parents=True, exist_ok=True)
@@ -177,22 +189,30 @@ def prepare_rows(run: Comparison, group: Group) -> dict[str, Any]:
         for job in group.jobs
     ]
     plan.write_text(json.dumps({"jobs": jobs, "legs": group.timed}), "utf-8")
-    done = run_measured([sys.executable, "-m", "benchmarks.compare_rows", str(plan)], limit_s=2 * run.limit_s)
+    return run_measured([sys.executable, "-m", "benchmarks.compare_rows", str(plan)], limit_s=2 * run.limit_s)
+
+
+def ready_peers(run: Comparison, group: Group) -> tuple[list[Peer], dict[str, Any]]:
+    """Who can be asked to do a group once rows are made for those that take them; what our legs did with the rows."""
+    peers = run.taking_part(group)
+    if not any(peer.kind == "rows" for peer in peers):
+        return peers, {}
+    done = prepare_rows(run, group)
     if done.problem:
-        raise SystemExit(f"our own rows could not be made: {done.problem}")
-    return done.answer
+        for peer in peers:
+            if peer.kind == "rows":
+                run.fail(peer.name, group.name, f"our rows could not be made: {done.problem}")
+        return [peer for peer in peers if peer.kind != "rows"], {}
+    if not group.timed:
+        return peers, {}
+    (job,) = group.jobs
+    rows = rows_of(run.work, group, job.name)
+    return peers, {name: from_rows(done.answer[job.name][leg], rows, job) for leg, name in LEGS.items()}
 
 
 def run_group(run: Comparison, group: Group) -> None:
     """Every peer on one group, back to back; its tables."""
-    peers = run.taking_part(group)
-    legs: dict[str, Any] = {}
-    if any(peer.kind == "rows" for peer in peers):
-        made = prepare_rows(run, group)
-        if group.timed:
-            (job,) = group.jobs
-            for leg, name in LEGS.items():
-                legs[name] = from_rows(made[job.name][leg], rows_of(run.work, group, job.name), job)
+    peers, legs = ready_peers(run, group)
     took: dict[str, dict[str, Any]] = {}
     for peer in peers:
         done, jobs = run_peer(run, group, peer)
@@ -236,15 +256,14 @@ def install_all(run: Comparison, peers: Sequence[Peer]) -> None:
 def install_rows(run: Comparison) -> None:
     """From an empty environment to a first answer: the installation, then a process that indexes and is asked once."""
     group = first_group(run.work)
-    if any(peer.kind == "rows" for peer in run.taking_part(group)):
-        prepare_rows(run, group)
+    ready, _ = ready_peers(run, group)
     rows = []
     for peer in PEERS:
         place = run.installed.get(peer.name)
         if place is None or place.problem or not (peer.packages or peer.name == OUTCROP):
             continue
         first = None
-        if peer in run.taking_part(group):
+        if peer in ready:
             done, _ = run_peer(run, group, peer)
             if done.problem:
                 run.fail(peer.name, FIRST, done.problem)
@@ -280,13 +299,14 @@ def add_maps(run: Comparison, groups: Sequence[Group], options: argparse.Namespa
 def make_groups(options: argparse.Namespace, work: Path) -> list[Group]:
     """What is asked, as far as data is given for it."""
     code = dict(pair.split("=", 1) for pair in options.code)
-    groups = [own_group(work, 2 * options.questions // 3)]
+    groups = [own_group(work, options.questions)]
     if options.data is not None:
-        groups += text_groups(options.data, work, options.questions, code)
+        smallest = QUICK_SETS if options.quick else None
+        groups += text_groups(options.data, work, options.questions, code, smallest)
     if options.repositories is not None:
         names = sorted(path.stem for path in options.repositories.glob("*.json"))
         only = names[:: max(len(names) // QUICK_REPOSITORIES, 1)] if options.quick else ()
-        groups += code_groups(options.repositories, options.repos, work, only)
+        groups += code_groups(options.repositories, options.repos, work, options.questions, only)
     if options.quick:
         groups = [
             group for group in groups if group.name != ONE_INDEX and (group.course != "text" or not group.timed)
@@ -346,7 +366,7 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=WORK / "compare", help="where peers and indexes are put")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these peers, beside Outcrop")
     parser.add_argument("--questions", type=int, help="of each labelled set at most")
-    parser.add_argument("--limit", type=float, help="seconds for one peer and one group of cases")
+    parser.add_argument("--limit", type=float, help="CPU seconds for one peer and one group of cases")
     parser.add_argument("--quick", action="store_true", help="few questions and repositories, no large index")
     parser.add_argument("--dry", action="store_true", help="print, and keep nothing")
     options = parser.parse_args(arguments)

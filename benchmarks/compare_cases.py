@@ -53,11 +53,16 @@ def own_group(work: Path, questions: int) -> Group:
     )
 
 
-def text_groups(data: Path, work: Path, questions: int, code: Mapping[str, str]) -> list[Group]:
-    """Every labelled set below a folder; the largest is timed. Sets whose gold is spans of characters are left out."""
-    found = [path.parent for path in sorted(data.glob("*/qrels.tsv"))]
+def text_groups(
+    data: Path, work: Path, questions: int, code: Mapping[str, str], smallest: int | None = None
+) -> list[Group]:
+    """Every labelled set below a folder, or so many of the smallest; the largest is timed.
+
+    Sets whose gold is spans of characters are left out.
+    """
+    found = sorted((path.parent for path in data.glob("*/qrels.tsv")), key=_corpus_bytes)
     jobs = []
-    for one in found:
+    for one in sorted(found[:smallest]):
         with (one / "queries.jsonl").open(encoding="utf-8") as lines:
             if "references" in json.loads(next(lines)):
                 say(f"{one.name} is left out: its gold is spans of characters")
@@ -71,6 +76,10 @@ def text_groups(data: Path, work: Path, questions: int, code: Mapping[str, str])
     rest = tuple(job for _, job in jobs if job is not largest)
     groups = [Group(SETS, "text", rest, "files", timed=False)] if rest else []
     return [*groups, Group(LARGE_SET, "text", (largest,), "files", timed=True)]
+
+
+def _corpus_bytes(data: Path) -> int:
+    return (data / "corpus.jsonl").stat().st_size
 
 
 def _labelled_job(data: Path, work: Path, questions: int, code: Mapping[str, str]) -> Job:
@@ -87,8 +96,8 @@ def _labelled_job(data: Path, work: Path, questions: int, code: Mapping[str, str
     return Job(data.name, folder, _drawn(made, questions))
 
 
-def code_groups(data: Path, repos: Path, work: Path, only: Iterable[str] = ()) -> list[Group]:
-    """Every repository by itself, and all of them in one index, which is timed."""
+def code_groups(data: Path, repos: Path, work: Path, questions: int, only: Iterable[str] = ()) -> list[Group]:
+    """Every repository by itself with all its questions; all of them in one index, asked some, which is timed."""
     repositories = load_repositories(data, only)
     together, jobs, everything = work / "repositories", [], []
     for one in repositories:
@@ -99,7 +108,7 @@ def code_groups(data: Path, repos: Path, work: Path, only: Iterable[str] = ()) -
         everything += [_inside(question, one.name) for question in jobs[-1].questions]
     return [
         Group(REPOSITORIES, "code", tuple(jobs), "places", timed=False),
-        Group(ONE_INDEX, "code", (Job("all", together, tuple(everything)),), "places", timed=True),
+        Group(ONE_INDEX, "code", (Job("all", together, _drawn(everything, questions)),), "places", timed=True),
     ]
 
 

@@ -117,6 +117,7 @@ def open_langchain(_plan: Plan) -> Index:
 def open_probe(plan: Plan) -> Index:
     """Probe: no index; every question starts its program, which reads the folder. By its own score, tests included."""
     program = plan["program"]
+    subprocess.run([program, "--version"], capture_output=True, check=True)
 
     def index(folder: Path, _home: Path) -> Opened:
         def search(text: str) -> Found:
@@ -124,8 +125,8 @@ def open_probe(plan: Plan) -> Index:
             done = subprocess.run(
                 [*command, "--", text, str(folder)], capture_output=True, text=True, check=False
             )
-            begin = done.stdout.find("{")
-            results = json.loads(done.stdout[begin:])["results"] if done.returncode == 0 and begin >= 0 else []
+            begin = done.stdout.find("{")  # none where it cannot read a question: that one has no answer
+            results = json.loads(done.stdout[begin:])["results"] if begin >= 0 else []
             results.sort(key=lambda result: -(result.get("score") or 0.0))
             found: Found = []
             for result in results:

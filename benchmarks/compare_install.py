@@ -61,8 +61,8 @@ def install(peer: Peer, work: Path, wheel: Path | None) -> Installed:
             done = install_python(home, packages, peer.needed)
         else:
             done = install_node(home, packages[0], work, whole=peer.installer == "npm")
-    except CannotInstall as error:
-        return Installed(str(home), str(error))
+    except (CannotInstall, OSError, ValueError, tarfile.TarError) as error:
+        return Installed(str(home), str(error) or type(error).__name__)
     kept.write_text(json.dumps(asdict(done)), "utf-8")
     return done
 

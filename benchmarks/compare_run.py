@@ -20,6 +20,9 @@ from benchmarks.report import ROOT
 
 SAMPLE_S = 0.05
 """How often memory is looked at: a peak of less is missed."""
+WALL_SHARE = 4.0
+"""A limit is in CPU seconds, so that a busy machine does not decide who takes too long; in wall time it is so many
+times as long, for what hangs. Judgement."""
 SAID_CHARS = 300
 """How much of what a failed program said stands in the table."""
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -40,7 +43,7 @@ class Outcome:
 def run_measured(
     command: Sequence[str], *, limit_s: float, settings: Mapping[str, str] | None = None, cwd: Path = ROOT
 ) -> Outcome:
-    """Run a command to its end or its limit; never raises for what the command does.
+    """Run a command to its end or its limit in CPU seconds; never raises for what the command does.
 
     CPU is that of the process, of all children it waited for, and of those it left behind; memory the largest sum over
     its session, looked at twenty times a second. Whatever of the session is left is ended.
@@ -60,18 +63,20 @@ def run_measured(
             )
         except OSError as error:
             return Outcome(f"cannot be started: {error}", {}, 0.0, 0.0, 0)
-        peak, status, used = 0, None, None
+        peak, spent, status, used = 0, 0.0, None, None
+        late = False
         while status is None:
             pid, code, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 status, used = os.waitstatus_to_exitcode(code), usage
-            elif time.perf_counter() - started > limit_s:
+            elif late := spent > limit_s or time.perf_counter() - started > WALL_SHARE * limit_s:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 _, _, used = os.wait4(process.pid, 0)
                 status = -signal.SIGKILL
             else:
-                peak = max(peak, _session(process.pid)[1])
+                spent, held = _session(process.pid)
+                peak = max(peak, held)
                 time.sleep(SAMPLE_S)
         wall = time.perf_counter() - started
         process.returncode = status
@@ -81,7 +86,7 @@ def run_measured(
         assert used is not None
         factor = 1 if sys.platform == "darwin" else 1024
         printed, told = _read(out), _read(said)
-    problem, answer = _judge(status, wall > limit_s, limit_s, printed, told)
+    problem, answer = _judge(status, late, limit_s, printed, told)
     return Outcome(
         problem, answer, wall, _cpu(used) + left_cpu, max(peak, used.ru_maxrss * factor if not peak else 0)
     )
@@ -90,7 +95,7 @@ def run_measured(
 def _judge(status: int, late: bool, limit_s: float, printed: str, told: str) -> tuple[str, dict[str, Any]]:
     """(what went wrong, the answer)."""
     if late:
-        return f"over its limit of {limit_s:.0f} s", {}
+        return f"over its limit of {limit_s:.0f} s of CPU", {}
     if status:
         lines = [line.strip() for line in (told or printed).splitlines() if line.strip()]
         return f"ended with {status}: {' '.join(lines[-1:])[:SAID_CHARS]}", {}
@@ -102,7 +107,7 @@ def _judge(status: int, late: bool, limit_s: float, printed: str, told: str) -> 
 
 
 def _session(leader: int) -> tuple[float, int]:
-    """(CPU seconds, bytes in memory) of all processes of a session that are there; nothing where there is no /proc."""
+    """(CPU seconds, bytes in memory) of a session, with children it waited for; zeros where there is no /proc."""
     cpu, pages = 0.0, 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -110,7 +115,7 @@ def _session(leader: int) -> tuple[float, int]:
         except OSError:  # it ended meanwhile
             continue
         if int(fields[3]) == leader:
-            cpu += (int(fields[11]) + int(fields[12])) / _TICK
+            cpu += sum(map(int, fields[11:15])) / _TICK
             pages += int(fields[21])
     return cpu, pages * _PAGE
 

@@ -78,7 +78,7 @@ def test_a_run_that_fails_or_takes_too_long_says_why() -> None:
     child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
     begun = time.monotonic()
     late = run_measured([sys.executable, "-c", child], limit_s=1)
-    assert late.problem == "over its limit of 1 s"
+    assert late.problem == "over its limit of 1 s of CPU"
     assert time.monotonic() - begun < 300
     assert run_measured(["/no/such/program"], limit_s=1).problem.startswith("cannot be started")
 
@@ -137,7 +137,7 @@ def test_labelled_sets_and_repositories_become_groups(tmp_path: Path) -> None:
         '{"root": "src", "language": "python", "queries": [{"id": "1", "text": "a", "category": "symbol", '
         '"targets": [{"path": "src/a.py"}]}]}'
     )
-    alone, together = code_groups(tmp_path, tmp_path / "trees", tmp_path / "work")
+    alone, together = code_groups(tmp_path, tmp_path / "trees", tmp_path / "work", 10)
     assert alone.jobs[0].questions[0].targets == (Target("a.py"),)
     assert together.jobs[0].questions[0].targets == (Target("lib/a.py"),)
     assert (together.jobs[0].folder / "lib" / "a.py").is_file()
