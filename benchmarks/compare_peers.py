@@ -58,7 +58,7 @@ PEERS: Final = (
         "codegraph",
         ("@colbymchenry/codegraph@1.6.1",),
         "files",
-        "search over declarations; reads source code only",
+        "search for declarations relevant to a task; reads source code only",
         "codegraph",
         installer="npm",
         course=("code", "mixed"),
