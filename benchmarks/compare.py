@@ -332,8 +332,14 @@ def compare(options: argparse.Namespace) -> Report:
     install_rows(run)
     for group in groups:
         run_group(run, group)
+        finish(run, groups, peers, dry=options.dry)
     add_maps(run, groups, options)
-    run.report.add_table("cases", [case_row(group, job) for group in groups for job in group.jobs])
+    finish(run, groups, peers, dry=options.dry)
+    return run.report
+
+
+def finish(run: Comparison, groups: Sequence[Group], peers: Sequence[Peer], *, dry: bool) -> None:
+    """Tell who took part in what, and keep what there is: a run that is ended early is not lost."""
     listed = [
         {
             "peer": peer.name,
@@ -344,8 +350,10 @@ def compare(options: argparse.Namespace) -> Report:
         }
         for peer in peers
     ]
-    run.report.add_table("peers", listed)
-    return run.report
+    run.report.tables["cases"] = [case_row(group, job) for group in groups for job in group.jobs]
+    run.report.tables["peers"] = listed
+    if not dry:
+        run.report.keep()
 
 
 def case_row(group: Group, job: Any) -> dict[str, Any]:
@@ -383,10 +391,7 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main() -> None:
     """The command."""
-    options = read_options()
-    report = compare(options)
-    if not options.dry:
-        report.keep()
+    compare(read_options())
 
 
 if __name__ == "__main__":

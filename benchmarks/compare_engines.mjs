@@ -32,7 +32,8 @@ async function openQmd(prefix) {
   }
 }
 
-// CodeGraph's search over declarations; it keeps its index in the folder, which is taken away at the end.
+// CodeGraph's search for what is relevant to a task (.567 on 40 questions about six repositories, its plain search over
+// names .532). It keeps its index in the folder, which is taken away at the end.
 async function openCodegraph(prefix) {
   const { CodeGraph } = createRequire(join(prefix, 'package.json'))('@colbymchenry/codegraph')
   return async (folder) => {
@@ -40,8 +41,8 @@ async function openCodegraph(prefix) {
     const done = await graph.indexAll()
     return {
       search: async (text) => {
-        const found = graph.searchNodes(text, { limit: TOP })
-        return found.map(({ node }) => [node.filePath, node.startLine, node.endLine])
+        const found = await graph.findRelevantContext(text, { searchLimit: TOP })
+        return [...found.nodes.values()].slice(0, TOP).map((node) => [node.filePath, node.startLine, node.endLine])
       },
       count: () => done.nodesCreated,
       bytes: () => bytesOf(join(folder, '.codegraph')),

@@ -115,7 +115,10 @@ def open_langchain(_plan: Plan) -> Index:
 
 
 def open_probe(plan: Plan) -> Index:
-    """Probe: no index; every question starts its program, which reads the folder. By its own score, tests included."""
+    """Probe: no index; every question starts its program, which reads the folder, tests included.
+
+    By its BM25 score: on 40 questions about six repositories that gave .636, the order it prints .585.
+    """
     program = plan["program"]
     subprocess.run([program, "--version"], capture_output=True, check=True)
 
@@ -127,7 +130,7 @@ def open_probe(plan: Plan) -> Index:
             )
             begin = done.stdout.find("{")  # none where it cannot read a question: that one has no answer
             results = json.loads(done.stdout[begin:])["results"] if begin >= 0 else []
-            results.sort(key=lambda result: -(result.get("score") or 0.0))
+            results.sort(key=lambda result: -(result.get("bm25_score") or 0.0))
             found: Found = []
             for result in results:
                 first, last = result["lines"]

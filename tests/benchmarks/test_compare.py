@@ -52,7 +52,7 @@ def test_a_peer_that_cannot_be_installed_is_a_line_and_the_others_go_on(
     monkeypatch.setattr(compare, "make_groups", lambda *_given: [small])
     monkeypatch.setattr(compare, "install_rows", lambda _run: None)
     monkeypatch.setenv("UV_OFFLINE", "1")
-    options = compare.read_options(["--work", str(tmp_path / "work"), "--limit", "100"])
+    options = compare.read_options(["--work", str(tmp_path / "work"), "--limit", "100", "--dry"])
     tables = compare.compare(options).tables
     quality = {row["engine"]: row for row in tables["quality, small"]}
     assert quality[OUTCROP]["ndcg@10"] == 1
