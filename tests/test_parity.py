@@ -101,10 +101,13 @@ def test_which_of_two_copies_is_shown_is_no_difference(tmp_path: Path) -> None:
                 kb.add(text="A note about comets and harbours.", id=name)
 
         def shown(kb: outcrop.Engine) -> list[str]:
-            return [hit.document.uri for hit in kb.search("comets").hits]
+            return [hit.document.uri for hit in kb.search("comets", mode="keyword").hits]
 
         assert (shown(here), shown(there)) == (["one"], ["two"])
-        best = [lambda query, limit, kb=kb: kb.search(query, limit=limit).hits for kb in (here, there)]
+        best = [
+            lambda query, limit, kb=kb: kb.search(query, limit=limit, mode="keyword").hits
+            for kb in (here, there)
+        ]
         assert compare_rankings(["comets"], *best) == RankingParity(1, 1.0)
 
 
