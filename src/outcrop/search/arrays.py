@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.distinct import is_among
+from outcrop.phrases import phrase_words
 from outcrop.records import Filter, Model, SearchMode, Vector
-from outcrop.search.candidates import Masks, find_candidates
-from outcrop.search.describe import find_declared
+from outcrop.search.candidates import Found, Masks, find_candidates
+from outcrop.search.describe import Declared, find_declared
 from outcrop.search.files import Saved, SlabFiles
 from outcrop.search.graph import Graph
 from outcrop.search.index import Sighting
-from outcrop.search.lexical import weigh_terms
+from outcrop.search.lexical import rows_with_words, weigh_terms
+from outcrop.search.phrasing import phrase_terms
 from outcrop.search.query import Query
 from outcrop.search.slab import Slab, build_slab, merge_slabs
 from outcrop.search.terms import Terms
@@ -38,7 +40,8 @@ log = logging.getLogger(__name__)
 FEED_ROWS: Final = 2048
 """Chunks read from the store at a time: bounds memory while catching up."""
 SLAB_ROWS: Final = 65_536
-"""A slab at least half this large is left alone for good; smaller ones are merged. Keeps merging linear in all."""
+"""A slab at least half this large is left alone for good; smaller ones are merged. Keeps merging linear in all. 16 bits
+tell the rows of a slab apart, so no more of them are merged into one."""
 MAX_SMALL_SLABS: Final = 8
 """Past this many small slabs they are merged: a query looks each of its terms up in every slab. Not tuned."""
 SAVE_AFTER_ROWS: Final = 512
@@ -47,9 +50,14 @@ MAX_DEAD_SHARE: Final = 0.2
 """Past this share of removed rows a slab is rewritten without them."""
 
 
+READ_PHRASES: Final = 500
+"""Chunks that hold the words of a phrase and are all read to see whether they hold the phrase: about 20 ms."""
 FORCED_WAIT_S: Final = 10.0
 """How long a purge waits for another process that is saving: removed rows must leave the disk."""
 
+
+Look = Callable[[Masks, int], tuple[Found, Declared]]
+"""A search among the rows of some masks, with a pool of this size."""
 
 _EMPTY: Final = View((), (), -1, None, 0, 0)
 
@@ -126,7 +134,7 @@ class SearchArrays:
             small -= 1
         tail_rows = sum(len(slab) for slab in slabs[small:])
         gone = sum(int(gone.sum()) for gone in dead[small:])
-        few = len(slabs) - small <= MAX_SMALL_SLABS and tail_rows < SLAB_ROWS
+        few = len(slabs) - small <= MAX_SMALL_SLABS and tail_rows <= SLAB_ROWS - FEED_ROWS
         if few and gone <= MAX_DEAD_SHARE * tail_rows:
             return slabs, dead
         merged = merge_slabs(slabs[small:], dead[small:])
@@ -151,24 +159,60 @@ class SearchArrays:
         self, view: View, query: Query, where: Filter, mode: SearchMode, vector: Vector | None, pool: int
     ) -> Sighting:
         """Both legs over the arrays."""
-        masks = self._holding(view, self.masks(view, where), query.phrases)
         words = None if mode == "semantic" else weigh_terms(query.text, self._terms, view.slabs)
-        declared = find_declared(view, masks, query.symbols) if words is not None else {}
-        found = find_candidates(view, masks, words, vector, pool, declared)
+
+        def look(masks: Masks, reach: int) -> tuple[Found, Declared]:
+            declared = find_declared(view, masks, query.symbols) if words is not None else {}
+            return find_candidates(view, masks, words, vector, reach, declared), declared
+
+        masks: Masks = self.masks(view, where)
+        if query.phrases:
+            masks = self._holding(view, masks, query.phrases, look, pool)
+        found, declared = look(masks, pool)
         filtered_out = (
             not len(found) and not where.is_empty() and not any(mask is None or mask.any() for mask in masks)
         )
         return Sighting(view, words, found, declared, filtered_out)
 
-    def _holding(self, view: View, masks: Masks, phrases: Sequence[str]) -> Masks:
-        """Of the rows that may be returned those that hold every quoted phrase."""
+    def _holding(self, view: View, masks: Masks, phrases: Sequence[str], look: Look, pool: int) -> Masks:
+        """Of the rows that may be returned those that hold every quoted phrase, as far as it matters.
+
+        The texts of all that hold the words cannot be read where those are common. The best are, and where one does not
+        hold the phrases it is ruled out and more are, until all that a search would return was read.
+        """
+        wanted = [terms for phrase in phrases for terms in phrase_terms(phrase_words(phrase), self._terms)]
+        if not all(map(phrase_words, phrases)):
+            wanted = [frozenset()]  # no words, no phrase
+        likely = [rows_with_words(slab, wanted) for slab in view.slabs]
+        for held, mask, gone in zip(likely, masks, view.dead, strict=True):
+            held[gone if mask is None else ~mask] = False
+        if sum(int(held.sum()) for held in likely) <= READ_PHRASES:
+            self._rule_out(view, likely, [np.flatnonzero(held) for held in likely], phrases)
+            return likely
+        read = [np.zeros(len(slab), np.bool_) for slab in view.slabs]
+        reach = pool
+        while unread := _unread(look(likely, reach)[0], read):
+            wrong = self._rule_out(view, likely, unread, phrases)
+            for seen, rows in zip(read, unread, strict=True):
+                seen[rows] = True
+            if not wrong or not _unread(look(likely, pool)[0], read):
+                break
+            reach *= 2
+        return likely
+
+    def _rule_out(
+        self, view: View, likely: list[NDArray[np.bool_]], rows: list[NDArray[np.intp]], phrases: Sequence[str]
+    ) -> int:
+        """Read the texts of some rows and mark those that do not hold the phrases; how many there were."""
+        ids = np.concatenate([slab.chunk_ids[some] for slab, some in zip(view.slabs, rows, strict=True)])
         for phrase in phrases:
-            chunks = self._store.match_phrase(phrase)
-            holding = [is_among(slab.chunk_ids, chunks) for slab in view.slabs]
-            masks = tuple(
-                held if mask is None else held & mask for held, mask in zip(holding, masks, strict=True)
-            )
-        return masks
+            ids = self._store.match_phrase(phrase, ids)
+        wrong = 0
+        for slab, held, some in zip(view.slabs, likely, rows, strict=True):
+            refuted = some[~is_among(slab.chunk_ids[some], ids)]
+            held[refuted] = False
+            wrong += len(refuted)
+        return wrong
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
@@ -306,7 +350,7 @@ class SearchArrays:
         if self._files is None or stamp == self._adopted:
             return
         self._adopted = stamp
-        saved = self._files.load()
+        saved = self._files.load(self._view.slabs)
         model = self._store.active_model()
         if saved is None or saved.store != self._store.lineage(saved.version):
             return
@@ -357,5 +401,12 @@ def _view(
     return View(tuple(slabs), tuple(dead), version, model, last_chunk, removals, mean, rows)
 
 
+def _unread(found: Found, read: list[NDArray[np.bool_]]) -> list[NDArray[np.intp]]:
+    """Of the candidates, slab by slab, those whose texts were not read yet; nothing when all were."""
+    rows = [found.row[found.candidate & (found.slab == i)] for i in range(len(read))]
+    unread = [some[~seen[some]] for some, seen in zip(rows, read, strict=True)]
+    return unread if any(map(len, unread)) else []
+
+
 def _on_disk(slab: Slab) -> bool:
-    return slab.folder is not None and slab.folder.is_dir()
+    return slab.file is not None and slab.file.is_file()

@@ -22,6 +22,10 @@ RESCORE: Final = 4000
 RESCORE_SHARE: Final = 32
 """Rows whose exact cosine is computed: 4 000, or one in 32 of a large index. Each costs 0.1 µs."""
 
+COUNTED: Final = 100_000
+"""Rows by whose distances it is told within which the wanted ones lie: of more, every so many-th is counted. That takes
+2 ms for a million and a half, and of 16 000 wanted rows it is off by some hundred."""
+
 BLOCK: Final = 32_768
 """Rows a step: the scratch arrays of one block (0.3 MB) stay in the second-level cache."""
 
@@ -113,14 +117,15 @@ def _scan(sheets: Sequence[Sheet], query: Vector, want: int) -> list[NDArray[np.
     unreachable = 64 * len(signs) + 1
     distances = []
     histogram = np.zeros(unreachable + 1, np.int64)
+    step = max(sum(sheet.bits.shape[1] for sheet in sheets) // COUNTED, 1)
     for sheet in sheets:
         distance = hamming(sheet.bits, signs)
         if sheet.mask is not None:
             distance[~sheet.mask] = unreachable
-        histogram += np.bincount(distance, minlength=unreachable + 1)
+        histogram += np.bincount(distance[::step], minlength=unreachable + 1)
         distances.append(distance)
-    # The smallest distance within which there are `want` rows; ties may add a few more.
-    reach = int(np.searchsorted(np.cumsum(histogram), want))
+    # The smallest distance within which there are `want` rows, or about as many; ties may add a few more.
+    reach = int(np.searchsorted(np.cumsum(histogram) * step, want))
     reach = min(reach, unreachable - 1)
     return [np.flatnonzero(distance <= reach) for distance in distances]
 

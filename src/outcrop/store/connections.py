@@ -22,7 +22,7 @@ from urllib.parse import quote
 import apsw
 
 from outcrop.errors import CorruptDatabase, DatabaseBusy, StoreError
-from outcrop.phrases import spaced
+from outcrop.store.converting import is_converting
 from outcrop.store.filters import path_matches
 from outcrop.store.schema import MIGRATIONS, migrate, schema_version
 
@@ -215,7 +215,7 @@ class Connections:
         if not self.path.is_file():
             raise StoreError(f"there is no index at {self.path}; add something to create it")
         version = schema_version(self._reader())
-        if version < len(MIGRATIONS):
+        if version < len(MIGRATIONS) or is_converting(self._reader()):
             raise StoreError(
                 f"{self.path} is of an older Outcrop; open it once for writing to bring it up to date"
             )
@@ -232,7 +232,6 @@ class Connections:
         connection.pragma("synchronous", "full")  # an acknowledged write survives a power cut
         connection.pragma("secure_delete", True)  # deleted text is overwritten, not just unlinked
         connection.pragma("wal_autocheckpoint", _CHECKPOINT_PAGES)
-        connection.create_scalar_function("spaced", spaced, 1, deterministic=True)  # type: ignore[arg-type]  # 1 text
         migrate(connection)
         return connection
 
