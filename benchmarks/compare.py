@@ -1,0 +1,398 @@
+"""Outcrop side by side with its peers, in one run: quality, time, memory, size, and the way from nothing to an answer.
+
+    python -m benchmarks.compare                                         our own files, questions made from them
+    python -m benchmarks.compare --data FOLDER                           and labelled sets (corpus, queries, qrels)
+    python -m benchmarks.compare --repositories FOLDER --repos FOLDER    and labelled repositories with their trees
+    python -m benchmarks.compare --quick | --only NAME… | --dry
+
+Every peer is installed into a place of its own, in the version that `compare_peers.py` pins; nothing of it enters ours.
+Outcrop is one of them: its wheel is built and installed like the others. Every run is a process with a limit, measured
+from outside. A peer that cannot be installed, fails or takes too long is a line that says so, and the others go on.
+Peers that take vectors get ours, with our chunks; what else they do is theirs. `compare_page.py` writes the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import ROOT, WORK, Report, say  # first: it holds numpy to one core
+
+from scripts.build import build  # isort: skip
+from benchmarks.compare_cases import ONE_INDEX, REPOSITORIES, Group, code_groups, own_group, text_groups  # isort: skip
+from benchmarks.compare_first import FIRST, first_group  # isort: skip
+from benchmarks.compare_install import Installed, install, model_of, node_of, program_of  # isort: skip
+from benchmarks.compare_maps import map_rows  # isort: skip
+from benchmarks.compare_peers import OUTCROP, PEERS, Peer, pins  # isort: skip
+from benchmarks.compare_run import Outcome, run_measured  # isort: skip
+from benchmarks.compare_score import MB, quality_rows, speed_row  # isort: skip
+
+LIMIT_S, QUICK_LIMIT_S = 240.0, 60.0
+"""CPU seconds for one peer and one group of cases. Judgement: a peer that takes more would double the run."""
+QUESTIONS, QUICK_QUESTIONS = 100, 40
+"""Of a labelled set, drawn by a fixed seed. With 100 the interval of a mean is about ± .08, of a paired difference
+half of that."""
+QUICK_REPOSITORIES, QUICK_SETS = 4, 4
+"""Sets include one whose gold is spans and the largest of them, which is left out of a quick run."""
+LEGS = {"dense": "outcrop, dense leg", "lexical": "outcrop, lexical leg"}
+
+
+@dataclass(slots=True)
+class Comparison:
+    """One run: who takes part, where they are, and what went wrong with whom."""
+
+    work: Path
+    limit_s: float
+    report: Report
+    installed: dict[str, Installed] = field(default_factory=dict)
+    problems: dict[str, list[str]] = field(default_factory=dict)
+
+    def fail(self, peer: str, where: str, problem: str) -> None:
+        """Note that a peer did not do something, and go on."""
+        self.problems.setdefault(peer, []).append(f"{where}: {problem}")
+        say(f"{peer} | {where}: {problem}")
+
+    def taking_part(self, group: Group) -> list[Peer]:
+        """The peers that can be asked to do a group."""
+        return [
+            peer
+            for peer in PEERS
+            if peer.name in self.installed
+            and not self.installed[peer.name].problem
+            and (group.course in peer.course and peer.kind != "map")
+        ]
+
+
+# ------------------------------------------------------------------ one peer, one group
+
+
+def surroundings(work: Path, peer: Peer) -> dict[str, str]:
+    """Settings of a run: a home folder of its own, nothing sent anywhere, our model where it is borrowed."""
+    home = work / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "HF_HUB_OFFLINE": "1",
+        "ANONYMIZED_TELEMETRY": "False",
+        "CODEGRAPH_TELEMETRY": "0",
+        "DO_NOT_TRACK": "1",
+        "LLAMA_LOG_LEVEL": "error",
+    }
+    return settings | {"PYTHONPATH": str(ROOT / "src")} if peer.borrows_model else settings
+
+
+def write_plan(group: Group, peer: Peer, place: Installed, work: Path) -> Path:
+    """The plan of a run, as the module that runs the peer reads it."""
+    rows = peer.kind == "rows"
+    jobs = [
+        {
+            "name": job.name,
+            "folder": str(rows_of(work, group, job.name) if rows else job.folder),
+            "questions": [(question.id, question.text) for question in job.questions],
+        }
+        for job in group.jobs
+    ]
+    content: dict[str, Any] = {"jobs": jobs, "floor": 0.0}
+    if peer.engine == "semble":
+        content |= {"model": str(model_of(Path(place.home)))}
+        content |= {} if group.course == "code" else {"content": ["code", "docs", "config"]}
+    if peer.engine == "probe":
+        content |= {"program": str(program_of(Path(place.home), "probe"))}
+    path = work / "plans" / f"{peer.engine}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), "utf-8")
+    return path
+
+
+def rows_of(work: Path, group: Group, job: str) -> Path:
+    """Where the ready-made rows of a job are."""
+    return work / "rows" / group.name.replace(" ", "-").replace(",", "") / job
+
+
+def command_of(peer: Peer, place: Installed, plan: Path, work: Path) -> list[str]:
+    """What is started."""
+    if peer.installer == "npm":
+        node, _ = node_of(work)
+        script = str(ROOT / "benchmarks" / "compare_engines.mjs")
+        return [node, "--disable-warning=ExperimentalWarning", script, peer.engine, place.home, str(plan)]
+    python = sys.executable if peer.installer in ("none", "npm-program") else place.python
+    module = "benchmarks.peer_engines" if peer.kind == "rows" else "benchmarks.compare_engines"
+    return [python, "-m", module, peer.engine, str(plan)]
+
+
+def run_peer(run: Comparison, group: Group, peer: Peer) -> tuple[Outcome, dict[str, Any]]:
+    """One peer on one group: how the run went, and job → what it found and took, in one form for all."""
+    place = run.installed[peer.name]
+    command = command_of(peer, place, write_plan(group, peer, place, run.work), run.work)
+    done = run_measured(command, limit_s=run.limit_s, settings=surroundings(run.work, peer))
+    if not done.problem and not done.answer:
+        done = Outcome("it said nothing", {}, done.wall_s, done.cpu_s, done.peak_rss_bytes)
+    say(f"  {peer.name:<16} {group.name:<24} {done.wall_s:7.1f} s  CPU {done.cpu_s:7.1f} s  {done.problem}")
+    if done.problem:
+        return done, {}
+    try:
+        jobs = read_jobs(run, group, peer, done.answer)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        problem = f"its answer does not fit: {type(error).__name__} {error}"
+        return Outcome(problem, {}, done.wall_s, done.cpu_s, done.peak_rss_bytes), {}
+    outside = {"peak_rss": done.peak_rss_bytes, "run_cpu_s": done.cpu_s, "run_wall_s": done.wall_s}
+    return done, {name: job | outside for name, job in jobs.items()}
+
+
+def read_jobs(run: Comparison, group: Group, peer: Peer, answer: dict[str, Any]) -> dict[str, Any]:
+    """job → what a peer found and took, in one form for all."""
+    jobs = {job.name: answer["jobs"][job.name] for job in group.jobs}
+    if peer.kind == "rows":
+        jobs = {
+            job.name: from_rows(jobs[job.name], rows_of(run.work, group, job.name), job) for job in group.jobs
+        }
+    return jobs
+
+
+def from_rows(took: dict[str, Any], rows: Path, job: Any) -> dict[str, Any]:
+    """What a peer of rows found, as places by question."""
+    places = json.loads((rows / "places.json").read_text("utf-8"))
+    found = {
+        question.id: [places[row] for row in listed]
+        for question, listed in zip(job.questions, took["found"], strict=True)
+    }
+    return {
+        "chunks": len(places),
+        "index_cpu_s": took["ingest_cpu_s"],
+        "index_wall_s": took.get("ingest_wall_s"),
+        "wall_ms": [],
+        **took,
+        "found": found,
+    }
+
+
+# ------------------------------------------------------------------ the run
+
+
+def prepare_rows(run: Comparison, group: Group) -> Outcome:
+    """Our chunks and vectors of a group, for peers that take them; what our legs did with them, where it is timed."""
+    plan = run.work / "plans" / "rows.json"
+    plan.parent.mkdir(parents=True, exist_ok=True)
+    jobs = [
+        {
+            "name": job.name,
+            "folder": str(job.folder),
+            "rows": str(rows_of(run.work, group, job.name)),
+            "questions": [(question.id, question.text) for question in job.questions],
+        }
+        for job in group.jobs
+    ]
+    plan.write_text(json.dumps({"jobs": jobs, "legs": group.timed}), "utf-8")
+    return run_measured([sys.executable, "-m", "benchmarks.compare_rows", str(plan)], limit_s=2 * run.limit_s)
+
+
+def ready_peers(run: Comparison, group: Group) -> tuple[list[Peer], dict[str, Any]]:
+    """Who can be asked to do a group once rows are made for those that take them; what our legs did with the rows."""
+    peers = run.taking_part(group)
+    if not any(peer.kind == "rows" for peer in peers):
+        return peers, {}
+    done = prepare_rows(run, group)
+    if done.problem:
+        for peer in peers:
+            if peer.kind == "rows":
+                run.fail(peer.name, group.name, f"our rows could not be made: {done.problem}")
+        return [peer for peer in peers if peer.kind != "rows"], {}
+    if not group.timed:
+        return peers, {}
+    (job,) = group.jobs
+    rows = rows_of(run.work, group, job.name)
+    return peers, {name: from_rows(done.answer[job.name][leg], rows, job) for leg, name in LEGS.items()}
+
+
+def run_group(run: Comparison, group: Group) -> None:
+    """Every peer on one group, back to back; its tables."""
+    peers, legs = ready_peers(run, group)
+    took: dict[str, dict[str, Any]] = {}
+    for peer in peers:
+        done, jobs = run_peer(run, group, peer)
+        if done.problem:
+            run.fail(peer.name, group.name, done.problem)
+        else:
+            took[peer.name] = jobs
+    answers = {name: {job: of["found"] for job, of in jobs.items()} for name, jobs in took.items()}
+    run.report.add_table(f"quality, {group.name}", quality_rows(group, answers))
+    if group.timed:
+        add_speed(run, group, took, legs)
+
+
+def add_speed(run: Comparison, group: Group, took: dict[str, dict[str, Any]], legs: dict[str, Any]) -> None:
+    """Two tables: those that read files beside Outcrop, those that take rows beside its legs."""
+    (job,) = group.jobs
+    kinds = {peer.name: peer.kind for peer in PEERS}
+    files = {name: jobs[job.name] for name, jobs in took.items() if kinds[name] == "files"}
+    rows = legs | {name: jobs[job.name] for name, jobs in took.items() if kinds[name] == "rows"}
+    for title, engines, base in (
+        ("from files", files, files.get(OUTCROP)),
+        ("from ready-made rows", rows, rows.get(LEGS["dense"])),
+    ):
+        if base is not None:
+            made = [speed_row(name, of, base) for name, of in engines.items()]
+            run.report.add_table(f"speed, {group.name}, {title}", made)
+
+
+def install_all(run: Comparison, peers: Sequence[Peer]) -> None:
+    """Install everybody; what cannot be installed is left out, with its reason."""
+    wheel = None
+    if any(peer.name == OUTCROP for peer in peers):
+        (wheel,) = build(ROOT, run.work / "wheel", ["wheel"])
+    for peer in peers:
+        done = install(peer, run.work, wheel)
+        run.installed[peer.name] = done
+        if done.problem:
+            run.fail(peer.name, "installation", done.problem)
+
+
+def install_rows(run: Comparison) -> None:
+    """From an empty environment to a first answer: the installation, then a process that indexes and is asked once."""
+    group = first_group(run.work)
+    ready, _ = ready_peers(run, group)
+    rows = []
+    for peer in PEERS:
+        place = run.installed.get(peer.name)
+        if place is None or place.problem or not (peer.packages or peer.name == OUTCROP):
+            continue
+        first = None
+        if peer in ready:
+            done, _ = run_peer(run, group, peer)
+            if done.problem:
+                run.fail(peer.name, FIRST, done.problem)
+            else:
+                first = done.wall_s
+        rows.append(
+            {
+                "engine": peer.name,
+                "packages": place.packages,
+                "installed MB": place.bytes / MB,
+                "installation s": place.wall_s,
+                "installation, CPU s": place.cpu_s,
+                "first answer s": first,
+                "both s": None if first is None else place.wall_s + first,
+            }
+        )
+    run.report.add_table("installation and first answer", rows)
+
+
+def add_maps(run: Comparison, groups: Sequence[Group], options: argparse.Namespace) -> None:
+    """Maps of repositories, where aider takes part and there are repositories."""
+    place = run.installed.get("aider")
+    if options.repositories is None or place is None or place.problem:
+        return
+    group = next(group for group in groups if group.name == REPOSITORIES)
+    names = [job.name for job in group.jobs]
+    rows, problem = map_rows(options.repositories, options.repos, names, place.python, run.work, run.limit_s)
+    if problem:
+        run.fail("aider", group.name, problem)
+    run.report.add_table("maps of repositories", rows)
+
+
+def make_groups(options: argparse.Namespace, work: Path) -> list[Group]:
+    """What is asked, as far as data is given for it."""
+    code = dict(pair.split("=", 1) for pair in options.code)
+    groups = [own_group(work, options.questions)]
+    if options.data is not None:
+        smallest = QUICK_SETS if options.quick else None
+        groups += text_groups(options.data, work, options.questions, code, smallest)
+    if options.repositories is not None:
+        names = sorted(path.stem for path in options.repositories.glob("*.json"))
+        only = names[:: max(len(names) // QUICK_REPOSITORIES, 1)] if options.quick else ()
+        groups += code_groups(options.repositories, options.repos, work, options.questions, only)
+    if options.quick:
+        groups = [
+            group for group in groups if group.name != ONE_INDEX and (group.course != "text" or not group.timed)
+        ]
+    return groups
+
+
+def compare(options: argparse.Namespace) -> Report:
+    """Everything, in one run."""
+    name = (
+        "compare-quick"
+        if options.quick
+        else "compare"
+        if options.data and options.repositories
+        else "compare-own"
+    )
+    peers = [peer for peer in PEERS if not options.only or peer.name in {OUTCROP, *options.only}]
+    work = options.work.resolve()
+    given = {"questions": options.questions, "limit_s": options.limit, "only": options.only}
+    run = Comparison(work, options.limit, Report(name, given))
+    groups = make_groups(options, work)
+    install_all(run, peers)
+    install_rows(run)
+    for group in groups:
+        run_group(run, group)
+        finish(run, groups, peers, dry=options.dry)
+    add_maps(run, groups, options)
+    finish(run, groups, peers, dry=options.dry)
+    return run.report
+
+
+def finish(run: Comparison, groups: Sequence[Group], peers: Sequence[Peer], *, dry: bool) -> None:
+    """Tell who took part in what, and keep what there is: a run that is ended early is not lost."""
+    listed = [
+        {
+            "peer": peer.name,
+            "packages": pins(peer) or ("this commit" if peer.name == OUTCROP else "comes with Outcrop"),
+            "kind": peer.kind,
+            "what": peer.what,
+            "problems": "; ".join(run.problems.get(peer.name, [])),
+        }
+        for peer in peers
+    ]
+    run.report.tables["cases"] = [case_row(group, job) for group in groups for job in group.jobs]
+    run.report.tables["peers"] = listed
+    if not dry:
+        run.report.keep()
+
+
+def case_row(group: Group, job: Any) -> dict[str, Any]:
+    """A case, as a table tells it."""
+    files = sum(path.is_file() for path in job.folder.rglob("*"))
+    return {"group": group.name, "case": job.name, "files": files, "questions": len(job.questions)}
+
+
+def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="a folder of labelled sets")
+    parser.add_argument(
+        "--code", action="append", default=[], metavar="SET=.py", help="a set whose documents are code"
+    )
+    parser.add_argument("--repositories", type=Path, help="a folder with a JSON file a labelled repository")
+    parser.add_argument("--repos", type=Path, help="the folder where those repositories are checked out")
+    parser.add_argument("--work", type=Path, default=WORK / "compare", help="where peers and indexes are put")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these peers, beside Outcrop")
+    parser.add_argument("--questions", type=int, help="of each labelled set at most")
+    parser.add_argument("--limit", type=float, help="CPU seconds for one peer and one group of cases")
+    parser.add_argument("--quick", action="store_true", help="few questions and repositories, no large index")
+    parser.add_argument("--dry", action="store_true", help="print, and keep nothing")
+    options = parser.parse_args(arguments)
+    if (options.repositories is None) != (options.repos is None):
+        parser.error("--repositories and --repos go together")
+    if unknown := set(options.only) - {peer.name for peer in PEERS}:
+        parser.error(
+            f"no peer is called {', '.join(sorted(unknown))}; there are: {', '.join(p.name for p in PEERS)}"
+        )
+    options.questions = options.questions or (QUICK_QUESTIONS if options.quick else QUESTIONS)
+    options.limit = options.limit or (QUICK_LIMIT_S if options.quick else LIMIT_S)
+    return options
+
+
+def main() -> None:
+    """The command."""
+    compare(read_options())
+
+
+if __name__ == "__main__":
+    main()
