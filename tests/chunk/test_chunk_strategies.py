@@ -120,6 +120,10 @@ def test_text_without_a_break_is_still_split_and_no_visible_character_is_torn() 
         chunks = chunk(plain(unit * 2000))
         assert len(chunks) > 5
         assert all(made.text == unit * (len(made.text) // len(unit)) for made in chunks)
+    pair = "\ud83d\ude00"  # an emoji in two halves, as a bad decoder leaves it
+    halves = chunk(plain("x" + pair * 2500))
+    assert len(halves) > 5
+    assert all(made.text.removeprefix("x") == pair * (len(made.text) // 2) for made in halves)
 
 
 # ------------------------------------------------------------------ headings
@@ -149,6 +153,13 @@ def test_a_bare_heading_over_a_long_section_is_no_chunk_of_its_own() -> None:
     chunks = chunk(markdown(f"# Guide\n\n## Install\n\n{body(60)}"))
     assert all(made.heading_path == ("Guide", "Install") for made in chunks)
     assert all(len(made.text) > 300 for made in chunks)
+
+
+def test_a_few_words_before_the_first_heading_are_no_part_of_the_long_section_below_it() -> None:
+    text = f"A few words.\n\n# Title\n\n{body(60)}"
+    first, *others = chunk(markdown(text))
+    assert (first.text, first.heading_path) == ("A few words.", ())
+    assert {made.heading_path for made in others} == {("Title",)}
 
 
 def test_underlined_headings_are_headings_too() -> None:
