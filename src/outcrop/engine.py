@@ -102,6 +102,7 @@ class Engine:
         self,
         config: Config,
         *,
+        create: bool = True,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         tokenizer: Tokenizer | None = None,
@@ -112,7 +113,13 @@ class Engine:
         if tokenizer is None and config.tokenizer:
             self._tokenizer = FileTokenizer(Path(config.tokenizer).expanduser())
         self._known_collections: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
-        self._store: Store = open_store(config.db, self._make_deriver)
+        self._store: Store = open_store(
+            config.db,
+            self._make_deriver,
+            create=create,
+            vector_index=config.vector_index,
+            vector_effort=config.vector_effort,
+        )
         self._maker = PartsMaker(config, self._store, embedder, reranker, commentator)
         self._revisions = Revisions(self._store)
 

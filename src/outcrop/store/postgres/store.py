@@ -41,6 +41,7 @@ from outcrop.store.postgres.checking import count_everything, find_problems
 from outcrop.store.postgres.connections import PATIENCE_S, Connection, Connections, State
 from outcrop.store.postgres.deriving import FEED_TABLES
 from outcrop.store.postgres.filters import filter_sql
+from outcrop.store.postgres.nearness import Tuning, chosen, vector_indexes
 from outcrop.store.postgres.schema import migrate, schema_version
 from outcrop.store.postgres.searching import Searching
 from outcrop.store.postgres.values import from_text, plain_row, to_text
@@ -62,6 +63,7 @@ from outcrop.store.rows import (
 )
 
 _EVERYTHING: Final = Filter()
+_AS_IT_IS: Final = Tuning()
 _NOTES: Final = "LEFT JOIN notes n ON n.chunk_id = c.id"
 _DOCUMENT_COLUMNS: Final = (
     "d.id, d.collection, d.uri, d.path, d.origin, d.root, d.kind, d.title,"
@@ -78,9 +80,13 @@ def open_postgres(
     deriver: Callable[[], Deriver],
     *,
     read_only: bool = False,
+    create: bool = True,
+    tuning: Tuning = _AS_IT_IS,
     patience_s: float = PATIENCE_S,
 ) -> PostgresStore:
     """Open the index in a schema of a database, creating or upgrading it unless this user may only read.
+
+    Without `create`, NotFound says that there is none.
 
     `deriver` gives what makes the rows that search looks up; it is asked for when something is written.
     """
@@ -88,13 +94,15 @@ def open_postgres(
     connections = Connections(url.uri(), schema, str(url), patience_s=patience_s)
     with connections.translated(), connections.connect() as connection:
         may_write = not read_only and _may_write(connection, schema)
+        if not create and schema_version(connection, schema) == 0:
+            raise NotFound(f"there is no index in {connections.name} yet; `outcrop add FOLDER` makes one")
         if may_write:
             migrate(connection, schema)
         elif schema_version(connection, schema) == 0:
             raise StoreError(
                 f"there is no index in {connections.name}, or this user may not see it; add something to create it"
             )
-    return PostgresStore(connections, deriver, read_only=not may_write)
+    return PostgresStore(connections, deriver, read_only=not may_write, tuning=tuning)
 
 
 def _may_write(connection: Connection, schema: str) -> bool:
@@ -120,10 +128,16 @@ class PostgresStore(Searching):
     """The `SearchableStore` contract on Postgres. Make one with `open_postgres`."""
 
     def __init__(
-        self, connections: Connections, deriver: Callable[[], Deriver], *, read_only: bool = False
+        self,
+        connections: Connections,
+        deriver: Callable[[], Deriver],
+        *,
+        read_only: bool = False,
+        tuning: Tuning = _AS_IT_IS,
     ) -> None:
         self._connections = connections
         self._deriver = deriver
+        self._tuning = tuning
         self.read_only = read_only
 
     def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
@@ -337,8 +351,9 @@ class PostgresStore(Searching):
                     " embed them first"
                 )
             if state.active_model != model_id:
+                there = vector_indexes(connection, stored_vectors.points(state.active_model or 0))
                 set_active(connection, state, model_id)
-                replace_points(connection, self._deriver())
+                replace_points(connection, self._deriver(), chosen(self._tuning, there))
             stored_vectors.drop_other_models(connection, model_id)
             connection.execute("DELETE FROM waiting")  # all have their vectors, of this model
 
@@ -551,7 +566,7 @@ class PostgresStore(Searching):
     def settle(self) -> None:
         """After writes: join short lists, move fresh vectors into the index or build it, if that is worth it."""
         if not self.read_only:
-            settle(self._connections)
+            settle(self._connections, self._tuning)
 
     def rederive(self) -> None:
         """Make all that is derived again from the truth; who searches meanwhile finds what was there."""
