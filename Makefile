@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup browser demo docs test lint format lock audit try release clean
+.PHONY: setup browser demo docs test coverage lint format lock audit try release clean
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
@@ -27,6 +27,10 @@ docs: setup
 
 test: setup browser lint docs
 	$(BIN)/python -m pytest
+
+# Which branches the tests take, and whether that is enough; takes a fifth longer than the tests alone.
+coverage: setup browser
+	$(BIN)/python -m scripts.coverage
 
 lint: setup
 	$(BIN)/ruff check .
