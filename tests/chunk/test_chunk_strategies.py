@@ -252,6 +252,15 @@ def test_recursive_chunks_have_at_most_a_thousand_characters_and_share_up_to_two
     assert 0 < max(shared) <= 200
 
 
+def test_what_is_shared_begins_with_a_whole_character_where_there_is_no_break() -> None:
+    unit = "e\u0301\u0323"
+    chunks = chunk(plain(unit * 1000), "recursive")
+    assert len(chunks) > 3
+    for before, after in pairwise(chunks):
+        assert 190 < before.end - after.start <= 200
+        assert after.start % len(unit) == 0
+
+
 def test_recursive_prefers_a_heading_to_a_blank_line() -> None:
     text = f"{body(3)}\n\n{body(3)}\n\n## Next\n\n{body(6)}\n\n{body(6)}"
     chunks = chunk_document(plain(text), ChunkOptions(strategy="recursive", overlap=0))

@@ -367,7 +367,10 @@ def test_a_name_without_an_address_is_an_error() -> None:
     def unknown(host: str, port: int) -> Sequence[str]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    for resolve in (unknown, lambda host, port: []):
+    def empty(host: str, port: int) -> Sequence[str]:
+        return []
+
+    for resolve in (unknown, empty):
         with pytest.raises(SourceError, match=r"nowhere\.example has no address.*check the spelling"):
             fetch("http://nowhere.example/", timeout_s=5, max_bytes=100, network=Network(resolve))
 

@@ -165,9 +165,8 @@ def whole_character(text: str, floor: int, at: int) -> int:
 
 
 def splits_character(text: str, at: int) -> bool:
-    """Whether a cut at `at` would part a base from its marks, a joined emoji, a flag or a surrogate pair."""
-    if not 0 < at < len(text):
-        return False
+    """Whether a cut at `at`, inside the text, would part a base from its marks, a joined emoji, a flag or a surrogate
+    pair."""
     left, right = text[at - 1], text[at]
     if right < "\u0300":
         return False
