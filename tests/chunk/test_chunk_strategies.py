@@ -116,14 +116,20 @@ def test_an_abbreviation_does_not_end_a_sentence() -> None:
 
 
 def test_text_without_a_break_is_still_split_and_no_visible_character_is_torn() -> None:
-    for unit in ("👩‍👩‍👧‍👦", "e\u0301\u0323", "🇩🇪", "👍🏽"):
-        chunks = chunk(plain(unit * 2000))
-        assert len(chunks) > 5
-        assert all(made.text == unit * (len(made.text) // len(unit)) for made in chunks)
-    pair = "\ud83d\ude00"  # an emoji in two halves, as a bad decoder leaves it
-    halves = chunk(plain("x" + pair * 2500))
-    assert len(halves) > 5
-    assert all(made.text.removeprefix("x") == pair * (len(made.text) // 2) for made in halves)
+    halves = "\ud83d\ude00"  # an emoji in two, as a bad decoder leaves it
+    for unit in ("👩‍👩‍👧‍👦", "e\u0301\u0323", "🇩🇪", "👍🏽", halves):
+        for before in ("", "x"):  # so that cuts fall on every place of a unit
+            chunks = chunk(plain(before + unit * 1250))
+            assert len(chunks) > 3
+            whole = [made.text.removeprefix("x") for made in chunks]
+            assert all(text == unit * (len(text) // len(unit)) for text in whole)
+
+
+def test_marks_without_end_are_split_all_the_same() -> None:
+    text = "e" + "\u0301" * 5000
+    chunks = chunk(plain(text))
+    assert len(chunks) > 5
+    assert "".join(made.text for made in chunks) == text
 
 
 # ------------------------------------------------------------------ headings
@@ -227,6 +233,14 @@ def test_a_code_block_that_fits_is_never_cut(strategy: StrategyName) -> None:
         text = f"# Title\n\n{body(lead)}\n\n{fenced(12)}\n\n{body(9)}"
         chunks = chunk_document(markdown(text), ChunkOptions(strategy=strategy, target_tokens=200, overlap=0))
         assert sum(fenced(12) in made.text for made in chunks) == 1
+
+
+def test_code_within_a_line_opens_no_block() -> None:
+    inline = "```a `b` c``` stands in a line."
+    text = f"{inline}\n\n{body(12)}\n\n```\n{body(9)}\n```\n"
+    chunks = chunk(markdown(text))
+    assert chunks[0].text.startswith(inline)
+    assert chunks[-1].text == f"```\n{body(9)}\n```", "the block that is one is whole"
 
 
 def test_a_table_row_that_fits_is_never_cut() -> None:
