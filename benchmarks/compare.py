@@ -37,8 +37,9 @@ LIMIT_S, QUICK_LIMIT_S = 240.0, 60.0
 QUESTIONS, QUICK_QUESTIONS = 100, 40
 """Of a labelled set, drawn by a fixed seed. With 100 the interval of a mean is about ± .08, of a paired difference
 half of that."""
-QUICK_REPOSITORIES, QUICK_SETS = 4, 4
+QUICK_EVERY, QUICK_SETS = 5, 4
 """Sets include one whose gold is spans and the largest of them, which is left out of a quick run."""
+FIRST_TABLE = "installation and first answer"
 LEGS = {"dense": "outcrop, dense leg", "lexical": "outcrop, lexical leg"}
 
 
@@ -280,7 +281,7 @@ def install_rows(run: Comparison) -> None:
                 "both s": None if first is None else place.wall_s + first,
             }
         )
-    run.report.add_table("installation and first answer", rows)
+    run.report.add_table(FIRST_TABLE, rows)
 
 
 def add_maps(run: Comparison, groups: Sequence[Group], options: argparse.Namespace) -> None:
@@ -301,12 +302,13 @@ def make_groups(options: argparse.Namespace, work: Path) -> list[Group]:
     code = dict(pair.split("=", 1) for pair in options.code)
     groups = [own_group(work, options.questions)]
     if options.data is not None:
-        smallest = QUICK_SETS if options.quick else None
-        groups += text_groups(options.data, work, options.questions, code, smallest)
+        groups += text_groups(options.data, work, options.questions, code, options.sets)
     if options.repositories is not None:
         names = sorted(path.stem for path in options.repositories.glob("*.json"))
-        only = names[:: max(len(names) // QUICK_REPOSITORIES, 1)] if options.quick else ()
-        groups += code_groups(options.repositories, options.repos, work, options.questions, only)
+        groups += code_groups(
+            options.repositories, options.repos, work, options.questions, names[:: options.every]
+        )
+    groups.sort(key=lambda group: group.timed and group.course != "mixed")  # the long ones last
     if options.quick:
         groups = [
             group for group in groups if group.name != ONE_INDEX and (group.course != "text" or not group.timed)
@@ -325,17 +327,32 @@ def compare(options: argparse.Namespace) -> Report:
     )
     peers = [peer for peer in PEERS if not options.only or peer.name in {OUTCROP, *options.only}]
     work = options.work.resolve()
-    given = {"questions": options.questions, "limit_s": options.limit, "only": options.only}
+    names = ("questions", "limit", "only", "sets", "every")
+    given: dict[str, Any] = {name: getattr(options, name) for name in names}
     run = Comparison(work, options.limit, Report(name, given))
     groups = make_groups(options, work)
+    if options.resume is not None:
+        take_over(run, json.loads(options.resume.read_text("utf-8")), given)
     install_all(run, peers)
-    install_rows(run)
+    if FIRST_TABLE not in run.report.tables:
+        install_rows(run)
     for group in groups:
+        if f"quality, {group.name}" in run.report.tables:
+            continue
         run_group(run, group)
         finish(run, groups, peers, dry=options.dry)
     add_maps(run, groups, options)
     finish(run, groups, peers, dry=options.dry)
     return run.report
+
+
+def take_over(run: Comparison, before: dict[str, Any], given: dict[str, Any]) -> None:
+    """What an earlier run has, so that only the rest is done; from where, stands with the parameters."""
+    run.report.tables |= before["tables"]
+    given["resumed"] = f"{before['commit']} of {before['date']}"
+    for row in before["tables"].get("peers", []):
+        if row["problems"]:
+            run.problems[row["peer"]] = [row["problems"]]
 
 
 def finish(run: Comparison, groups: Sequence[Group], peers: Sequence[Peer], *, dry: bool) -> None:
@@ -375,6 +392,9 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these peers, beside Outcrop")
     parser.add_argument("--questions", type=int, help="of each labelled set at most")
     parser.add_argument("--limit", type=float, help="CPU seconds for one peer and one group of cases")
+    parser.add_argument("--sets", type=int, help="so many of the smallest sets")
+    parser.add_argument("--every", type=int, help="every so-many-th repository")
+    parser.add_argument("--resume", type=Path, help="a result that was ended early: what it has is taken over")
     parser.add_argument("--quick", action="store_true", help="few questions and repositories, no large index")
     parser.add_argument("--dry", action="store_true", help="print, and keep nothing")
     options = parser.parse_args(arguments)
@@ -384,6 +404,8 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error(
             f"no peer is called {', '.join(sorted(unknown))}; there are: {', '.join(p.name for p in PEERS)}"
         )
+    options.sets = options.sets or (QUICK_SETS if options.quick else None)
+    options.every = options.every or (QUICK_EVERY if options.quick else 1)
     options.questions = options.questions or (QUICK_QUESTIONS if options.quick else QUESTIONS)
     options.limit = options.limit or (QUICK_LIMIT_S if options.quick else LIMIT_S)
     return options

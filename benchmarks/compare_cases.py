@@ -67,9 +67,7 @@ def text_groups(
             if "references" in json.loads(next(lines)):
                 say(f"{one.name} is left out: its gold is spans of characters")
                 continue
-        jobs.append(
-            (len((one / "corpus.jsonl").read_bytes().splitlines()), _labelled_job(one, work, questions, code))
-        )
+        jobs.append((_corpus_bytes(one), _labelled_job(one, work, questions, code)))
     if not jobs:
         raise SystemExit(f"{data} holds no folder with corpus.jsonl, queries.jsonl and qrels.tsv")
     largest = max(jobs, key=lambda sized: sized[0])[1]
