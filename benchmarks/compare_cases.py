@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,10 +99,10 @@ def code_groups(data: Path, repos: Path, work: Path, questions: int, only: Itera
     """Every repository by itself with all its questions; all of them in one index, asked some, which is timed."""
     repositories = load_repositories(data, only)
     together, jobs, everything = work / "repositories", [], []
+    shutil.rmtree(together, ignore_errors=True)
     for one in repositories:
         folder = together / one.name
-        if not folder.is_dir():
-            lay_out(repos / one.name / one.root, folder)
+        lay_out(repos / one.name / one.root, folder)
         jobs.append(Job(one.name, folder, tuple(_below(one))))
         everything += [_inside(question, one.name) for question in jobs[-1].questions]
     return [
