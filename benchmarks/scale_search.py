@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.report import ROOT, percentile, timed
+from benchmarks.report import ROOT, WORK, percentile, timed
 
 if TYPE_CHECKING:
     from outcrop import Engine
@@ -176,7 +176,9 @@ def measure_cold(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _check(command: list[str]) -> None:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # An installed program has its bytecode; a checkout may have been told not to write any.
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(WORK / "bytecode")}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{command} failed:\n{done.stdout}{done.stderr}")
 

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outcrop.errors import CorruptDatabase
-from outcrop.store.bodies import BLOCK_CHARS, Bodies, Body, pack_block, split_blocks, unpack_block, unpack_texts
+from outcrop.store.bodies import (
+    BLOCK_CHARS,
+    Bodies,
+    BodiesOfBlock,
+    Body,
+    pack_block,
+    split_blocks,
+    unpack_block,
+    unpack_texts,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NOTED = st.builds(Body, TEXT, TEXT, st.none() | TEXT, TEXT, TEXT, TEXT, TEXT, TEXT)
@@ -19,6 +28,8 @@ BODIES = st.lists(st.builds(Body, TEXT, TEXT, st.none() | TEXT) | NOTED, min_siz
 @given(BODIES)
 def test_bodies_come_out_as_they_went_in(bodies: list[Body]) -> None:
     assert unpack_block(pack_block(bodies)) == bodies
+    assert list(BodiesOfBlock(pack_block(bodies))) == bodies
+    assert BodiesOfBlock(pack_block(bodies))[1:] == bodies[1:]
     assert unpack_texts(pack_block(bodies)) == [body.text for body in bodies]
 
 
@@ -58,7 +69,7 @@ GOOD = zlib.decompress(pack_block([Body("", "text", None), Body("", "more", "h")
     ],
 )
 def test_a_damaged_block_is_told(packed: bytes) -> None:
-    for unpack in (unpack_block, unpack_texts):
+    for unpack in (unpack_block, BodiesOfBlock, unpack_texts):
         with pytest.raises(CorruptDatabase, match="damaged"):
             unpack(packed)
 

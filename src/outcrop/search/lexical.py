@@ -90,7 +90,8 @@ def score_slab(query: LexicalQuery, number: int, slab: Slab, mean_length: float)
     for term, weight in query.weights.items():
         if term in found:
             rows, frequencies = found[term]
-            scores[rows] += gain_of(frequencies, damping[rows], weight, query.ideal)
+            places = rows.astype(np.intp)  # once, not with each of the look-ups
+            scores[places] += gain_of(frequencies, damping[places], weight, query.ideal)
     return scores
 
 

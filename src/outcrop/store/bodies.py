@@ -13,7 +13,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar, overload
 
 from outcrop.errors import CorruptDatabase
 
@@ -81,6 +81,32 @@ def unpack_block(packed: bytes) -> list[Body]:
     return list(map(Body._make, zip(*columns, strict=True)))
 
 
+class BodiesOfBlock(Sequence[Body]):
+    """What `unpack_block` gives, each body made when it is asked for: a search wants one of a block."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._count, self._lengths, self._text = _open_block(packed)
+        self._ends = list(accumulate(length - 1 if length else 0 for length in self._lengths))
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Body: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Body]: ...
+    def __getitem__(self, place: int | slice) -> Body | Sequence[Body]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(self._count))]
+        if not 0 <= place < self._count:
+            raise IndexError(place)
+        fields: list[Any] = []
+        for at in range(place, len(self._lengths), self._count):
+            length, end = self._lengths[at], self._ends[at]
+            fields.append(self._text[end - length + 1 : end] if length else None)
+        return Body._make(fields)
+
+
 def unpack_texts(packed: bytes) -> list[str]:
     """The texts alone of a block, in half the time."""
     count, lengths, text = _open_block(packed)
@@ -116,7 +142,7 @@ class Bodies(Generic[Said]):
     """The bodies of some blocks, or their texts, by the id of their chunk."""
 
     def __init__(self, blocks: Iterable[tuple[int, bytes]], unpack: Callable[[bytes], Sequence[Said]]) -> None:
-        """`blocks` are (id of the first chunk, packed), ascending; `unpack` is `unpack_block` or `unpack_texts`."""
+        """`blocks` are (id of the first chunk, packed), ascending; `unpack` is one of the above."""
         found = [(first, unpack(packed)) for first, packed in blocks]
         self._firsts = [first for first, _ in found]
         self._blocks = [bodies for _, bodies in found]

@@ -10,7 +10,7 @@ import apsw
 
 from outcrop.phrases import phrase_finder
 from outcrop.records import DocumentWrite, FeedRow
-from outcrop.store.bodies import Bodies, Body, unpack_block, unpack_texts
+from outcrop.store.bodies import Bodies, BodiesOfBlock, Body, unpack_block, unpack_texts
 from outcrop.store.exporting import DOCUMENT_COLUMNS, as_writes, first_batch
 from outcrop.store.levels import unpack_halves
 from outcrop.store.rows import code_notes, fetch, join_text, split_headings
@@ -31,7 +31,7 @@ _BETWEEN: Final = f"first_chunk BETWEEN {_BEFORE.format('?1')} AND ?2"
 
 def bodies_of(connection: apsw.Connection, chunk_ids: Iterable[int]) -> Bodies[Body]:
     """What some chunks say."""
-    return Bodies(_blocks(connection, _SOME, json.dumps(sorted(chunk_ids))), unpack_block)
+    return Bodies(_blocks(connection, _SOME, json.dumps(sorted(chunk_ids))), BodiesOfBlock)
 
 
 def _blocks(connection: apsw.Connection, condition: str, *values: str | int) -> list[tuple[int, bytes]]:
