@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup browser demo docs test lint format lock audit try release compare clean
+.PHONY: setup browser demo docs test coverage lint format lock audit try release compare clean
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
@@ -28,6 +28,10 @@ docs: setup
 # Two at a time, a file of tests each; those that take longest come first (tests/conftest.py).
 test: setup browser lint docs
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# Which branches the tests take, and whether that is enough; takes a fifth longer than the tests alone.
+coverage: setup browser
+	$(BIN)/python -m scripts.coverage
 
 lint: setup
 	$(BIN)/ruff check .

@@ -17,162 +17,30 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import ROOT, WORK, Report, say  # first: it holds numpy to one core
+from benchmarks.report import ROOT, WORK, Report  # first: it holds numpy to one core
 
 from scripts.build import build  # isort: skip
-from benchmarks.compare_cases import ONE_INDEX, REPOSITORIES, Group, code_groups, own_group, text_groups  # isort: skip
+from benchmarks.compare_cases import ONE_INDEX, REPOSITORIES, Group, Job, code_groups, own_group, text_groups  # isort: skip
 from benchmarks.compare_first import FIRST, first_group  # isort: skip
-from benchmarks.compare_install import Installed, install, model_of, node_of, program_of  # isort: skip
+from benchmarks.compare_install import install  # isort: skip
 from benchmarks.compare_maps import map_rows  # isort: skip
 from benchmarks.compare_peers import OUTCROP, PEERS, Peer, pins  # isort: skip
 from benchmarks.compare_run import Outcome, run_measured  # isort: skip
 from benchmarks.compare_score import MB, quality_rows, speed_row  # isort: skip
+from benchmarks.compare_turn import Comparison, from_rows, rows_of, run_peer  # isort: skip
 
 LIMIT_S, QUICK_LIMIT_S = 240.0, 60.0
 """CPU seconds for one peer and one group of cases. Judgement: a peer that takes more would double the run."""
 QUESTIONS, QUICK_QUESTIONS = 100, 40
 """Of a labelled set, drawn by a fixed seed. With 100 the interval of a mean is about ± .08, of a paired difference
 half of that."""
-QUICK_REPOSITORIES, QUICK_SETS = 4, 4
+QUICK_EVERY, QUICK_SETS = 5, 4
 """Sets include one whose gold is spans and the largest of them, which is left out of a quick run."""
+FIRST_TABLE = "installation and first answer"
 LEGS = {"dense": "outcrop, dense leg", "lexical": "outcrop, lexical leg"}
-
-
-@dataclass(slots=True)
-class Comparison:
-    """One run: who takes part, where they are, and what went wrong with whom."""
-
-    work: Path
-    limit_s: float
-    report: Report
-    installed: dict[str, Installed] = field(default_factory=dict)
-    problems: dict[str, list[str]] = field(default_factory=dict)
-
-    def fail(self, peer: str, where: str, problem: str) -> None:
-        """Note that a peer did not do something, and go on."""
-        self.problems.setdefault(peer, []).append(f"{where}: {problem}")
-        say(f"{peer} | {where}: {problem}")
-
-    def taking_part(self, group: Group) -> list[Peer]:
-        """The peers that can be asked to do a group."""
-        return [
-            peer
-            for peer in PEERS
-            if peer.name in self.installed
-            and not self.installed[peer.name].problem
-            and (group.course in peer.course and peer.kind != "map")
-        ]
-
-
-# ------------------------------------------------------------------ one peer, one group
-
-
-def surroundings(work: Path, peer: Peer) -> dict[str, str]:
-    """Settings of a run: a home folder of its own, nothing sent anywhere, our model where it is borrowed."""
-    home = work / "home"
-    home.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "HOME": str(home),
-        "XDG_CACHE_HOME": str(home / ".cache"),
-        "HF_HUB_OFFLINE": "1",
-        "ANONYMIZED_TELEMETRY": "False",
-        "CODEGRAPH_TELEMETRY": "0",
-        "DO_NOT_TRACK": "1",
-        "LLAMA_LOG_LEVEL": "error",
-    }
-    return settings | {"PYTHONPATH": str(ROOT / "src")} if peer.borrows_model else settings
-
-
-def write_plan(group: Group, peer: Peer, place: Installed, work: Path) -> Path:
-    """The plan of a run, as the module that runs the peer reads it."""
-    rows = peer.kind == "rows"
-    jobs = [
-        {
-            "name": job.name,
-            "folder": str(rows_of(work, group, job.name) if rows else job.folder),
-            "questions": [(question.id, question.text) for question in job.questions],
-        }
-        for job in group.jobs
-    ]
-    content: dict[str, Any] = {"jobs": jobs, "floor": 0.0}
-    if peer.engine == "semble":
-        content |= {"model": str(model_of(Path(place.home)))}
-        content |= {} if group.course == "code" else {"content": ["code", "docs", "config"]}
-    if peer.engine == "probe":
-        content |= {"program": str(program_of(Path(place.home), "probe"))}
-    path = work / "plans" / f"{peer.engine}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content), "utf-8")
-    return path
-
-
-def rows_of(work: Path, group: Group, job: str) -> Path:
-    """Where the ready-made rows of a job are."""
-    return work / "rows" / group.name.replace(" ", "-").replace(",", "") / job
-
-
-def command_of(peer: Peer, place: Installed, plan: Path, work: Path) -> list[str]:
-    """What is started."""
-    if peer.installer == "npm":
-        node, _ = node_of(work)
-        script = str(ROOT / "benchmarks" / "compare_engines.mjs")
-        return [node, "--disable-warning=ExperimentalWarning", script, peer.engine, place.home, str(plan)]
-    python = sys.executable if peer.installer in ("none", "npm-program") else place.python
-    module = "benchmarks.peer_engines" if peer.kind == "rows" else "benchmarks.compare_engines"
-    return [python, "-m", module, peer.engine, str(plan)]
-
-
-def run_peer(run: Comparison, group: Group, peer: Peer) -> tuple[Outcome, dict[str, Any]]:
-    """One peer on one group: how the run went, and job → what it found and took, in one form for all."""
-    place = run.installed[peer.name]
-    command = command_of(peer, place, write_plan(group, peer, place, run.work), run.work)
-    done = run_measured(command, limit_s=run.limit_s, settings=surroundings(run.work, peer))
-    if not done.problem and not done.answer:
-        done = Outcome("it said nothing", {}, done.wall_s, done.cpu_s, done.peak_rss_bytes)
-    say(f"  {peer.name:<16} {group.name:<24} {done.wall_s:7.1f} s  CPU {done.cpu_s:7.1f} s  {done.problem}")
-    if done.problem:
-        return done, {}
-    try:
-        jobs = read_jobs(run, group, peer, done.answer)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        problem = f"its answer does not fit: {type(error).__name__} {error}"
-        return Outcome(problem, {}, done.wall_s, done.cpu_s, done.peak_rss_bytes), {}
-    outside = {"peak_rss": done.peak_rss_bytes, "run_cpu_s": done.cpu_s, "run_wall_s": done.wall_s}
-    return done, {name: job | outside for name, job in jobs.items()}
-
-
-def read_jobs(run: Comparison, group: Group, peer: Peer, answer: dict[str, Any]) -> dict[str, Any]:
-    """job → what a peer found and took, in one form for all."""
-    jobs = {job.name: answer["jobs"][job.name] for job in group.jobs}
-    if peer.kind == "rows":
-        jobs = {
-            job.name: from_rows(jobs[job.name], rows_of(run.work, group, job.name), job) for job in group.jobs
-        }
-    return jobs
-
-
-def from_rows(took: dict[str, Any], rows: Path, job: Any) -> dict[str, Any]:
-    """What a peer of rows found, as places by question."""
-    places = json.loads((rows / "places.json").read_text("utf-8"))
-    found = {
-        question.id: [places[row] for row in listed]
-        for question, listed in zip(job.questions, took["found"], strict=True)
-    }
-    return {
-        "chunks": len(places),
-        "index_cpu_s": took["ingest_cpu_s"],
-        "index_wall_s": took.get("ingest_wall_s"),
-        "wall_ms": [],
-        **took,
-        "found": found,
-    }
-
-
-# ------------------------------------------------------------------ the run
 
 
 def prepare_rows(run: Comparison, group: Group) -> Outcome:
@@ -280,7 +148,7 @@ def install_rows(run: Comparison) -> None:
                 "both s": None if first is None else place.wall_s + first,
             }
         )
-    run.report.add_table("installation and first answer", rows)
+    run.report.add_table(FIRST_TABLE, rows)
 
 
 def add_maps(run: Comparison, groups: Sequence[Group], options: argparse.Namespace) -> None:
@@ -301,12 +169,13 @@ def make_groups(options: argparse.Namespace, work: Path) -> list[Group]:
     code = dict(pair.split("=", 1) for pair in options.code)
     groups = [own_group(work, options.questions)]
     if options.data is not None:
-        smallest = QUICK_SETS if options.quick else None
-        groups += text_groups(options.data, work, options.questions, code, smallest)
+        groups += text_groups(options.data, work, options.questions, code, options.sets)
     if options.repositories is not None:
         names = sorted(path.stem for path in options.repositories.glob("*.json"))
-        only = names[:: max(len(names) // QUICK_REPOSITORIES, 1)] if options.quick else ()
-        groups += code_groups(options.repositories, options.repos, work, options.questions, only)
+        groups += code_groups(
+            options.repositories, options.repos, work, options.questions, names[:: options.every]
+        )
+    groups.sort(key=lambda group: group.timed and group.course != "mixed")  # the long ones last
     if options.quick:
         groups = [
             group for group in groups if group.name != ONE_INDEX and (group.course != "text" or not group.timed)
@@ -325,17 +194,32 @@ def compare(options: argparse.Namespace) -> Report:
     )
     peers = [peer for peer in PEERS if not options.only or peer.name in {OUTCROP, *options.only}]
     work = options.work.resolve()
-    given = {"questions": options.questions, "limit_s": options.limit, "only": options.only}
-    run = Comparison(work, options.limit, Report(name, given))
+    names = ("questions", "limit", "only", "sets", "every")
+    given: dict[str, Any] = {name: getattr(options, name) for name in names}
+    run = Comparison(work, options.limit, Report(name, given), peers)
     groups = make_groups(options, work)
+    if options.resume is not None:
+        take_over(run, json.loads(options.resume.read_text("utf-8")), given)
     install_all(run, peers)
-    install_rows(run)
+    if FIRST_TABLE not in run.report.tables:
+        install_rows(run)
     for group in groups:
+        if f"quality, {group.name}" in run.report.tables:
+            continue
         run_group(run, group)
         finish(run, groups, peers, dry=options.dry)
     add_maps(run, groups, options)
     finish(run, groups, peers, dry=options.dry)
     return run.report
+
+
+def take_over(run: Comparison, before: dict[str, Any], given: dict[str, Any]) -> None:
+    """What an earlier run has, so that only the rest is done; from where, stands with the parameters."""
+    run.report.tables |= before["tables"]
+    given["resumed"] = f"{before['commit']} of {before['date']}"
+    for row in before["tables"].get("peers", []):
+        if row["problems"]:
+            run.problems[row["peer"]] = [row["problems"]]
 
 
 def finish(run: Comparison, groups: Sequence[Group], peers: Sequence[Peer], *, dry: bool) -> None:
@@ -356,7 +240,7 @@ def finish(run: Comparison, groups: Sequence[Group], peers: Sequence[Peer], *, d
         run.report.keep()
 
 
-def case_row(group: Group, job: Any) -> dict[str, Any]:
+def case_row(group: Group, job: Job) -> dict[str, Any]:
     """A case, as a table tells it."""
     files = sum(path.is_file() for path in job.folder.rglob("*"))
     return {"group": group.name, "case": job.name, "files": files, "questions": len(job.questions)}
@@ -375,6 +259,9 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these peers, beside Outcrop")
     parser.add_argument("--questions", type=int, help="of each labelled set at most")
     parser.add_argument("--limit", type=float, help="CPU seconds for one peer and one group of cases")
+    parser.add_argument("--sets", type=int, help="so many of the smallest sets")
+    parser.add_argument("--every", type=int, help="every so-many-th repository")
+    parser.add_argument("--resume", type=Path, help="a result that was ended early: what it has is taken over")
     parser.add_argument("--quick", action="store_true", help="few questions and repositories, no large index")
     parser.add_argument("--dry", action="store_true", help="print, and keep nothing")
     options = parser.parse_args(arguments)
@@ -384,6 +271,8 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error(
             f"no peer is called {', '.join(sorted(unknown))}; there are: {', '.join(p.name for p in PEERS)}"
         )
+    options.sets = options.sets or (QUICK_SETS if options.quick else None)
+    options.every = options.every or (QUICK_EVERY if options.quick else 1)
     options.questions = options.questions or (QUICK_QUESTIONS if options.quick else QUESTIONS)
     options.limit = options.limit or (QUICK_LIMIT_S if options.quick else LIMIT_S)
     return options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,9 +68,7 @@ def text_groups(
             if "references" in json.loads(next(lines)):
                 say(f"{one.name} is left out: its gold is spans of characters")
                 continue
-        jobs.append(
-            (len((one / "corpus.jsonl").read_bytes().splitlines()), _labelled_job(one, work, questions, code))
-        )
+        jobs.append((_corpus_bytes(one), _labelled_job(one, work, questions, code)))
     if not jobs:
         raise SystemExit(f"{data} holds no folder with corpus.jsonl, queries.jsonl and qrels.tsv")
     largest = max(jobs, key=lambda sized: sized[0])[1]
@@ -100,10 +99,10 @@ def code_groups(data: Path, repos: Path, work: Path, questions: int, only: Itera
     """Every repository by itself with all its questions; all of them in one index, asked some, which is timed."""
     repositories = load_repositories(data, only)
     together, jobs, everything = work / "repositories", [], []
+    shutil.rmtree(together, ignore_errors=True)
     for one in repositories:
         folder = together / one.name
-        if not folder.is_dir():
-            lay_out(repos / one.name / one.root, folder)
+        lay_out(repos / one.name / one.root, folder)
         jobs.append(Job(one.name, folder, tuple(_below(one))))
         everything += [_inside(question, one.name) for question in jobs[-1].questions]
     return [

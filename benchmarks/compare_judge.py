@@ -20,7 +20,7 @@ LEG_OF = {
 COSTS = (
     ("ingest CPU s", "CPU of ingest", "{:.2f} s"),
     ("query CPU p50 ms", "CPU of a query, median", "{:.2f} ms"),
-    ("query CPU p95 ms", "CPU of a query, 95th of 100", "{:.2f} ms"),
+    ("query CPU p95 ms", "CPU of a query, p95", "{:.2f} ms"),
     ("peak memory MB", "peak memory", "{:.0f} MB"),
     ("index MB", "size of the index", "{:.1f} MB"),
 )
@@ -58,13 +58,18 @@ def sentence(measure: Measure) -> str:
     own = measure.form.format(measure.ours)
     if better := measure.better():
         named = [
-            f"{name} {measure.form.format(measure.theirs[name])}{_doubt(measure, name)}"
+            f"{_plain(name)} {measure.form.format(measure.theirs[name])}{_doubt(measure, name)}"
             for name in better[:NAMED]
         ]
         rest = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
         return f"**{measure.name}**: {', '.join(named)}{rest}; Outcrop {own}."
     best = measure.next_best()
-    return f"**{measure.name}**: Outcrop {own}; next is {best}, {measure.form.format(measure.theirs[best])}."
+    return f"**{measure.name}**: Outcrop {own}; next is {_plain(best)}, {measure.form.format(measure.theirs[best])}."
+
+
+def _plain(name: str) -> str:
+    """A name in a list of names: its own comma would look like one of the list's."""
+    return name.replace(", ", " ")
 
 
 def _doubt(measure: Measure, name: str) -> str:

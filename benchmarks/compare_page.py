@@ -55,10 +55,12 @@ def run_part(result: Result) -> str:
     """What ran where."""
     machine, load = result["machine"], ", ".join(map(str, result["machine"]["load"]))
     system = machine["system"].partition("-with")[0]
+    resumed = result["parameters"].get("resumed")
+    taken = f"It went on from a run that was ended early, at commit `{resumed.split()[0]}`. " if resumed else ""
     return (
         f"Measured on {result['date'][:10]} at commit `{result['commit']}` on {machine['cores']} cores "
         f"({machine['cpu']}), {system}, Python {machine['python']}, in {result['seconds'] / 60:.0f} minutes. "
-        f"Others used the machine too (load {load} at the end): CPU time and ratios are what to read."
+        f"{taken}Others used the machine too (load {load} at the end): CPU time and ratios are what to read."
     )
 
 
@@ -176,7 +178,7 @@ def maps_part(result: Result) -> str:
         "tokens used",
         "CPU, all first maps (s)",
     )
-    return table(head, made) if made else "No repositories were given."
+    return table(head, made) if made else "Not in this run."
 
 
 def cases_part(result: Result) -> str:

@@ -18,8 +18,9 @@ from typing import Any
 
 from benchmarks.report import ROOT
 
-SAMPLE_S = 0.05
-"""How often memory is looked at: a peak of less is missed."""
+SAMPLE_S, LOOK_AROUND_S = 0.1, 1.0
+"""How often memory is looked at, and how often for new children: a peak of less is missed. To look through all
+processes at each sample cost as much CPU as a small peer."""
 WALL_SHARE = 4.0
 """A limit is in CPU seconds, so that a busy machine does not decide who takes too long; in wall time it is so many
 times as long, for what hangs. Judgement."""
@@ -46,7 +47,7 @@ def run_measured(
     """Run a command to its end or its limit in CPU seconds; never raises for what the command does.
 
     CPU is that of the process, of all children it waited for, and of those it left behind; memory the largest sum over
-    its session, looked at twenty times a second. Whatever of the session is left is ended.
+    its session, looked at ten times a second. Whatever of the session is left is ended.
     """
     surroundings = {**os.environ, **(settings or {})}
     with tempfile.TemporaryFile("w+b") as out, tempfile.TemporaryFile("w+b") as said:
@@ -64,7 +65,7 @@ def run_measured(
         except OSError as error:
             return Outcome(f"cannot be started: {error}", {}, 0.0, 0.0, 0)
         peak, spent, status, used = 0, 0.0, None, None
-        late = False
+        late, looked, members = False, 0.0, [process.pid]
         while status is None:
             pid, code, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
@@ -75,12 +76,14 @@ def run_measured(
                 _, _, used = os.wait4(process.pid, 0)
                 status = -signal.SIGKILL
             else:
-                spent, held = _session(process.pid)
+                if time.perf_counter() - looked > LOOK_AROUND_S:
+                    looked, members = time.perf_counter(), _members(process.pid)
+                spent, held = _weigh(members)
                 peak = max(peak, held)
                 time.sleep(SAMPLE_S)
         wall = time.perf_counter() - started
         process.returncode = status
-        left_cpu, _ = _session(process.pid)
+        left_cpu, _ = _weigh(_members(process.pid))
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         assert used is not None
@@ -95,7 +98,7 @@ def run_measured(
 def _judge(status: int, late: bool, limit_s: float, printed: str, told: str) -> tuple[str, dict[str, Any]]:
     """(what went wrong, the answer)."""
     if late:
-        return f"over its limit of {limit_s:.0f} s of CPU", {}
+        return f"over its limit of {limit_s:.0f} s of CPU, or {WALL_SHARE * limit_s:.0f} s of waiting", {}
     if status:
         lines = [line.strip() for line in (told or printed).splitlines() if line.strip()]
         return f"ended with {status}: {' '.join(lines[-1:])[:SAID_CHARS]}", {}
@@ -106,18 +109,25 @@ def _judge(status: int, late: bool, limit_s: float, printed: str, told: str) -> 
     return "", answer if isinstance(answer, dict) else {}
 
 
-def _session(leader: int) -> tuple[float, int]:
-    """(CPU seconds, bytes in memory) of a session, with children it waited for; zeros where there is no /proc."""
-    cpu, pages = 0.0, 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text("utf-8", "replace").rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
-        if int(fields[3]) == leader:
-            cpu += sum(map(int, fields[11:15])) / _TICK
-            pages += int(fields[21])
-    return cpu, pages * _PAGE
+def _members(leader: int) -> list[int]:
+    """The processes of a session; none where there is no /proc."""
+    numbers = [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
+    return [number for number in numbers if (fields := _stat(number)) and int(fields[3]) == leader]
+
+
+def _weigh(processes: Sequence[int]) -> tuple[float, int]:
+    """(CPU seconds, bytes in memory) of processes, with the children they waited for."""
+    found = [fields for number in processes if (fields := _stat(number))]
+    cpu = sum(sum(map(int, fields[11:15])) for fields in found) / _TICK
+    return cpu, sum(int(fields[21]) for fields in found) * _PAGE
+
+
+def _stat(process: int) -> list[str]:
+    """What the kernel tells of a process, from its state on; nothing when it has ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def _cpu(used: resource.struct_rusage) -> float:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import secrets
@@ -201,17 +202,19 @@ def examine(grounds: Grounds, failure: Failure, folder: Path, *, seconds: float 
 # ------------------------------------------------------------------ the command
 
 
-def run(grounds: Grounds, store: Store, ops: int, seed: int) -> tuple[Counter[str], Failure | None]:
-    """So many operations; how many of each kind, and the first failure."""
+def run(
+    grounds: Grounds, store: Store, ops: int, seed: int, minutes: float = math.inf
+) -> tuple[Counter[str], Failure | None]:
+    """So many operations, or as many as fit into the time; how many of each kind, and the first failure."""
     tally: Counter[str] = Counter()
-    number = 0
-    while tally.total() < ops:
+    number, limit = 0, time.monotonic() + 60 * minutes
+    while tally.total() < ops and time.monotonic() < limit:
         episode = draw(store, seed, number, min(EPISODE_OPS, ops - tally.total()))
         failure = play(grounds, episode, tally)
         if failure is not None:
             return tally, failure
         number += 1
-        if number % 10 == 0:
+        if number % 5 == 0:
             say(f"{tally.total():>8} operations on {store}, {cpu_s():,.0f} s of CPU")
     return tally, None
 
@@ -222,6 +225,7 @@ def main() -> int:
     parser.add_argument("--ops", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=None, help="default: drawn anew, and printed")
     parser.add_argument("--store", choices=("sqlite", "postgres", "both"), default="sqlite")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no episode after so long")
     parser.add_argument("--replay", type=Path, help="a kept episode")
     parser.add_argument("--shrink", action="store_true", help="make the replayed episode shorter")
     options = parser.parse_args()
@@ -240,7 +244,7 @@ def main() -> int:
         seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
         say(f"seed {seed}, on {store}")
         started = cpu_s()
-        tally, failure = run(grounds, store, options.ops, seed)
+        tally, failure = run(grounds, store, options.ops, seed, options.minutes)
         if failure is not None:
             for problem in failure.problems:
                 say(problem)

@@ -224,6 +224,17 @@ class Connections:
         except OSError as error:
             raise StoreError(f"the folder of {self.path} cannot be made: {error}") from error
         connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        try:
+            self._prepare_writer(connection)
+        except BaseException:
+            with contextlib.suppress(
+                apsw.Error
+            ):  # else it holds on to the file as long as anyone looks at the error
+                connection.close()
+            raise
+        return connection
+
+    def _prepare_writer(self, connection: apsw.Connection) -> None:
         if schema_version(connection) == 0:  # asked before anything is changed: it may be somebody else's
             connection.pragma("auto_vacuum", "incremental")  # counts only while the database is empty
         self._enter_wal(connection)
@@ -231,7 +242,6 @@ class Connections:
         connection.pragma("secure_delete", True)  # deleted text is overwritten, not just unlinked
         connection.pragma("wal_autocheckpoint", _CHECKPOINT_PAGES)
         migrate(connection)
-        return connection
 
     def _enter_wal(self, connection: apsw.Connection) -> None:
         """Switch to write-ahead logging; SQLite answers busy at once here instead of waiting, so we wait."""
