@@ -86,7 +86,7 @@ class _File(apsw.VFSFile):
 
 class _Vfs(apsw.VFS):
     def __init__(self) -> None:
-        super().__init__(_VFS, _SYSTEM, makedefault=True)
+        super().__init__(_VFS, _SYSTEM)
 
     def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> _File:  # noqa: N802
         path = name if isinstance(name, str) else name.filename() if name else ""
@@ -104,13 +104,11 @@ _installed: list[Any] = []
 
 
 def _install() -> None:
-    """Once a process: a VFS stays the default for what is opened later, and an audit hook cannot be taken back. Both do
-    nothing while no faults are set."""
+    """Once a process: an audit hook cannot be taken back. It does nothing while no faults are set."""
     if _installed:
         return
     _installed.append(_Vfs())
     sys.addaudithook(_hook)
-    _installed.extend((os.write, os.fsync))
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -161,10 +159,12 @@ def inject(faults: Faults, home: Path) -> Iterator[Faults]:
 
     faults.below = str(home.resolve())
     _current = faults
+    apsw.set_default_vfs(_VFS)
     os.write, os.fsync = writing, syncing  # type: ignore[assignment]
     try:
         yield faults
     finally:
         os.write, os.fsync = write, fsync
+        apsw.set_default_vfs(_SYSTEM)
         faults.below = ""
         _current = Faults()

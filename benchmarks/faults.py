@@ -45,7 +45,7 @@ def run_scene(scene: Scene, folder: Path, every: int = 1) -> tuple[dict[str, Any
             harmless += not outcome.said
             said[outcome.said] += bool(outcome.said)
             where = f"{scene.name}, {kind} at {at} ({outcome.failed or trial.points[at - 1]})"
-            wrong += [f"{where}: {problem}" for problem in outcome.wrong or ()]
+            wrong += [f"{where}: {problem}" for problem in outcome.wrong]
     line = {
         "scene": scene.name,
         "points": len(trial.points),
