@@ -1,9 +1,9 @@
 """Files that are damaged: search arrays are made again from the truth, a database says what to do.
 
-Arrays: every file with flipped bytes, cut, emptied, gone, or from another index. A search goes on, with passages that are
-there; after `doctor --repair` all answers are what they were. Database: every page with flipped bytes or zeros, the file
-cut, emptied, or something else. Either an error of ours says what to do, or the doctor finds it, or nothing is lost:
-never a wrong text after a doctor that found nothing.
+Arrays: every file with flipped bytes, cut, emptied, gone, or from another index. A search goes on, with passages that
+are there; after `doctor --repair` all answers are what they were. Database: every page with flipped bytes or zeros, the
+file cut, emptied, or something else. Either an error of ours says what to do, or the doctor finds it, or nothing is
+lost: never a wrong text after a doctor that found nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,22 +55,28 @@ def try_damages(folder: Path, every: int = 1) -> tuple[list[dict[str, Any]], lis
 
 
 Damage = Callable[[Path], None]
+Change = Callable[[bytes], bytes]
 
 
-def _ways(size: int, seed: str) -> Iterator[tuple[str, Callable[[bytes], bytes]]]:
+def _ways(size: int, seed: str) -> Iterator[tuple[str, Change]]:
     """Ways to damage the content of a file."""
     chosen = random.Random(seed)
     for _ in range(3):
         at = chosen.randrange(max(1, size))
-        yield (
-            f"flipped at {at}",
-            lambda data, at=at: data[:at] + bytes(b ^ 0x55 for b in data[at : at + 3]) + data[at + 3 :],
-        )  # type: ignore[misc]
+        yield f"flipped at {at}", partial(_flip, at)
     yield "cut", lambda data: data[: len(data) // 2]
     yield "emptied", lambda _: b""
 
 
-def _change(path: Path, change: Callable[[bytes], bytes]) -> None:
+def _flip(at: int, data: bytes) -> bytes:
+    return data[:at] + bytes(byte ^ 0x55 for byte in data[at : at + 3]) + data[at + 3 :]
+
+
+def _cut(at: int, data: bytes) -> bytes:
+    return data[:at]
+
+
+def _change(path: Path, change: Change) -> None:
     """Put changed content in a new file: the old one may be mapped."""
     data = path.read_bytes()
     path.unlink()
@@ -84,12 +91,17 @@ def _array_damages(folder: Path, every: int) -> Iterator[tuple[str, Damage]]:
     files = [name for name in files if not name.endswith("lock")]
     for name in files[::every]:
         for way, change in _ways((laid / name).stat().st_size, name):
-            yield (
-                f"{Path(name).name} {way}",
-                lambda home, name=name, change=change: _change(home / name, change),
-            )  # type: ignore[misc]
-        yield f"{Path(name).name} gone", lambda home, name=name: (home / name).unlink()  # type: ignore[misc]
+            yield f"{Path(name).name} {way}", partial(_damage, name, change)
+        yield f"{Path(name).name} gone", partial(_remove, name)
     yield "from another index", lambda home: _take_others(folder, home)
+
+
+def _damage(name: str, change: Change, home: Path) -> None:
+    _change(home / name, change)
+
+
+def _remove(name: str, home: Path) -> None:
+    (home / name).unlink()
 
 
 def _take_others(folder: Path, home: Path) -> None:
@@ -151,11 +163,8 @@ def _database_damages(folder: Path, every: int) -> Iterator[tuple[str, Damage]]:
         yield f"page {page // PAGE} is zeros", _overwrite(page, bytes(PAGE))
     for eighth in range(8):
         cut = size * eighth // 8
-        yield f"cut at {cut}", lambda home, cut=cut: _change(home / "index.db", lambda data: data[:cut])  # type: ignore[misc]
-    yield (
-        "a letter",
-        lambda home: _change(home / "index.db", lambda _: b"Dear reader, this is no database. " * 300),
-    )
+        yield f"cut at {cut}", partial(_damage, "index.db", partial(_cut, cut))
+    yield "a letter", partial(_damage, "index.db", lambda _: b"Dear reader, this is no database. " * 300)
 
 
 def _overwrite(at: int, noise: bytes) -> Damage:

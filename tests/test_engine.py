@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -507,3 +508,17 @@ def test_a_search_keeps_what_it_took_long_to_catch_up_and_never_waits_to_do_so(t
         assert kb.status().array_bytes == 0
         kb.search("gneiss note")
         assert kb.status().array_bytes > 0
+
+
+def test_the_doctor_finds_a_text_that_is_not_what_was_written(tmp_path: Path) -> None:
+    """As a disk leaves it that changes a letter: the passage no longer has the address that was made of it."""
+    with outcrop.open(tmp_path / "index.db") as kb:
+        kb.add(text="The harbour closes at dusk.", id="a")
+        assert all(check.ok for check in kb.doctor())
+        ((_, write),) = kb._store.export(0, 9)
+        (chunk,) = write.chunks
+        worn = replace(chunk, text=chunk.text.replace("closes", "clozes"))
+        model = kb.status().model
+        kb._store.write([replace(write, chunks=(worn,))], {}, model)
+        details = [check.detail for check in kb.doctor() if not check.ok]
+        assert any("1 documents are not what was written (a)" in detail for detail in details)
