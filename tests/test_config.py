@@ -81,6 +81,17 @@ def on_postgres(**settings: str) -> Config:
     return load_config({"db": url, **settings}, environ={"XDG_DATA_HOME": "/data", "HOME": "/home/ann"})
 
 
+def test_the_index_of_vectors_is_one_of_two_and_its_effort_above_zero(tmp_path: Path) -> None:
+    common = {"HOME": str(tmp_path)}
+    set_up = load_config(environ=common | {"OUTCROP_VECTOR_INDEX": "ivfflat", "OUTCROP_VECTOR_EFFORT": "2.5"})
+    assert (set_up.vector_index, set_up.vector_effort) == ("ivfflat", 2.5)
+    with pytest.raises(ConfigError, match="choose one of hnsw, ivfflat"):
+        load_config(environ=common | {"OUTCROP_VECTOR_INDEX": "flat"})
+    for effort in ("0", "-1", "nan", "inf", "101"):
+        with pytest.raises(ConfigError, match="vector_effort"):
+            load_config(environ=common | {"OUTCROP_VECTOR_EFFORT": effort})
+
+
 def test_a_database_is_named_by_its_url_in_arguments_and_in_the_environment() -> None:
     by_argument = on_postgres().db
     by_variable = load_config(

@@ -104,21 +104,21 @@ def check_context(context: Context, answer: Answer, budget: int, tokenizer: Toke
 
 @pytest.mark.parametrize(
     ("tokenizer", "runs"),
-    [(SafeEstimate(), 20_000), (Pairs(), 70_000), (Greedy(), 10_000)],
+    [(SafeEstimate(), 2_500), (Pairs(), 10_000), (Greedy(), 2_500)],
     ids=lambda x: x if isinstance(x, int) else type(x).__name__,
 )
-def test_a_hundred_thousand_packings_are_all_within_their_budget(tokenizer: Tokenizer, runs: int) -> None:
+def test_thousands_of_different_packings_are_all_within_their_budget(tokenizer: Tokenizer, runs: int) -> None:
     rng = random.Random(runs)
     words = "amber basalt. chert\n\n dolomite! 42 x_y ünïcode 漢字。 --- a. (b) \t ".split(" ")
     texts = [" ".join(rng.choices(words, k=rng.randrange(1, 60))) for _ in range(120)]
     hits = [make_hit(text, i, page=i if i % 5 == 0 else None) for i, text in enumerate(texts)]
     truncated = packed = 0
     for run in range(runs):
-        answer = make_answer(*(hits[run % 120], hits[(7 * run + 3) % 120])[: 1 + run % 2])
-        budget = 1 + (run * 37) % 260
+        answer = make_answer(*rng.sample(hits, 1 + run % 3))
+        budget = rng.randrange(1, 260)
         context = pack(answer, budget, tokenizer)
         assert context.tokens <= budget
-        if run % 10 == 0:
+        if run % 5 == 0:
             check_context(context, answer, budget, tokenizer)
         packed += len(context.sources)
         truncated += sum(source.truncated for source in context.sources)

@@ -84,6 +84,12 @@ class Config:
     tokenizer: str = ""
     """A tokenizer.json that counts the tokens of a context; empty: an estimate that errs on the safe side."""
 
+    vector_index: Literal["", "hnsw", "ivfflat"] = ""
+    """The index of the vectors on Postgres; empty: the one that is there, hnsw at first. Another replaces it after the
+    next write. hnsw finds more; ivfflat is built sooner and is smaller."""
+    vector_effort: float = 1.0
+    """How far a query searches that index: 2 looks twice as far, which finds more of the nearest and takes longer."""
+
     # knowledge base, server and chat
     kb: Path = Path()
     """The folder of the notes that agents write; by default `kb` beside the index."""
@@ -218,6 +224,7 @@ _FIELDS = {f.name: f for f in fields(Config)}
 _CHOICES = {
     "chunker": ("auto", "prose", "headings", "recursive"),
     "log_level": ("debug", "info", "warning", "error"),
+    "vector_index": ("", "hnsw", "ivfflat"),
 }
 
 
@@ -254,7 +261,7 @@ def _coerce(name: str, value: Any) -> Any:
     except (KeyError, TypeError, ValueError, RuntimeError) as error:  # RuntimeError: ~ of a user there is not
         raise ConfigError(f"{name} = {value!r} is not a {kind}") from error
     if name in _CHOICES and value not in _CHOICES[name]:
-        raise ConfigError(f"{name} = {value!r}; choose one of {', '.join(_CHOICES[name])}")
+        raise ConfigError(f"{name} = {value!r}; choose one of {', '.join(filter(None, _CHOICES[name]))}")
     return str(value)
 
 
@@ -283,6 +290,8 @@ def _validate(config: Config) -> Config:
             raise ConfigError(f"{name} must be above zero")
     if not 0 <= config.floor <= 1:
         raise ConfigError("floor must lie between 0 and 1")
+    if not 0 < config.vector_effort <= 100:
+        raise ConfigError("vector_effort must lie above 0 and be 100 at most; 1 is the default")
     if config.chunk_tokens < 0:
         raise ConfigError("chunk_tokens must be zero (the default) or more")
     if not 0 <= config.port <= 65_535:

@@ -158,20 +158,19 @@ def test_a_query_goes_before_documents_that_wait(
     embedder = OnnxEmbedder(folder, threads=2, runner=runner)
     embedder.embed_query("green")  # it is loaded
     frames.clear()
-    ask = WorkerProcess.ask
+    ask, out = WorkerProcess.ask, threading.Event()
 
     def held_back(
         self: WorkerProcess, header: dict[str, Any], *, within_s: float
     ) -> tuple[dict[str, Any], bytes]:
-        if (
-            header["op"] == "run" and not frames
-        ):  # the first slice of documents is out until the query waits, too
+        if header["op"] == "run" and not out.is_set():  # the first slice is out until the query waits, too
+            out.set()
             wait_for(lambda: runner.state().waiting == 2)
         return ask(self, header, within_s=within_s)
 
     monkeypatch.setattr(WorkerProcess, "ask", held_back)
     ingest, outcome = in_thread(lambda: embedder.embed_documents(["blue"] * 300))
-    wait_for(lambda: runner.state().waiting == 1)
+    assert out.wait(30)
     embedder.embed_query("red")
     ingest.join()
     assert isinstance(outcome[0], np.ndarray)

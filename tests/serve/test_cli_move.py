@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import apsw
+import psycopg
 import pytest
 from tests.serve.runner import Outcrop
 
 from outcrop import moving
+from outcrop.database_url import DatabaseUrl
 from outcrop.engine import open_engine
 from outcrop.errors import Cancelled
 
@@ -86,6 +88,12 @@ def test_there_and_back_by_way_of_a_database(
     assert back.exit_code == 0, back.output
     assert kb.json("ls", "--db", tmp_path / "back.db") == kb.json("ls")
     assert len(kb.json("ls", "--db", postgres_url)) == 3
-    empty = kb("move", postgres_url.replace("schema=", "schema=no_"), tmp_path / "none.db")
-    assert empty.exit_code == 3
-    assert "outcrop add FOLDER" in empty.stderr
+    mistyped = postgres_url.replace("schema=", "schema=no_")
+    for command in (("move", mistyped, tmp_path / "none.db"), ("search", "--db", mistyped, "word")):
+        empty = kb(*command)
+        assert empty.exit_code == 3
+        assert "outcrop add FOLDER" in empty.stderr
+    url = DatabaseUrl.parse(mistyped)
+    with psycopg.connect(url.uri()) as connection:
+        made = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (url.schema,)).fetchone()
+    assert made is None, "who only reads makes nothing"

@@ -10,7 +10,7 @@ from outcrop.database_url import DatabaseUrl, is_url
 from outcrop.store.sqlite import open_sqlite
 
 if TYPE_CHECKING:
-    from outcrop.store.postgres import PostgresStore
+    from outcrop.store.postgres import PostgresStore, Tuning
 
 
 def open_at(place: str) -> Store:
@@ -18,10 +18,10 @@ def open_at(place: str) -> Store:
     return open_at_url(place) if is_url(place) else open_sqlite(Path(place))
 
 
-def open_at_url(url: str) -> PostgresStore:
+def open_at_url(url: str, tuning: Tuning | None = None) -> PostgresStore:
     """A store on Postgres that derives what search looks up as the engine does."""
     from outcrop.search.derive import SearchDeriver
     from outcrop.search.terms import Terms
-    from outcrop.store.postgres import open_postgres
+    from outcrop.store.postgres import Tuning, open_postgres
 
-    return open_postgres(DatabaseUrl.parse(url), lambda: SearchDeriver(Terms(), 0.5))
+    return open_postgres(DatabaseUrl.parse(url), lambda: SearchDeriver(Terms(), 0.5), tuning=tuning or Tuning())

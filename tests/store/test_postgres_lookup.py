@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 
 import numpy as np
@@ -20,7 +21,7 @@ from outcrop.errors import QueryError
 from outcrop.records import Filter
 from outcrop.search.terms import Terms
 from outcrop.store.filters import glob_plain, glob_regex
-from outcrop.store.postgres import PostgresStore, care, deriving
+from outcrop.store.postgres import PostgresStore, Tuning, care, deriving, nearness
 
 WORDS = "apple pear plum cherry quince medlar grape melon fig date".split()
 
@@ -161,6 +162,75 @@ def test_an_index_of_which_most_is_gone_is_built_anew(
     store.settle()
     assert count(store, size) == 20
     assert store.nearest(probe, 8)[0].tolist() == exact(store, probe, 8)
+
+
+def kinds_of_index(store: PostgresStore) -> list[str]:
+    rows = store._read(
+        "SELECT a.amname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam"
+        " WHERE i.indrelid = 'points_1'::regclass AND a.amname != 'btree'"
+    )
+    return [kind for (kind,) in rows]
+
+
+def test_another_kind_of_index_takes_the_place_of_the_first(
+    postgres_url: str, store: PostgresStore, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(care, "FRESH_ROWS", 30)
+    fill(store, 30)
+    store.settle()
+    assert kinds_of_index(store) == ["hnsw"]
+    for wanted in ("ivfflat", "hnsw"):
+        with closing(open_at_url(postgres_url, Tuning(kind=wanted, effort=10))) as other:
+            other.settle()
+            assert kinds_of_index(store) == [wanted], "never two: the planner would take either"
+            assert other.nearest(probe, 8)[0].tolist() == exact(store, probe, 8)
+        store.settle()
+        assert kinds_of_index(store) == [wanted], "whoever does not say leaves what is there"
+        assert store.nearest(probe, 8)[0].tolist() == exact(store, probe, 8)
+
+
+def test_lists_of_vectors_are_made_anew_when_they_have_become_long(
+    postgres_url: str, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(care, "FRESH_ROWS", 10)
+    monkeypatch.setattr(nearness, "ROWS_A_LIST", 5)
+    with closing(open_at_url(postgres_url, Tuning(kind="ivfflat", effort=10))) as store:
+        lists = "SELECT regexp_replace(array_to_string(reloptions, ''), '[^0-9]', '', 'g')::int FROM pg_class"
+        lists += " WHERE oid = 'points_1_ivfflat'::regclass"
+        fill(store, 10)
+        store.settle()
+        assert count(store, lists) == 4
+        fill(store, 30, first=10)
+        store.settle()
+        store.settle()  # the first moved what had come, and counted it
+        assert count(store, lists) == 16
+        assert store.nearest(probe, 8)[0].tolist() == exact(store, probe, 8)
+        assert kinds_of_index(store) == ["ivfflat"]
+
+
+def test_a_query_searches_the_index_as_far_as_it_is_asked_for() -> None:
+    graph = nearness.VectorIndex("points_1_hnsw", "hnsw", True, 200_000)
+    lists = nearness.VectorIndex("points_1_ivfflat", "ivfflat", True, 200_000)
+    assert nearness.reach(graph, 200, 1) == ("hnsw.ef_search", 400)
+    assert nearness.reach(graph, 200, 0.5) == ("hnsw.ef_search", 200)
+    assert nearness.reach(graph, 5, 1) == ("hnsw.ef_search", nearness.LEAST_EF)
+    assert nearness.reach(graph, 200, 50) == ("hnsw.ef_search", nearness.MOST_EF)
+    assert nearness.reach(lists, 200, 1) == ("ivfflat.probes", 45)
+    assert nearness.reach(lists, 200, 100) == ("ivfflat.probes", 444), "all of them"
+
+
+def test_how_far_a_query_searches_is_told_to_the_server(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(care, "FRESH_ROWS", 30)
+    with closing(open_at_url(postgres_url, Tuning(effort=3))) as store:
+        fill(store, 30)
+        store.settle()
+        told = "SELECT current_setting('hnsw.ef_search')::int"
+        with store.snapshot():
+            store.nearest(vector(b"a question"), 100)
+            assert count(store, told) == 600
+        assert count(store, told) != 600, "with the query it is over"
 
 
 def test_a_filter_leaves_full_results(store: PostgresStore, probe: np.ndarray) -> None:

@@ -168,7 +168,8 @@ def print_sources(console: Console, context: Context) -> None:
         parts = (clean_line(source.hit.place), about, f"{source.hit.score:.2f}{note}")
         line = f"[{source.number}] " + "  ".join(part for part in parts if part)
         console.print(Text(line, "dim"), soft_wrap=True)
-    left = f", {len(context.left_out)} hits did not fit" if context.left_out else ""
+    many = len(context.left_out)
+    left = f", {many} hit{'' if many == 1 else 's'} did not fit" if many else ""
     console.print(Text(f"{context.tokens:,} of {context.budget_tokens:,} tokens{left}", "dim"))
     if context.detail and context.sources:
         print_warnings(console, context.detail)
@@ -276,8 +277,9 @@ def print_stale(console: Console, stale: Sequence[StaleDocument]) -> None:
             (f"  {item.document.collection}", "dim"),
         )
         console.print(line, soft_wrap=True)
-    advice = "; `outcrop sync` brings them up to date" if stale else ""
-    console.print(Text(f"{len(stale):,} stale documents{advice}", "dim"))
+    ending = "" if len(stale) == 1 else "s"
+    advice = f"; `outcrop sync` brings {'them' if ending else 'it'} up to date" if stale else ""
+    console.print(Text(f"{len(stale):,} stale document{ending}{advice}", "dim"))
 
 
 def print_checks(console: Console, checks: Sequence[Check]) -> None:

@@ -75,22 +75,10 @@ class Session:
 
 
 def open_index(config: Config) -> Engine:
-    """The index, which must be there; NotFound says how one is made. A database is asked once it is open."""
-    from pathlib import Path
-
+    """The index, which must be there; NotFound says how one is made."""
     from outcrop.engine import Engine
-    from outcrop.errors import NotFound
 
-    missing = NotFound(f"there is no index at {config.db} yet; `outcrop add FOLDER` makes one")
-    if isinstance(config.db, Path):
-        if not config.db.exists():
-            raise missing
-        return Engine(config)
-    engine = Engine(config)
-    if not engine.collections():
-        engine.close()
-        raise missing
-    return engine
+    return Engine(config, create=False)
 
 
 pass_session = click.make_pass_decorator(Session, ensure=True)

@@ -1,5 +1,6 @@
 """The store on Postgres with pgvector: one index for many machines, searched where it lies."""
 
+from outcrop.store.postgres.nearness import Tuning
 from outcrop.store.postgres.store import PostgresStore, open_postgres
 
-__all__ = ["PostgresStore", "open_postgres"]
+__all__ = ["PostgresStore", "Tuning", "open_postgres"]

@@ -19,6 +19,16 @@ from outcrop.store.postgres.deriving import (
     feed_points,
     join_lists,
 )
+from outcrop.store.postgres.nearness import (
+    Kind,
+    Tuning,
+    VectorIndex,
+    chosen,
+    index_name,
+    index_sql,
+    list_count,
+    vector_indexes,
+)
 from outcrop.store.postgres.vectors import active_model, ensure_points, fresh, points
 
 log = logging.getLogger(__name__)
@@ -36,16 +46,17 @@ LISTS_AFTER_WRITES: Final = 128
 BUILD_MEMORY: Final = "1GB"
 """For building an index: what does not fit is built several times slower. The graph of a million vectors of 256
 dimensions takes about that much."""
-M: Final = 16
-EF_CONSTRUCTION: Final = 64
+GROWN_SHARE: Final = 2.0
+"""The lists of an IVFFlat index are those of the vectors it was built of; with twice as many it is built anew.
+Judgement."""
 
 _GROWING: Final = ("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared")
 _LOCK_CLASS: Final = 0x4F555444
 
 
-def settle(connections: Connections) -> None:
+def settle(connections: Connections, tuning: Tuning) -> None:
     """Do what is worth doing, unless another process is at it."""
-    if not _is_worth_it(connections):
+    if not connections.read(lambda connection: _is_worth_it(connection, tuning)):
         return
     with connections.translated(), connections.connect() as connection:
         connection.execute("SET jit = off")
@@ -57,30 +68,34 @@ def settle(connections: Connections) -> None:
         if _has_changed(connection):
             for table in _GROWING:
                 connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
-        _move_fresh(connection)
-        _build_index(connection)
-        if _has_shrunk(connection):
-            _rebuild_index(connection)
+        active = active_model(connection)
+        if active is not None:
+            _move_fresh(connection, active[0])
+            _keep_index(connection, points(active[0]), tuning)
     _join_lists(connections)
 
 
-def _is_worth_it(connections: Connections) -> bool:
-    def ask(connection: Connection) -> bool:
-        active = active_model(connection)
-        if active is None:
-            return False
-        table = sql.Identifier(fresh(active[0]))
-        many = connection.execute(
-            sql.SQL("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few").format(table), (FRESH_ROWS,)
-        ).fetchone()
-        return (
-            (many or (0,))[0] >= FRESH_ROWS
-            or _writes_since(connection) >= LISTS_AFTER_WRITES
-            or _has_shrunk(connection)
-            or _has_changed(connection)
-        )
+def _is_worth_it(connection: Connection, tuning: Tuning) -> bool:
+    active = active_model(connection)
+    if active is None:
+        return False
+    there = vector_indexes(connection, points(active[0]))
+    return (
+        _has_many(connection, fresh(active[0]))
+        or _writes_since(connection) >= LISTS_AFTER_WRITES
+        or any(_is_outdated(connection, points(active[0]), index) for index in there)
+        or (bool(there) and [index.kind for index in there] != [chosen(tuning, there)])
+        or _has_changed(connection)
+    )
 
-    return connections.read(ask)
+
+def _has_many(connection: Connection, table: str) -> bool:
+    """Whether a table of vectors has so many that an index pays."""
+    row = connection.execute(
+        sql.SQL("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few").format(sql.Identifier(table)),
+        (FRESH_ROWS,),
+    ).fetchone()
+    return row is not None and int(row[0]) >= FRESH_ROWS
 
 
 def _has_changed(connection: Connection) -> bool:
@@ -97,17 +112,11 @@ def _writes_since(connection: Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def _move_fresh(connection: Connection) -> None:
+def _move_fresh(connection: Connection, model: int) -> None:
     """Move fresh vectors to those that have an index, some at a time; a search sees each of them in one place."""
-    active = active_model(connection)
-    if active is None:
+    if not _has_many(connection, fresh(model)):
         return
-    old, new = sql.Identifier(fresh(active[0])), sql.Identifier(points(active[0]))
-    many = connection.execute(
-        sql.SQL("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few").format(old), (FRESH_ROWS,)
-    ).fetchone()
-    if (many or (0,))[0] < FRESH_ROWS:
-        return
+    old, new = sql.Identifier(fresh(model)), sql.Identifier(points(model))
     # Without an index yet there is no reason to go in small steps, but to hold nobody up for long.
     last = sql.SQL(
         "SELECT max(chunk_id) FROM (SELECT chunk_id FROM {old} ORDER BY chunk_id LIMIT %s) next"
@@ -130,93 +139,80 @@ def _move_fresh(connection: Connection) -> None:
     connection.execute(sql.SQL("ANALYZE {}").format(new))
 
 
-def _build_index(connection: Connection) -> None:
-    """Build the vector index where there is none, while others read and write."""
-    active = active_model(connection)
-    if active is None:
+def _keep_index(connection: Connection, table: str, tuning: Tuning) -> None:
+    """See to it that a table has its one index, of the kind it shall have, while others read and write."""
+    there = vector_indexes(connection, table)
+    kind = chosen(tuning, there)
+    kept = next((index for index in there if index.valid and index.kind == kind), None)
+    for index in there:
+        if not index.valid:  # a build that was interrupted leaves one that nobody uses
+            _drop_index(connection, index.name)
+    if kept is not None and _is_outdated(connection, table, kept):
+        _rebuild_index(connection, table, kept)
+    elif kept is None and _has_many(connection, table):
+        _build_index(connection, table, kind)
+    elif kept is None:
         return
-    name = f"{points(active[0])}_hnsw"
-    row = connection.execute(
-        sql.SQL(
-            "SELECT (SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few),"
-            " (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s))"
-        ).format(sql.Identifier(points(active[0]))),
-        (FRESH_ROWS, name),
-    ).fetchone()
-    many, valid = row or (0, None)
-    if valid or many < FRESH_ROWS:
-        return
-    if valid is False:  # a build that was interrupted leaves one that nobody uses
-        connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+    for index in there:
+        if index.valid and index != kept:
+            _drop_index(connection, index.name)
+
+
+def _build_index(connection: Connection, table: str, kind: Kind) -> None:
     _prepare_build(connection)
+    build = index_sql(table, kind, _count(connection, table), concurrently=True)
     try:
-        connection.execute(index_sql(name, points(active[0]), concurrently=True))
+        connection.execute(build)
     except (errors.DiskFull, errors.OutOfMemory) as error:
         # A container's /dev/shm is often too small for several builders, which share the graph there.
         log.warning("the vector index is built by one process only: %s", error)
-        connection.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
+        _drop_index(connection, index_name(table, kind))
         connection.execute("SET max_parallel_maintenance_workers = 0")
-        connection.execute(index_sql(name, points(active[0]), concurrently=True))
-    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(points(active[0]))))
-    _note_size(connection, active[0])
+        connection.execute(build)
+    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
+    _note_size(connection, table, index_name(table, kind))
 
 
-def _has_shrunk(connection: Connection) -> bool:
-    """Whether so much was deleted since the index was built that it is worth building anew."""
-    active = active_model(connection)
-    if active is None:
+def _drop_index(connection: Connection, name: str) -> None:
+    connection.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
+
+
+def _is_outdated(connection: Connection, table: str, index: VectorIndex) -> bool:
+    """Whether so much went since an index was built, or came, where its kind minds, that it is worth building anew."""
+    row = connection.execute("SELECT reltuples FROM pg_class WHERE oid = to_regclass(%s)", (table,)).fetchone()
+    if row is None or row[0] < 0 or index.built_of is None:  # the server's own estimate, below zero without one
         return False
-    row = connection.execute(
-        "SELECT obj_description(to_regclass(%s), 'pg_class')::bigint, reltuples FROM pg_class"
-        " WHERE oid = to_regclass(%s)",
-        (f"{points(active[0])}_hnsw", points(active[0])),
-    ).fetchone()
-    # The number of rows is the server's own estimate, below zero while it has none.
-    return row is not None and row[0] is not None and 0 <= row[1] < SHRUNK_SHARE * row[0]
+    share = float(row[0]) / max(index.built_of, 1)
+    return share < SHRUNK_SHARE or (index.kind == "ivfflat" and share > GROWN_SHARE)
 
 
-def _rebuild_index(connection: Connection) -> None:
+def _rebuild_index(connection: Connection, table: str, index: VectorIndex) -> None:
     """Build the vector index anew while others read and write."""
-    active = active_model(connection)
-    if active is None:
-        return
-    table, name = sql.Identifier(points(active[0])), sql.Identifier(f"{points(active[0])}_hnsw")
+    name = sql.Identifier(index.name)
     _prepare_build(connection)
-    connection.execute(sql.SQL("VACUUM {}").format(table))
+    connection.execute(sql.SQL("VACUUM ANALYZE {}").format(sql.Identifier(table)))
+    if index.kind == "ivfflat":
+        lists = list_count(_count(connection, table))
+        connection.execute(sql.SQL("ALTER INDEX {} SET (lists = {})").format(name, sql.Literal(lists)))
     connection.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(name))
-    connection.execute(sql.SQL("ANALYZE {}").format(table))
-    _note_size(connection, active[0])
+    _note_size(connection, table, index.name)
 
 
-def _note_size(connection: Connection, model: int) -> None:
-    """Remember with the index how many vectors it was built of."""
-    table = sql.Identifier(points(model))
-    row = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(table)).fetchone()
-    connection.execute(
-        sql.SQL("COMMENT ON INDEX {} IS {}").format(
-            sql.Identifier(f"{points(model)}_hnsw"), sql.Literal(str(row[0] if row else 0))
-        )
-    )
+def _count(connection: Connection, table: str) -> int:
+    row = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _note_size(connection: Connection, table: str, index: str) -> None:
+    """Remember with an index how many vectors it was built of."""
+    size = sql.Literal(str(_count(connection, table)))
+    connection.execute(sql.SQL("COMMENT ON INDEX {} IS {}").format(sql.Identifier(index), size))
 
 
 def _prepare_build(connection: Connection) -> None:
     connection.execute(
         f"SET maintenance_work_mem = '{BUILD_MEMORY}'; SET max_parallel_maintenance_workers = 4;"
         " SET statement_timeout = 0"
-    )
-
-
-def index_sql(name: str, table: str, *, concurrently: bool) -> sql.Composed:
-    """The statement that makes a model's vector index."""
-    return sql.SQL(
-        "CREATE INDEX {how} {name} ON {table} USING hnsw (embedding halfvec_cosine_ops)"
-        " WITH (m = {m}, ef_construction = {ef})"
-    ).format(
-        how=sql.SQL("CONCURRENTLY" if concurrently else ""),
-        name=sql.Identifier(name),
-        table=sql.Identifier(table),
-        m=sql.Literal(M),
-        ef=sql.Literal(EF_CONSTRUCTION),
     )
 
 
@@ -235,7 +231,7 @@ def _join_lists(connections: Connections) -> None:
 # ------------------------------------------------------------------ making it again
 
 
-def replace_points(connection: Connection, deriver: Deriver) -> None:
+def replace_points(connection: Connection, deriver: Deriver, kind: Kind) -> None:
     """Fill the tables of the active model's vectors, which are empty, and index them, inside a transaction."""
     active = active_model(connection)
     if active is None:
@@ -246,8 +242,8 @@ def replace_points(connection: Connection, deriver: Deriver) -> None:
     filled = feed_points(connection, deriver, table, model.dimensions)
     if filled >= FRESH_ROWS:
         connection.execute(f"SET LOCAL maintenance_work_mem = '{BUILD_MEMORY}'")
-        connection.execute(index_sql(f"{table}_hnsw", table, concurrently=False))
-        _note_size(connection, number)
+        connection.execute(index_sql(table, kind, filled, concurrently=False))
+        _note_size(connection, table, index_name(table, kind))
     connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
 
 

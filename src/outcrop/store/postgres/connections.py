@@ -42,16 +42,14 @@ FORGOTTEN_S: Final = 300
 
 SESSION: Final = {
     "hnsw.iterative_scan": "relaxed_order",
-    "hnsw.ef_search": "400",
     "hnsw.max_scan_tuples": "400000",
     "hnsw.scan_mem_multiplier": "16",
     "ivfflat.iterative_scan": "relaxed_order",
     "jit": "off",
 }
-"""Set once a connection. A search takes the 200 nearest: of those an ef_search of 400 finds .95 and 200 only .89, for 5
-and 3 ms of CPU (200 000 real vectors, `benchmarks/pg_vectors.py`). Without iterative scans a filter that lets one row
-in a hundred pass leaves most answers empty; with too few tuples or too little memory, short. The rows are put in order
-again, so a relaxed one will do."""
+"""Set once a connection; how far a query looks is set with it (nearness.py). Without iterative scans a filter that lets
+one row in a hundred pass leaves most answers empty; with too few tuples or too little memory, short
+(`benchmarks/pg_vectors.py`). The rows are put in order again, so a relaxed one will do."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """How an index on Postgres is searched where it lies: words by their lists, vectors by an index, names by a table.
 
-Nearest vectors come from two tables (see schema.py): through the HNSW index of the one, with iterative scans, and from
-all of the other. Where a filter leaves few chunks, theirs are compared one by one and nothing is missed.
+Nearest vectors come from two tables (see schema.py): through the index of the one, with iterative scans, and from all
+of the other. Where a filter leaves few chunks, theirs are compared one by one and nothing is missed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from outcrop.derived import ChunkRows, DeclaredRows, TermRows, Totals
 from outcrop.records import Filter, Vector
 from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.filters import filter_sql
+from outcrop.store.postgres.nearness import Tuning, reach, vector_indexes
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
 from outcrop.store.postgres.vectors import active_model, fresh, points
 
 if TYPE_CHECKING:
-    from outcrop.store.postgres.connections import Connections
+    from outcrop.store.postgres.connections import Connection, Connections
 
 _EVERYTHING: Final = Filter()
 SPARE: Final = 1.5
@@ -38,6 +39,7 @@ class Searching:
     """The part of a `SearchableStore` that search asks. What it is mixed into has the connections."""
 
     _connections: Connections
+    _tuning: Tuning
 
     def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         raise NotImplementedError
@@ -115,7 +117,7 @@ class Searching:
         (half,) = half_vectors(vector[None, :].astype(np.float16))
         most = int(SPARE * count) + 1
         while True:
-            found = self._nearest_points(model, half, most, where, among)
+            found = self._nearest_points(model, half, count, most, where, among)
             ids, first = np.unique(np.array([id_ for id_, _ in found], np.int64), return_index=True)
             if len(ids) >= count or len(found) < most:
                 break
@@ -126,9 +128,9 @@ class Searching:
         return ids[order], 1 - distance[order]
 
     def _nearest_points(
-        self, model: int, half: Half, most: int, where: Filter, among: NDArray[np.int64] | None
+        self, model: int, half: Half, count: int, most: int, where: Filter, among: NDArray[np.int64] | None
     ) -> list[tuple[int, float]]:
-        """Chunk and distance of the nearest points, nearest first; some of the chunks twice."""
+        """Chunk and distance of the nearest points, nearest first; some of the `count` chunks twice."""
         if among is not None:
             named = "p.chunk_id = ANY (%s::bigint[])"
             return self._nearest_of(model, half, most, named, [id_array(among)])
@@ -142,8 +144,17 @@ class Searching:
             for table in (points(model), fresh(model))
         ]
         bound = [half, *values, most]
-        rows = self._look_up(f"{' UNION ALL '.join(parts)} ORDER BY away LIMIT %s", (*bound, *bound, most))
-        return [(id_, away) for id_, away in rows]
+        question = f"{' UNION ALL '.join(parts)} ORDER BY away LIMIT %s"
+        there = self._connections.known("index", lambda connection: vector_indexes(connection, points(model)))
+
+        def ask(connection: Connection) -> list[tuple[int, float]]:
+            with connection.transaction():
+                for index in there[:1]:
+                    name, value = reach(index, count, self._tuning.effort)
+                    connection.execute("SELECT set_config(%s, %s, true)", (name, str(value)))
+                return connection.execute(question, (*bound, *bound, most), binary=True).fetchall()
+
+        return self._connections.read(ask)
 
     def _nearest_of(
         self, model: int, half: Half, most: int, condition: str, values: list[Any]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
+from outcrop.distinct import is_among
 from outcrop.errors import NotFound, StoreError
 from outcrop.phrases import holds_phrase, phrase_words
 from outcrop.records import (
@@ -41,6 +42,7 @@ from outcrop.store.postgres.checking import count_everything, find_problems
 from outcrop.store.postgres.connections import PATIENCE_S, Connection, Connections, State
 from outcrop.store.postgres.deriving import FEED_TABLES
 from outcrop.store.postgres.filters import filter_sql
+from outcrop.store.postgres.nearness import Tuning, chosen, vector_indexes
 from outcrop.store.postgres.schema import migrate, schema_version
 from outcrop.store.postgres.searching import Searching
 from outcrop.store.postgres.values import from_text, plain_row, to_text
@@ -62,6 +64,7 @@ from outcrop.store.rows import (
 )
 
 _EVERYTHING: Final = Filter()
+_AS_IT_IS: Final = Tuning()
 _NOTES: Final = "LEFT JOIN notes n ON n.chunk_id = c.id"
 _DOCUMENT_COLUMNS: Final = (
     "d.id, d.collection, d.uri, d.path, d.origin, d.root, d.kind, d.title,"
@@ -78,9 +81,13 @@ def open_postgres(
     deriver: Callable[[], Deriver],
     *,
     read_only: bool = False,
+    create: bool = True,
+    tuning: Tuning = _AS_IT_IS,
     patience_s: float = PATIENCE_S,
 ) -> PostgresStore:
     """Open the index in a schema of a database, creating or upgrading it unless this user may only read.
+
+    Without `create`, NotFound says that there is none.
 
     `deriver` gives what makes the rows that search looks up; it is asked for when something is written.
     """
@@ -88,13 +95,15 @@ def open_postgres(
     connections = Connections(url.uri(), schema, str(url), patience_s=patience_s)
     with connections.translated(), connections.connect() as connection:
         may_write = not read_only and _may_write(connection, schema)
+        if not create and schema_version(connection, schema) == 0:
+            raise NotFound(f"there is no index in {connections.name} yet; `outcrop add FOLDER` makes one")
         if may_write:
             migrate(connection, schema)
         elif schema_version(connection, schema) == 0:
             raise StoreError(
                 f"there is no index in {connections.name}, or this user may not see it; add something to create it"
             )
-    return PostgresStore(connections, deriver, read_only=not may_write)
+    return PostgresStore(connections, deriver, read_only=not may_write, tuning=tuning)
 
 
 def _may_write(connection: Connection, schema: str) -> bool:
@@ -120,10 +129,16 @@ class PostgresStore(Searching):
     """The `SearchableStore` contract on Postgres. Make one with `open_postgres`."""
 
     def __init__(
-        self, connections: Connections, deriver: Callable[[], Deriver], *, read_only: bool = False
+        self,
+        connections: Connections,
+        deriver: Callable[[], Deriver],
+        *,
+        read_only: bool = False,
+        tuning: Tuning = _AS_IT_IS,
     ) -> None:
         self._connections = connections
         self._deriver = deriver
+        self._tuning = tuning
         self.read_only = read_only
 
     def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
@@ -337,8 +352,9 @@ class PostgresStore(Searching):
                     " embed them first"
                 )
             if state.active_model != model_id:
+                there = vector_indexes(connection, stored_vectors.points(state.active_model or 0))
                 set_active(connection, state, model_id)
-                replace_points(connection, self._deriver())
+                replace_points(connection, self._deriver(), chosen(self._tuning, there))
             stored_vectors.drop_other_models(connection, model_id)
             connection.execute("DELETE FROM waiting")  # all have their vectors, of this model
 
@@ -496,8 +512,8 @@ class PostgresStore(Searching):
         rows = self._look_up(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id", values)
         return np.array([id_ for (id_,) in rows], np.int64)
 
-    def match_phrase(self, phrase: str) -> NDArray[np.int64]:
-        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending.
+    def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
 
         Found by the lists of its words, then read: what takes long is a phrase of common words only.
         """
@@ -508,6 +524,8 @@ class PostgresStore(Searching):
             return np.zeros(0, np.int64)
         with self.snapshot():
             likely = self._holding(self._deriver().phrase_terms(words))
+            if among is not None:
+                likely = likely[is_among(likely, np.sort(among))]
             found: list[int] = []
             for start in range(0, len(likely), _PHRASE_CHUNKS):
                 part = likely[start : start + _PHRASE_CHUNKS].tolist()
@@ -551,7 +569,7 @@ class PostgresStore(Searching):
     def settle(self) -> None:
         """After writes: join short lists, move fresh vectors into the index or build it, if that is worth it."""
         if not self.read_only:
-            settle(self._connections)
+            settle(self._connections, self._tuning)
 
     def rederive(self) -> None:
         """Make all that is derived again from the truth; who searches meanwhile finds what was there."""
