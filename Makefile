@@ -25,8 +25,9 @@ demo: setup
 docs: setup
 	$(BIN)/python -m docs.site
 
+# Two at a time, a file of tests each; those that take longest come first (tests/conftest.py).
 test: setup browser lint docs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # Which branches the tests take, and whether that is enough; takes a fifth longer than the tests alone.
 coverage: setup browser

@@ -57,7 +57,7 @@ class Found:
     failures: str
 
 
-def fuzz(url: str, *, examples: int, phases: str, folder: Path) -> Found:
+def fuzz(url: str, *, examples: int, phases: str, folder: Path, seed: int | None = None) -> Found:
     """Hold the server at this URL to its OpenAPI, with so many examples an operation and phase."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"]
     options = [
@@ -69,6 +69,8 @@ def fuzz(url: str, *, examples: int, phases: str, folder: Path) -> Found:
         "--suppress-health-check",
         "all",
     ]
+    if seed is not None:
+        options += ["--seed", str(seed)]
     (folder / "schemathesis.toml").write_text(RULES)
     limits = ["--request-timeout", str(SECONDS_A_REQUEST), "--workers", "1", "--continue-on-failure"]
     done = subprocess.run(
@@ -83,12 +85,8 @@ def fuzz(url: str, *, examples: int, phases: str, folder: Path) -> Found:
     return Found(cases, "\n".join(line[:MAX_LINE] for line in told.splitlines()))
 
 
-def main() -> int:
-    """Fuzz a server of its own."""
-    parser = argparse.ArgumentParser(description="Hold a real server to its OpenAPI.")
-    parser.add_argument("--examples", type=int, default=5000)
-    parser.add_argument("--phases", default="coverage,fuzzing")
-    given = parser.parse_args()
+def fuzz_own_server(*, examples: int, phases: str, seed: int | None = None) -> Found:
+    """Start a server over a small index of its own and hold it to its OpenAPI."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         for name, text in NOTES.items():
@@ -99,8 +97,17 @@ def main() -> int:
         # A chat that begins and says that it failed, instead of one that is not there at all.
         os.environ.update({"OUTCROP_CHAT_MODEL": "none", "OUTCROP_CHAT_URL": "http://127.0.0.1:9/v1"})
         with serving(home / "index.db") as server:
-            each = max(1, given.examples // OPERATIONS)
-            found = fuzz(f"http://127.0.0.1:{server.port}", examples=each, phases=given.phases, folder=home)
+            url = f"http://127.0.0.1:{server.port}"
+            return fuzz(url, examples=examples, phases=phases, folder=home, seed=seed)
+
+
+def main() -> int:
+    """Fuzz a server of its own."""
+    parser = argparse.ArgumentParser(description="Hold a real server to its OpenAPI.")
+    parser.add_argument("--examples", type=int, default=5000)
+    parser.add_argument("--phases", default="coverage,fuzzing")
+    given = parser.parse_args()
+    found = fuzz_own_server(examples=max(1, given.examples // OPERATIONS), phases=given.phases)
     say(found.failures)
     say(f"{found.cases:,} requests; {'failures above' if found.failures else 'all as the OpenAPI says'}")
     return 1 if found.failures else 0

@@ -21,9 +21,18 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+LONGEST = ("tests/spread/", "tests/postgres/", "tests/docs/", "tests/page/")
+"""Files that take longest. Begun last, one of two workers would wait for the other."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """A PostgreSQL with pgvector, one for the whole run, started for the first test that asks."""
+    """A PostgreSQL with pgvector, one a run (or a worker of it), started for the first test that asks."""
     from tests.postgres.server import create_server, open_home
 
     with open_home() as home:

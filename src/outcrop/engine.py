@@ -62,7 +62,7 @@ from outcrop.records import (
     StoredChunk,
     Text,
 )
-from outcrop.retrieve import MOST_MOVES, Stop
+from outcrop.retrieve import Stop
 from outcrop.revisions import Revisions
 from outcrop.sources.freshness import looks_stale
 from outcrop.sources.text import text_source
@@ -79,6 +79,10 @@ much another process that searches meanwhile has to catch up by itself (0.1 ms a
 
 COUNTED_WAITING = 10_000
 """Documents that are counted at most to say how many wait: a second at this number is a millisecond. Judgement."""
+
+STEADY_TRIES = 10
+"""How often a question to the graph is asked again because a write came meanwhile: it takes some ten milliseconds, and
+a busy writer commits tens of times a second. Judgement."""
 
 EVERYTHING = Filter()
 T = TypeVar("T")
@@ -641,7 +645,7 @@ class Engine:
 
     def _steadily(self, ask: Callable[[], T]) -> T:
         """What is asked of the graph and then looked up in the store, asked again if a write came between the two."""
-        for _ in range(MOST_MOVES):
+        for _ in range(STEADY_TRIES):
             version = self._store.version()
             try:
                 answer = ask()

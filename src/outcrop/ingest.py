@@ -192,13 +192,17 @@ class Ingestor:
         later: bool = False,
     ) -> IngestReport:
         """Bring these files of one folder up to date, which the caller found and reads himself; documents with a uri
-        of `gone` leave the index, or move where a new file has the same bytes."""
+        of `gone` leave the index, or move where a new file has the same bytes.
+
+        Each is read, whatever its stat says: the caller may have written it twice within one tick of the clock.
+        """
         uris = {*gone, *(file.uri for file in files)}
         found = ((uri, self._store.find(collection, uri)) for uri in uris)
         states = {uri: state_of(known) for uri, known in found if known is not None}
         run = self._start(collection, later=later)
         root = files[0].root or "" if files else ""
-        self._sync_files(run, list(files), states, root, prune=True, prepare=partial(prepare_here, read=read))
+        prepare = partial(prepare_here, read=read)
+        self._sync_files(run, list(files), states, root, prune=True, prepare=prepare, trust_stat=False)
         return self._finish(run)
 
     def _scan(self, run: Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
@@ -225,6 +229,8 @@ class Ingestor:
         root: str,
         prune: bool,
         prepare: Prepare = prepare_here,
+        *,
+        trust_stat: bool = True,
     ) -> None:
         uris = {file.uri for file in files}
         shielding = list(run.failed)
@@ -234,7 +240,9 @@ class Ingestor:
             if uri not in uris and not any(shields(f, _below(uri, root)) for f in shielding)
         }
         movable = {state.sha256: uri for uri, state in gone.items()} if prune else {}
-        changed = [file for file in files if not self._is_done(run, file, states.get(file.uri))]
+        changed = [
+            file for file in files if not trust_stat or not self._is_done(run, file, states.get(file.uri))
+        ]
         run.unchanged += len(files) - len(changed)
         run.total = len(changed)
         jobs = [self._job(run, file, states.get(file.uri)) for file in changed]

@@ -13,7 +13,7 @@ from outcrop.engine import Engine
 from outcrop.errors import Conflict, NotAllowed, NotFound, OutcropError, QueryError, StoreError, TooLarge
 from outcrop.kb import COLLECTION, KnowledgeBase, instructions
 from outcrop.kb.files import MAX_BYTES
-from outcrop.records import Filter, Text
+from outcrop.records import Filter, SourceFile, Text
 
 NOTE = "# Payments\n\nThe invoice is sent again after a failed charge.\n"
 BY_MEANING = "retrying declined credit card payments"
@@ -373,6 +373,29 @@ def test_two_knowledge_bases_over_one_index_see_each_others_notes(tmp_path: Path
         assert places(second, "lantern") == ["a.md:1"]
         second.delete("a")
         assert places(first, "lantern") == []
+
+
+def test_a_note_of_another_process_that_an_editor_removes_leaves_the_index(tmp_path: Path, root: Path) -> None:
+    config = load_config({"db": tmp_path / "index.db"}, environ={})
+    with Engine(config) as one, Engine(config) as other:
+        first, second = KnowledgeBase(one, root), KnowledgeBase(other, root)
+        first.write("kept", "a note that stays")
+        first.refresh()
+        second.write("brief", "a note that an editor removes before the first one looks again")
+        (root / "brief.md").unlink()
+        assert first.refresh().removed == 1
+        assert [document.path for document in one.list()] == ["kept.md"]
+
+
+def test_a_note_written_twice_within_one_tick_of_the_clock_is_indexed_as_it_is(
+    kb: KnowledgeBase, engine: Engine, root: Path
+) -> None:
+    """The disk may give both versions the same time; they have the same size too."""
+    kb.write("note", "number 1")
+    status = (root / "note.md").stat()
+    file = SourceFile(str(root / "note.md"), "note.md", "file", str(root), status.st_mtime_ns, status.st_size)
+    engine.sync_files([file], collection=COLLECTION, read=lambda _: b"number 2", later=True)
+    assert engine.text("note.md") == "number 2"
 
 
 def test_the_instructions_are_short_and_name_what_matters() -> None:

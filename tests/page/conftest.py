@@ -131,9 +131,9 @@ def ask(url: str, path: str, body: object) -> None:
         assert answer.status in {201, 202}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, once for all tests."""
+    """Debian's Chromium. Not for the session: while it is there this thread can run no other event loop."""
     found = shutil.which("chromium")
     assert found, "these tests drive a real browser: apt-get install chromium"
     with sync_playwright() as playwright:

@@ -195,6 +195,13 @@ def test_words_are_marked_in_any_form_and_inside_identifiers() -> None:
     assert chinese.spans("请求会重试三次") == [(3, 5)]
 
 
+def test_matches_stand_where_they_are_in_a_text_that_is_longer_in_lower_case() -> None:
+    text = "İİ 设置重试次数 重试"
+    spans = Marker(["重试", "Äpfel"]).spans(text)
+    assert [text[start:end] for start, end in spans] == ["重试", "重试"]
+    assert Marker(["äpfel"]).spans("ÄPFEL") == [(0, 5)]
+
+
 def test_the_shown_lines_are_those_that_match_most() -> None:
     text = "\n".join([f"line {i}" for i in range(50)] + ["here is the wombat", "and the quokka"] + ["end"] * 20)
     lines, before, after = best_lines(text, Marker(["wombat", "quokka"]), 4)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from outcrop.records import SourceFile
 from outcrop.sources.checkout import Checkouts
+from outcrop.sources.folder import walk
 from outcrop.sources.gitrepo import Repository
 
 
@@ -93,6 +95,28 @@ def test_a_head_that_leads_elsewhere_is_not_followed(tmp_path: Path, head: str) 
     found = repository_of(tmp_path)
     assert found is not None
     assert (found.branch, found.revision) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("commondir", b"a\0b\n"),
+        ("commondir", b"loop\n"),
+        ("config", b"[core]\n\texcludesFile = a\0b\n"),
+        ("HEAD", b"ref: refs/heads/a\0b\n"),
+    ],
+)
+def test_files_that_git_never_wrote_stop_no_walk(repo: Path, file: str, content: bytes) -> None:
+    (repo / ".git" / "loop").symlink_to(repo / ".git" / "loop")
+    (repo / ".git" / file).write_bytes(content)
+    assert [found.path for found in walk(repo, max_file_bytes=1000) if isinstance(found, SourceFile)] == [
+        "a.md"
+    ]
+
+
+def test_a_worktree_whose_way_has_a_nul_is_none(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_bytes(b"gitdir: a\0b\n")
+    assert repository_of(tmp_path) is None
 
 
 def test_a_folder_outside_of_repositories_has_none(tmp_path: Path) -> None:

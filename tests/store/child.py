@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
+from typing import Any, NoReturn
 
 import apsw
+import psycopg
 from tests.store.builders import make_write, put
 from tests.store.places import open_at
 
+from outcrop.database_url import DatabaseUrl
 from outcrop.store.schema import MIGRATIONS, migrate
 from outcrop.store.sqlite import open_sqlite
 
@@ -45,11 +50,66 @@ def die_while_migrating(db: Path, version: int) -> None:
     migrate(apsw.Connection(str(db)), [*MIGRATIONS[:version], unfinished])
 
 
+def be_killed_at_every_statement(db: Path, folder: Path) -> None:
+    """Open copies of an old database, each in a fork that is killed one statement later in the migration."""
+    for point in itertools.count(1):
+        copy = folder / f"{point:03}.db"
+        shutil.copy(db, copy)
+        child = os.fork()
+        if child == 0:
+            _open_and_die(copy, point)
+        _, status = os.waitpid(child, 0)
+        if status == 0:  # it came to the end of the migration
+            copy.unlink()
+            return
+
+
+def _open_and_die(db: Path, point: int) -> NoReturn:
+    seen: list[str] = []
+
+    def count(_: object, statement: str, __: object) -> bool:
+        if statement.startswith("BEGIN IMMEDIATE") or (seen and seen[-1] != "COMMIT"):
+            seen.append(statement)
+        if len(seen) == point and seen[-1] == statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return True
+
+    apsw.connection_hooks.append(lambda connection: setattr(connection, "exec_trace", count))
+    open_sqlite(db).close()
+    os._exit(0)
+
+
+def be_killed_on_postgres(url: str, version: int, point: str) -> None:
+    """Be killed in the transaction of the next migration: before it, in it, or after it."""
+    from outcrop.store.postgres import schema as tables
+
+    address = DatabaseUrl.parse(url)
+
+    def killed(connection: Any) -> None:
+        if point == "begun":
+            os.kill(os.getpid(), signal.SIGKILL)
+        for step in tables.MIGRATIONS[version:]:
+            step(connection)
+        connection.execute("ALTER TABLE documents ADD COLUMN colour text")
+        if point == "changed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        connection.execute("DELETE FROM chunks")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    options = f"-c search_path={address.schema},public"
+    with psycopg.connect(address.uri(), autocommit=True, options=options) as connection:
+        tables.migrate(connection, address.schema, (*tables.MIGRATIONS[:version], killed))
+
+
 if __name__ == "__main__":
     what, path, *rest = sys.argv[1:]
     if what == "write":
         write_many(path, rest[0], int(rest[1]))
     elif what == "read":
         read_during_a_write(Path(path))
+    elif what == "migrate-killed":
+        be_killed_at_every_statement(Path(path), Path(rest[0]))
+    elif what == "migrate-postgres":
+        be_killed_on_postgres(path, int(rest[0]), rest[1])
     else:
         die_while_migrating(Path(path), int(rest[0]))

@@ -8,13 +8,12 @@ indexing of them, are made under one lock, so what is deleted is gone, whoever w
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, Literal
 
 from outcrop.engine import Documents, Engine
 from outcrop.errors import (
@@ -29,7 +28,7 @@ from outcrop.errors import (
 )
 from outcrop.kb.files import LOCK_WAIT_S, MAX_BYTES, NoteFiles
 from outcrop.kb.names import note_path
-from outcrop.records import Answer, Filter, Hit, IngestReport, SourceFile
+from outcrop.records import Answer, CollectionInfo, Filter, Hit, IngestReport, SourceFile
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +77,8 @@ class KnowledgeBase:
         self._files = NoteFiles(root)
         self._refreshing = threading.Lock()
         self._seen: dict[str, tuple[int, int]] = {}  # (mtime_ns, size) of each note when it was last indexed
-        self._indexed = math.inf
+        # The collection as it was when `_seen` was right.
+        self._indexed: CollectionInfo | Literal["unknown"] | None = "unknown"
         self._refreshed_at = float("-inf")
 
     @property
@@ -189,7 +189,7 @@ class KnowledgeBase:
             except NotFound:
                 return  # it never was indexed
             except OutcropError as error:
-                self._indexed = math.inf  # the next refresh compares all there is
+                self._indexed = "unknown"  # the next refresh compares all there is
                 said = f"{path} is deleted from the disk, but not from the index yet: {error}"
                 raise StoreError(f"{said}. The next refresh tries again") from error
 
@@ -229,10 +229,10 @@ class KnowledgeBase:
         with self._refreshing:
             found, is_whole = self._files.walk()
             now = {path: (status.st_mtime_ns, status.st_size) for path, status in found.items()}
-            count = self._count()
+            known = self._known()
             if (
-                count < self._indexed
-            ):  # the first time, and when notes left the index by another way than their files
+                known != self._indexed
+            ):  # the first time, and when another process wrote: what it took in is not seen
                 self._seen = {info.path: (info.mtime_ns or 0, info.size or 0) for info in self._documents()}
             changed = [path for path, stat in now.items() if self._seen.get(path) != stat]
             if is_whole:  # else nothing is known of what lies in a folder that cannot be read
@@ -245,7 +245,7 @@ class KnowledgeBase:
                 for path in part:
                     self._seen[path] = now.get(path, _GONE)
             self._seen = {path: stat for path, stat in self._seen.items() if stat != _GONE}
-            self._indexed = self._count() if changed else count
+            self._indexed = self._known() if changed else known
             self._refreshed_at = time.monotonic()
             return report
 
@@ -295,7 +295,12 @@ class KnowledgeBase:
 
     def _count(self) -> int:
         """How many documents the collection holds."""
-        return next((info.documents for info in self._engine.collections() if info.name == COLLECTION), 0)
+        known = self._known()
+        return 0 if known is None else known.documents
+
+    def _known(self) -> CollectionInfo | None:
+        """What the index says of the collection; changes with every document that is written or removed."""
+        return next((info for info in self._engine.collections() if info.name == COLLECTION), None)
 
     def _documents(self) -> Documents:
         """The notes that are indexed."""

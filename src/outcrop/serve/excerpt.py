@@ -45,7 +45,8 @@ class Marker:
                 if part.span() != (0, len(word.group())) and self._matches(part.group())
             )
         for asked in self._verbatim:
-            found.extend(match.span() for match in re.finditer(re.escape(asked), text.lower()))
+            # Not in `text.lower()`: that can be longer than the text (İ), and all after it would stand elsewhere.
+            found.extend(match.span() for match in re.finditer(re.escape(asked), text, re.IGNORECASE))
         return _without_overlaps(found)
 
     def _matches(self, word: str) -> bool:

@@ -44,7 +44,9 @@ def repository_at(folder: Path) -> Repository | None:
     if git_dir is None:
         return None
     common = _first_line(git_dir / "commondir")
-    common_dir = (git_dir / common).resolve() if common else git_dir
+    common_dir = _resolved(git_dir / common) if common else git_dir
+    if common_dir is None:
+        return None
     branch, revision = _head(git_dir, common_dir)
     return Repository(folder, git_dir, common_dir, branch, revision)
 
@@ -106,8 +108,8 @@ def _git_dir(dot_git: Path) -> Path | None:
         return dot_git if _first_line(dot_git / "HEAD") else None
     if is_file:
         line = _first_line(dot_git) or ""
-        target = (dot_git.parent / line.removeprefix("gitdir:").strip()).resolve()
-        if line.startswith("gitdir:") and _first_line(target / "HEAD"):
+        target = _resolved(dot_git.parent / line.removeprefix("gitdir:").strip())
+        if line.startswith("gitdir:") and target is not None and _first_line(target / "HEAD"):
             return target
     return None
 
@@ -131,15 +133,25 @@ def _head(git_dir: Path, common_dir: Path) -> tuple[str | None, str | None]:
     return branch, None
 
 
+def _resolved(path: Path) -> Path | None:
+    """The real path; None where links lead in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return None
+
+
 def _text(path: Path, max_bytes: int) -> str:
-    """The text of a file of git's; nothing when there is none or it cannot be read.
+    """The text of a file of git's; nothing when there is none, it cannot be read, or it holds a NUL: git writes none,
+    and no path may have one.
 
     Links are followed, as git does: many people keep ~/.gitconfig in a repository of its own and link to it.
     """
     try:
-        return read_plain(path.resolve(), max_bytes).decode("utf-8", "surrogateescape")
+        data = read_plain(path.resolve(), max_bytes)
     except (OSError, RuntimeError, SourceError):
         return ""
+    return "" if b"\0" in data else data.decode("utf-8", "surrogateescape")
 
 
 def _first_line(path: Path) -> str | None:
