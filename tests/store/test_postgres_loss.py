@@ -161,6 +161,14 @@ def test_what_the_server_says_is_told_in_words(store: PostgresStore) -> None:
     assert store.stats().documents == 0
 
 
+def test_what_is_asked_again_and_again_is_asked_once_a_snapshot(store: PostgresStore) -> None:
+    put(store, make_write())
+    with store.snapshot(), store.snapshot():
+        first = store.active_model()
+        assert store.active_model() is first is not None
+    assert store.active_model() is not first
+
+
 def test_a_name_that_no_text_can_hold_is_refused(store: PostgresStore) -> None:
     with pytest.raises(StoreError, match="a character that cannot be stored or looked for"):
         store.find("main", "\ud800")
@@ -171,7 +179,7 @@ def test_searches_that_take_all_connections_are_told_apart_from_a_loss(
 ) -> None:
     monkeypatch.setattr(connections, "POOL_SIZE", 1)
     url = DatabaseUrl.parse(postgres_url)
-    busy = open_postgres(url, lambda: SearchDeriver(Terms(), 0.5), patience_s=0.3)
+    busy = open_postgres(url, lambda: SearchDeriver(Terms(), 0.5), patience_s=2.0)
     with busy.snapshot():
         found: list[BaseException] = []
 
@@ -215,7 +223,8 @@ def test_a_writer_that_waits_too_long_says_so(postgres_url: str) -> None:
     first = open_at_url(postgres_url)
     put(first, make_write())
     url = DatabaseUrl.parse(postgres_url)
-    second = open_postgres(url, lambda: SearchDeriver(Terms(), 0.5), patience_s=0.3)
+    second = open_postgres(url, lambda: SearchDeriver(Terms(), 0.5), patience_s=2.0)
+    assert second.stats().documents == 1
     release, locked = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -227,11 +236,13 @@ def test_a_writer_that_waits_too_long_says_so(postgres_url: str) -> None:
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert locked.wait(20)
-    with pytest.raises(DatabaseBusy, match="another writer"):
-        put(second, make_write("b.md"))
-    assert second.stats().documents == 1  # readers wait for nobody
-    release.set()
-    holder.join()
+    try:
+        assert locked.wait(20)
+        with pytest.raises(DatabaseBusy, match="another writer"):
+            put(second, make_write("b.md"))
+        assert second.stats().documents == 1  # readers wait for nobody
+    finally:
+        release.set()
+        holder.join()
     first.close()
     second.close()
