@@ -334,6 +334,18 @@ def test_a_text_made_from_a_file_names_no_lines_of_it() -> None:
 # ------------------------------------------------------------------ musts
 
 
+@pytest.mark.parametrize("count", [Runs().count, lambda text: len(text) // 4])
+def test_room_that_stays_free_is_given_back_a_few_times(count: Callable[[str], int]) -> None:
+    dice = random.Random(7)
+    for budget in range(100, 900, 50):
+        hits = [
+            make_hit(function(i, dice.randrange(2, 40)), i, file=i // 2, index=i % 2, terms=("value_3",))
+            for i in range(7)
+        ]
+        context = pack_code(hits, budget, count=count)
+        assert context.tokens == count(context.text) <= budget
+
+
 def test_a_must_stands_first_and_whole() -> None:
     hits = [make_hit(function(i), i) for i in range(10)]
     context = pack_code(hits, 700, must=[hits[7]])

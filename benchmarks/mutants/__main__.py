@@ -39,7 +39,6 @@ TESTS = (
         "tests/test_elide.py",
         "tests/search/test_query_types.py",
     ),
-    "tests/test_reranking.py",
 )
 """The tests beside it: those of the whole engine reach every line and would notice much, a second each."""
 
