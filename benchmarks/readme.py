@@ -190,7 +190,7 @@ def crash_rows() -> list[str]:
     rounds, lost = figure(result, "rounds killed"), figure(result, "divergences")
     verified = figure(result, "documents verified")
     return [
-        f"{rounds:,.0f} rounds of `kill -9` during ingest, {verified:,.0f} documents verified: {lost:.0f} divergences.",
+        f"{rounds:,.0f} rounds of `kill -9` during ingest, notes, migration and re-embedding, {verified:,.0f} documents verified: {lost:.0f} divergences.",
         "",
     ]
 
