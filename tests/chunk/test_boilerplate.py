@@ -68,6 +68,7 @@ WORTH_KEEPING = [
     ("python", "class Store(Protocol):\n    def a(self) -> int: ...\n    def b(self) -> int: ...\n    def c(self) -> int: ...\n"),
     ("python", "# Connections are handed out in the order they came back.\n"),
     ("python", '# Copyright 2024 A\n# Licensed under MIT\n"""Connections that are used again."""\n\nimport os\n'),
+    ("python", '# Connections are handed out in turn.\n"""\nCopyright 2024 A\n"""\n'),
     ("go", APACHE.format(year=2024, name="A") + "\n// Package pool keeps connections open between requests.\npackage pool\n"),
     ("javascript", "module.exports = {\n  acquire: function () {\n    return 1\n  },\n}\n"),
     ("javascript", "module.exports = {\n  acquire() {\n    pool.pop()\n  },\n}\n"),

@@ -116,10 +116,20 @@ def test_an_abbreviation_does_not_end_a_sentence() -> None:
 
 
 def test_text_without_a_break_is_still_split_and_no_visible_character_is_torn() -> None:
-    for unit in ("👩‍👩‍👧‍👦", "e\u0301\u0323", "🇩🇪", "👍🏽"):
-        chunks = chunk(plain(unit * 2000))
-        assert len(chunks) > 5
-        assert all(made.text == unit * (len(made.text) // len(unit)) for made in chunks)
+    halves = "\ud83d\ude00"  # an emoji in two, as a bad decoder leaves it
+    for unit in ("👩‍👩‍👧‍👦", "e\u0301\u0323", "🇩🇪", "👍🏽", halves):
+        for before in ("", "x"):  # so that cuts fall on every place of a unit
+            chunks = chunk(plain(before + unit * 1250))
+            assert len(chunks) > 3
+            whole = [made.text.removeprefix("x") for made in chunks]
+            assert all(text == unit * (len(text) // len(unit)) for text in whole)
+
+
+def test_marks_without_end_are_split_all_the_same() -> None:
+    text = "e" + "\u0301" * 5000
+    chunks = chunk(plain(text))
+    assert len(chunks) > 5
+    assert "".join(made.text for made in chunks) == text
 
 
 # ------------------------------------------------------------------ headings
@@ -149,6 +159,13 @@ def test_a_bare_heading_over_a_long_section_is_no_chunk_of_its_own() -> None:
     chunks = chunk(markdown(f"# Guide\n\n## Install\n\n{body(60)}"))
     assert all(made.heading_path == ("Guide", "Install") for made in chunks)
     assert all(len(made.text) > 300 for made in chunks)
+
+
+def test_a_few_words_before_the_first_heading_are_no_part_of_the_long_section_below_it() -> None:
+    text = f"A few words.\n\n# Title\n\n{body(60)}"
+    first, *others = chunk(markdown(text))
+    assert (first.text, first.heading_path) == ("A few words.", ())
+    assert {made.heading_path for made in others} == {("Title",)}
 
 
 def test_underlined_headings_are_headings_too() -> None:
@@ -218,6 +235,14 @@ def test_a_code_block_that_fits_is_never_cut(strategy: StrategyName) -> None:
         assert sum(fenced(12) in made.text for made in chunks) == 1
 
 
+def test_code_within_a_line_opens_no_block() -> None:
+    inline = "```a `b` c``` stands in a line."
+    text = f"{inline}\n\n{body(12)}\n\n```\n{body(9)}\n```\n"
+    chunks = chunk(markdown(text))
+    assert chunks[0].text.startswith(inline)
+    assert chunks[-1].text == f"```\n{body(9)}\n```", "the block that is one is whole"
+
+
 def test_a_table_row_that_fits_is_never_cut() -> None:
     row = "| " + " | ".join(f"A cell. It has sentences {number}." for number in range(18)) + " |"
     text = "\n".join([row] * 12)
@@ -239,6 +264,15 @@ def test_recursive_chunks_have_at_most_a_thousand_characters_and_share_up_to_two
     shared = [max(0, before.end - after.start) for before, after in pairwise(chunks)]
     assert max(len(made.text) for made in chunks) <= 1000
     assert 0 < max(shared) <= 200
+
+
+def test_what_is_shared_begins_with_a_whole_character_where_there_is_no_break() -> None:
+    unit = "e\u0301\u0323"
+    chunks = chunk(plain(unit * 1000), "recursive")
+    assert len(chunks) > 3
+    for before, after in pairwise(chunks):
+        assert 190 < before.end - after.start <= 200
+        assert after.start % len(unit) == 0
 
 
 def test_recursive_prefers_a_heading_to_a_blank_line() -> None:

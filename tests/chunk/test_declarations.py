@@ -16,7 +16,7 @@ from outcrop.chunk import ChunkOptions, chunk_document, estimate_tokens
 from outcrop.chunk.declarations import MAX_DEFINITIONS, MAX_MENTIONS
 from outcrop.chunk.strategies import AUTO_CODE_TOKENS
 from outcrop.parse import ParseLimits, parse
-from outcrop.records import Chunk, Document
+from outcrop.records import Chunk, Declaration, Document, Outline
 
 ROOT = Path(__file__).parents[2]
 LIMITS = ParseLimits(timeout_s=30.0, memory_bytes=0)
@@ -419,6 +419,20 @@ def test_a_long_comment_before_a_declaration_does_not_take_its_name_away() -> No
     assert len(chunks) > 1
     assert chunks[-1].code is not None
     assert [item.name for item in chunks[-1].code.defines] == ["wanted"]
+
+
+def test_declarations_that_cross_leave_nothing_out() -> None:
+    text = lines_of("def outer():\n", 60) + lines_of("def other():\n", 60)
+    middle, end = len(text) // 2, len(text)
+    crossing = (  # no grammar gives such; a tree with errors might
+        Declaration("outer", "function", (), 0, 0, 13, middle, "def outer()"),
+        Declaration("crossing", "function", (), middle // 2, middle // 2, middle, middle + middle // 2, "?"),
+        Declaration("other", "function", (), middle, middle, middle + 13, end, "def other()"),
+    )
+    document = Document(text, "code", "", outline=Outline("python", crossing))
+    chunks = chunk_document(document, ChunkOptions(target_tokens=150))
+    assert_promises(document, chunks, 150)
+    assert text.find("def other") in {chunk.start for chunk in chunks}
 
 
 def test_caps_bound_the_names_of_one_chunk() -> None:

@@ -350,6 +350,52 @@ def test_the_deadline_covers_the_lookup_and_all_redirects_together(server: Serve
         get(server.url(), timeout_s=0.5)
 
 
+def test_time_that_connecting_took_is_not_left_for_the_page(server: Server) -> None:
+    server.answers["/"] = page(b"late")
+
+    def slow(address: str, port: int, timeout_s: float) -> socket.socket:
+        connection = connect_to(address, port, timeout_s)
+        time.sleep(0.3)
+        return connection
+
+    with pytest.raises(SourceError, match=r"took longer than 0\.2 s"):
+        fetch(server.url(), timeout_s=0.2, max_bytes=100, allow_private=True, network=Network(connect=slow))
+    assert server.requests == []
+
+
+def test_a_name_without_an_address_is_an_error() -> None:
+    def unknown(host: str, port: int) -> Sequence[str]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    def empty(host: str, port: int) -> Sequence[str]:
+        return []
+
+    for resolve in (unknown, empty):
+        with pytest.raises(SourceError, match=r"nowhere\.example has no address.*check the spelling"):
+            fetch("http://nowhere.example/", timeout_s=5, max_bytes=100, network=Network(resolve))
+
+
+def test_the_next_address_is_tried_when_one_does_not_answer(server: Server) -> None:
+    server.answers["/"] = page(b"second")
+    tried: list[str] = []
+
+    def connect(address: str, port: int, timeout_s: float) -> socket.socket:
+        tried.append(address)
+        if address != PUBLIC:
+            raise ConnectionRefusedError("nobody there")
+        return connect_to("127.0.0.1", server.port, timeout_s)
+
+    network = Network(lambda host, port: ["93.184.216.33", PUBLIC], connect)
+    assert fetch("http://two.example/", timeout_s=5, max_bytes=100, network=network)[1] == b"second"
+    assert tried == ["93.184.216.33", PUBLIC]
+
+
+@pytest.mark.parametrize("date", ["yesterday", "Thu, 99 Jan 1970 00:01:00 GMT"])
+def test_a_date_that_is_none_is_passed_over(server: Server, date: str) -> None:
+    server.answers["/"] = page(b"x", f"Last-Modified: {date}")
+    assert get(server.url())[0].mtime_ns is None
+
+
 @pytest.mark.parametrize(("status", "advice"), [("404 Not Found", "check"), ("403 Forbidden", "save the page")])
 def test_a_refusal_says_what_to_do(server: Server, status: str, advice: str) -> None:
     server.answers["/"] = page(b"no", status=status)

@@ -83,8 +83,9 @@ def test_lists_follow_every_change(store: PostgresStore) -> None:
 def test_short_lists_are_joined_and_say_the_same(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(care, "LISTS_AFTER_WRITES", 10)
     monkeypatch.setattr(deriving, "MANY_LISTS", 3)
-    fill(store, 20)
+    fill(store, 10)
     fill(store, 9, "else")
+    fill(store, 10, first=10)  # the lists of one collection go on behind those of the other
     before = {word: holders(store, word) for word in WORDS}
     lists = count(store, "SELECT count(*) FROM postings")
     store.settle()
@@ -271,6 +272,7 @@ def test_what_is_damaged_is_found_and_made_again(store: PostgresStore, probe: np
         ("DELETE FROM postings WHERE term IN (SELECT term FROM postings LIMIT 2)", "lists of words have"),
         ("UPDATE postings SET body = substr(body, 1, 3) WHERE first_chunk = 5", "damaged"),
         ("DELETE FROM fresh_1 WHERE chunk_id = 4", "no vector for search"),
+        ("INSERT INTO points_1 SELECT * FROM fresh_1 WHERE chunk_id = 2", "are there twice"),
         ("UPDATE collections SET terms = terms + 1", "as they say"),
         (
             "INSERT INTO fresh_1 SELECT 9999, part, collection_id, document_id, embedding FROM fresh_1 LIMIT 1",

@@ -154,6 +154,10 @@ def find_fences(text: str) -> list[tuple[int, int]]:
 _JOINER = "\u200d"
 _LONGEST_CLUSTER = 32
 """Give up on keeping a cluster whole past this many characters: only hostile text has longer ones."""
+_FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+"""Two of them are a flag; where a flag begins is told by counting from the first of a run."""
+_LONGEST_FLAGS = 4096
+"""Letters of flags in a row that are counted: every flag there is, eight times over."""
 
 
 def whole_character(text: str, floor: int, at: int) -> int:
@@ -165,9 +169,8 @@ def whole_character(text: str, floor: int, at: int) -> int:
 
 
 def splits_character(text: str, at: int) -> bool:
-    """Whether a cut at `at` would part a base from its marks, a joined emoji, a flag or a surrogate pair."""
-    if not 0 < at < len(text):
-        return False
+    """Whether a cut at `at`, inside the text, would part a base from its marks, a joined emoji, a flag or a surrogate
+    pair."""
     left, right = text[at - 1], text[at]
     if right < "\u0300":
         return False
@@ -177,13 +180,7 @@ def splits_character(text: str, at: int) -> bool:
         return True
     if "\ud800" <= left <= "\udbff" and "\udc00" <= right <= "\udfff":  # a pair that a bad decoder left apart
         return True
-    if _is_flag_letter(left) and _is_flag_letter(right):
-        run = at
-        while run > max(0, at - _LONGEST_CLUSTER) and _is_flag_letter(text[run - 1]):
-            run -= 1
-        return (at - run) % 2 == 1
+    if left in _FLAG_LETTERS and right in _FLAG_LETTERS:
+        before = text[max(0, at - _LONGEST_FLAGS) : at]
+        return (len(before) - len(before.rstrip(_FLAG_LETTERS))) % 2 == 1
     return False
-
-
-def _is_flag_letter(character: str) -> bool:
-    return "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -72,13 +72,10 @@ def _nest(declarations: Sequence[Declaration]) -> list[_Branch]:
     for declaration in sorted(declarations, key=lambda item: (item.start, -item.end)):
         while open_ and open_[-1].declaration.end <= declaration.start:
             open_.pop()
-        around = open_[-1].inner if open_ else top
-        if around and declaration.start < around[-1].declaration.end:
-            continue  # several names of one statement, or a tree with errors: the first stands for all
         if open_ and declaration.end > open_[-1].declaration.end:
-            continue
+            continue  # a tree with errors: the first of those that cross stands for both
         branch = _Branch(declaration)
-        around.append(branch)
+        (open_[-1].inner if open_ else top).append(branch)
         open_.append(branch)
     return top
 

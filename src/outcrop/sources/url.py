@@ -16,7 +16,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import cast
@@ -236,17 +236,13 @@ def _connection(
 def _connect(
     target: Target, addresses: Sequence[Address], deadline: _Deadline, network: Network
 ) -> socket.socket:
-    failed: OSError | None = None
-    for count, address in enumerate(addresses):
+    *others, last = addresses
+    for count, address in enumerate(others):
         # An address that swallows packets must leave time for the next one.
         share = deadline.left() / (len(addresses) - count)
-        try:
+        with suppress(OSError):
             return network.connect(str(address), target.port, share)
-        except OSError as error:
-            failed = error
-    if failed is None:
-        raise SourceError(f"{target.host} has no address")
-    raise failed
+    return network.connect(str(last), target.port, deadline.left())
 
 
 def _exchange(target: Target, sock: socket.socket, deadline: _Deadline, max_bytes: int) -> _Page | Target:

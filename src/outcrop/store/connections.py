@@ -22,16 +22,14 @@ from urllib.parse import quote
 import apsw
 
 from outcrop.errors import CorruptDatabase, DatabaseBusy, StoreError
-from outcrop.phrases import spaced
+from outcrop.store.converting import is_converting
 from outcrop.store.filters import path_matches
 from outcrop.store.schema import MIGRATIONS, migrate, schema_version
 
 log = logging.getLogger(__name__)
 
 _CACHE_KIB = 32 * 1024  # holds the inner pages of every index of a million chunks
-_READ_MMAP_BYTES = (
-    256 * 1024 * 1024
-)  # feeding the arrays reads the whole file once: no copy into the page cache
+_READER_CACHE_KIB = 8 * 1024  # of each thread that reads; not mapped: each page would bring sixteen into memory
 _CHECKPOINT_PAGES = 4000  # 16 MB of log: two batches of 2 000 chunks, so a checkpoint is shared by some commits
 _FULL_BELOW_BYTES = 64 * 1024  # no room for a 32 KB -shm file is an I/O error to SQLite, not a full disk
 _REMEMBERED_VERSIONS = 100_000  # 2 MB; arrays saved longer ago than that are made again
@@ -177,7 +175,7 @@ class Connections:
             connection = self._connect(
                 apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
             )
-            connection.pragma("mmap_size", _READ_MMAP_BYTES)
+            connection.pragma("cache_size", -_READER_CACHE_KIB)
             connection.pragma("query_only", True)
             connection.create_scalar_function("path_matches", path_matches, 2, deterministic=True)  # type: ignore[arg-type]  # 2 texts
             self._readers.add(connection)
@@ -215,7 +213,7 @@ class Connections:
         if not self.path.is_file():
             raise StoreError(f"there is no index at {self.path}; add something to create it")
         version = schema_version(self._reader())
-        if version < len(MIGRATIONS):
+        if version < len(MIGRATIONS) or is_converting(self._reader()):
             raise StoreError(
                 f"{self.path} is of an older Outcrop; open it once for writing to bring it up to date"
             )
@@ -243,7 +241,6 @@ class Connections:
         connection.pragma("synchronous", "full")  # an acknowledged write survives a power cut
         connection.pragma("secure_delete", True)  # deleted text is overwritten, not just unlinked
         connection.pragma("wal_autocheckpoint", _CHECKPOINT_PAGES)
-        connection.create_scalar_function("spaced", spaced, 1, deterministic=True)  # type: ignore[arg-type]  # 1 text
         migrate(connection)
 
     def _enter_wal(self, connection: apsw.Connection) -> None:

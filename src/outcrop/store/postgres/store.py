@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
+from outcrop.distinct import is_among
 from outcrop.errors import NotFound, StoreError
 from outcrop.phrases import holds_phrase, phrase_words
 from outcrop.records import (
@@ -44,7 +45,7 @@ from outcrop.store.postgres.filters import filter_sql
 from outcrop.store.postgres.nearness import Tuning, chosen, vector_indexes
 from outcrop.store.postgres.schema import migrate, schema_version
 from outcrop.store.postgres.searching import Searching
-from outcrop.store.postgres.values import from_text, plain_row, to_text
+from outcrop.store.postgres.values import from_text, plain_row, register_vectors, to_text
 from outcrop.store.postgres.writing import (
     complete_documents,
     find_documents,
@@ -102,6 +103,7 @@ def open_postgres(
             raise StoreError(
                 f"there is no index in {connections.name}, or this user may not see it; add something to create it"
             )
+        register_vectors(connection)  # to say at once, and not with each search, that the extension is gone
     return PostgresStore(connections, deriver, read_only=not may_write, tuning=tuning)
 
 
@@ -352,8 +354,9 @@ class PostgresStore(Searching):
                 )
             if state.active_model != model_id:
                 there = vector_indexes(connection, stored_vectors.points(state.active_model or 0))
-                set_active(connection, state, model_id)
-                replace_points(connection, self._deriver(), chosen(self._tuning, there))
+                set_active(connection, state, model_id, model)
+                kind = chosen(self._tuning, there)
+                replace_points(connection, self._deriver(), model_id, model.dimensions, kind)
             stored_vectors.drop_other_models(connection, model_id)
             connection.execute("DELETE FROM waiting")  # all have their vectors, of this model
 
@@ -511,8 +514,8 @@ class PostgresStore(Searching):
         rows = self._look_up(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id", values)
         return np.array([id_ for (id_,) in rows], np.int64)
 
-    def match_phrase(self, phrase: str) -> NDArray[np.int64]:
-        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending.
+    def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
 
         Found by the lists of its words, then read: what takes long is a phrase of common words only.
         """
@@ -523,6 +526,8 @@ class PostgresStore(Searching):
             return np.zeros(0, np.int64)
         with self.snapshot():
             likely = self._holding(self._deriver().phrase_terms(words))
+            if among is not None:
+                likely = likely[is_among(likely, np.sort(among))]
             found: list[int] = []
             for start in range(0, len(likely), _PHRASE_CHUNKS):
                 part = likely[start : start + _PHRASE_CHUNKS].tolist()
