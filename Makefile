@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup browser demo docs test coverage lint format lock audit try release clean
+.PHONY: setup browser demo docs test coverage lint format lock audit try release compare clean
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
@@ -57,6 +57,13 @@ try: setup
 
 release: setup
 	$(BIN)/python -m scripts.release
+
+# Outcrop beside its peers, each installed into a place of its own (7 GB under .artifacts). Without anything: on this
+# project's own files. DATA: a folder of labelled sets. REPOSITORIES: labelled repositories, checked out in REPOS.
+# QUICK=1 takes minutes. docs/explanation/compare.md is written from a run with all of them.
+compare: setup
+	$(BIN)/python -m benchmarks.compare $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick) \
+	  $(if $(REPOSITORIES),--repositories $(REPOSITORIES) --repos $(REPOS)) $(COMPARE)
 
 clean:
 	rm -rf $(VENV) .demo .artifacts

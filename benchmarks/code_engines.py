@@ -3,7 +3,8 @@
     python -m benchmarks.code_engines NAME PLAN        (started by benchmarks.code_peers)
 
 Semble runs under its own Python, without Outcrop. PLAN is a JSON file: `model`, a folder for semble, and `jobs`,
-each with `name`, `folder` and `questions` (id, text). Every question is asked once, so that none is answered from a
+each with `name`, `folder` and `questions` (id, text); `floor` for Outcrop and `content` for semble where the defaults
+are not meant. Every question is asked once, so that none is answered from a
 cache, after a few others have warmed the engine up.
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import cpu_s, peak_rss_bytes  # first: it holds numpy to one core
+from benchmarks.report import cpu_s, folder_bytes, peak_rss_bytes  # first: it holds numpy to one core
 
 TOP = 10
 WARM_UP = (
@@ -36,7 +37,12 @@ Opened = tuple[Search, Callable[[], int], Callable[[], None]]
 """How to search, how many chunks there are, and what to do at the end."""
 
 
-def open_outcrop(_model: Path) -> Callable[[Path, Path], Opened]:
+Plan = dict[str, Any]
+Index = Callable[[Path, Path], Opened]
+"""From a folder, and a place for the index, to an engine that answers."""
+
+
+def open_outcrop(plan: Plan) -> Index:
     """Outcrop with its defaults: an index on disk, durable when the call returns."""
     import outcrop
     from outcrop.embed.models import open_embedder
@@ -49,7 +55,7 @@ def open_outcrop(_model: Path) -> Callable[[Path, Path], Opened]:
         engine.add(folder)
 
         def search(text: str) -> Found:
-            hits = engine.search(text, limit=TOP, merge=False).hits
+            hits = engine.search(text, limit=TOP, merge=False, floor=plan.get("floor")).hits
             return [(hit.document.path, hit.line_start, hit.line_end) for hit in hits]
 
         return search, lambda: engine.status().stats.chunks, engine.close
@@ -57,27 +63,30 @@ def open_outcrop(_model: Path) -> Callable[[Path, Path], Opened]:
     return index
 
 
-def open_semble(model: Path) -> Callable[[Path, Path], Opened]:
+def open_semble(plan: Plan) -> Index:
     """Semble's library with its defaults (source code only), an index in memory, and a model from disk."""
     from semble.index import SembleIndex  # type: ignore[import-not-found]  # in its own environment
     from semble.index.dense import load_model  # type: ignore[import-not-found]
+    from semble.types import ContentType  # type: ignore[import-not-found]
 
-    load_model(str(model))
+    model = plan["model"]
+    content = [ContentType(name) for name in plan.get("content", ["code"])]
+    load_model(model)
 
     def index(folder: Path, home: Path) -> Opened:
         os.environ["SEMBLE_CACHE_LOCATION"] = str(home)  # it would write its statistics into the user's folder
-        made = SembleIndex.from_path(folder, model_path=str(model))
+        made = SembleIndex.from_path(folder, content=content, model_path=model)
 
         def search(text: str) -> Found:
             chunks = (result.chunk for result in made.search(text, top_k=TOP))
             return [(chunk.file_path, chunk.start_line, chunk.end_line) for chunk in chunks]
 
-        return search, lambda: made.stats.total_chunks, lambda: None
+        return search, lambda: made.stats.total_chunks, lambda: made.save(home / "saved")
 
     return index
 
 
-ENGINES: dict[str, Callable[[Path], Callable[[Path, Path], Opened]]] = {
+ENGINES: dict[str, Callable[[Plan], Index]] = {
     "outcrop": open_outcrop,
     "semble": open_semble,
 }
@@ -100,7 +109,7 @@ def family_cpu_s() -> float:
     return total
 
 
-def run_job(index: Callable[[Path, Path], Opened], job: dict[str, Any], home: Path) -> dict[str, Any]:
+def run_job(index: Index, job: dict[str, Any], home: Path) -> dict[str, Any]:
     """Index one folder and ask its questions."""
     cpu_before, wall_before = family_cpu_s(), time.perf_counter()
     search, count, close = index(Path(job["folder"]), home)
@@ -109,9 +118,9 @@ def run_job(index: Callable[[Path, Path], Opened], job: dict[str, Any], home: Pa
         search(text)
     found, cpu_ms, wall_ms = {}, [], []
     for name, text in job["questions"]:
-        cpu, wall = time.process_time(), time.perf_counter()
+        cpu, wall = cpu_s(), time.perf_counter()
         found[name] = search(text)
-        cpu_ms.append(1000 * (time.process_time() - cpu))
+        cpu_ms.append(1000 * (cpu_s() - cpu))
         wall_ms.append(1000 * (time.perf_counter() - wall))
     chunks = count()
     close()
@@ -121,15 +130,16 @@ def run_job(index: Callable[[Path, Path], Opened], job: dict[str, Any], home: Pa
         "index_wall_s": wall_index,
         "cpu_ms": cpu_ms,
         "wall_ms": wall_ms,
+        "bytes": folder_bytes(home),
         "found": found,
     }
 
 
-def main(name: str, plan: Path) -> dict[str, Any]:
+def main(name: str, plan: Path, engines: dict[str, Callable[[Plan], Index]] = ENGINES) -> dict[str, Any]:
     """Every job of the plan with one engine. The model is loaded, and the imports are done, before any clock runs."""
     content = json.loads(plan.read_text("utf-8"))
     before = family_cpu_s()
-    index = ENGINES[name](Path(content["model"]))
+    index = engines[name](content)
     loaded = family_cpu_s() - before
     jobs = {}
     for job in content["jobs"]:

@@ -1,10 +1,14 @@
-"""Kill an ingest at any moment, again and again: what was acknowledged must be there, whole and in agreement.
+"""Kill whatever writes, at any moment, again and again: what was acknowledged must be there, whole and in agreement.
 
-    python -m benchmarks.crash --rounds 500 --seed 1 [--postgres]
+    python -m benchmarks.crash --rounds 500 --seed 1 [--only ingest|notes|migration|re-embedding] [--store sqlite]
 
-Every round a child changes a folder and some texts (adds, edits, deletes, moves, copies), brings the index up to
-date and notes in a journal what each call that returned has acknowledged. It is killed with SIGKILL 0–150 ms
-after it began. Then the index is opened again and compared with the journal:
+Four kinds of rounds, on both stores: an ingest (below), agents' notes (`kb_crash.py`), a change of model and the
+migration of an old index (`crash_switch.py`). Half of the processes are killed with SIGKILL at a random moment, half
+kill themselves at a call that was drawn, which tells where (`crash_kill.py`).
+
+Every round of an ingest a child changes a folder and some texts (adds, edits, deletes, moves, copies), brings the index
+up to date and notes in a journal what each call that returned has acknowledged, until it is killed. Then the index is
+opened again and compared with the journal:
 
 - every document holds the acknowledged version, or the one the interrupted call was writing;
 - its text and all its chunks are of that one version;
@@ -19,18 +23,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
-import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from benchmarks.report import Report, say  # first: it holds numpy to one core
 
@@ -38,14 +43,17 @@ import outcrop.engine  # isort: skip
 import outcrop.committing
 import outcrop.search.arrays
 from benchmarks.crash_check import Expected, Promise, Scene, content, read_journal, verify
+from benchmarks.crash_kill import FINISHED, draw_kill, fork_and_kill
 from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
 from outcrop.engine import Engine
 from outcrop.errors import NotFound
 
-MAX_DELAY_S = 0.15
-MAX_DELAY_ON_POSTGRES_S = 1.0
+MAX_DELAY_S = 0.3
+MAX_DELAY_ON_POSTGRES_S = 0.8
 """Opening takes longer there, and so does a call."""
+MOST_CALLS = 100_000
+"""Calls of Python's that a worker makes in some tenths of a second: the last at which one kills itself."""
 ROUNDS_A_DATABASE = 25
 """Rounds one index lives through before a new one is begun: damage has time to add up, and creation is tried too."""
 MAX_FILES = 40
@@ -68,9 +76,6 @@ class Worker:
     """Changes things and brings the index up to date, noting before each call what it wants and after it that it is."""
 
     def __init__(self, scene: Scene, embedder: Embedder, seed: str) -> None:
-        outcrop.committing.BATCH_CHUNKS = SMALL_BATCH_CHUNKS
-        outcrop.engine.SAVE_EVERY_CHUNKS = SMALL_SAVE_CHUNKS
-        outcrop.search.arrays.SAVE_AFTER_ROWS = SMALL_SAVE_ROWS  # type: ignore[misc]  # final for everybody else
         self._scene = scene
         self._chosen = random.Random(seed)
         self._journal = os.open(scene.journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -78,8 +83,15 @@ class Worker:
         self._texts = {uri: mark for uri, mark in scene.acknowledged.items() if not uri.startswith("/")}
         self._embedder = embedder
 
+    def close(self) -> None:
+        """Close the journal, which the parent does not need."""
+        os.close(self._journal)
+
     def run(self) -> None:
         """Work until killed."""
+        outcrop.committing.BATCH_CHUNKS = SMALL_BATCH_CHUNKS
+        outcrop.engine.SAVE_EVERY_CHUNKS = SMALL_SAVE_CHUNKS
+        outcrop.search.arrays.SAVE_AFTER_ROWS = SMALL_SAVE_ROWS  # type: ignore[misc]  # final for everybody else
         engine = self._scene.open(self._embedder)
         self._call(self._scene.files(), lambda: engine.add(self._scene.folder, collection=FOLDER_COLLECTION))
         while True:
@@ -171,6 +183,7 @@ class Tally:
     acknowledgements: int = 0
     interrupted: int = 0
     documents: int = 0
+    places: Counter[str] = field(default_factory=Counter)
     divergences: list[str] = field(default_factory=list)
 
 
@@ -192,7 +205,10 @@ def run(
             scene = Scene(home / f"db-{number}", url=url)
             scene.folder.mkdir(parents=True)
         scene.journal.unlink(missing_ok=True)
-        _work_and_kill(scene, embedder, f"{seed}-{number}", chosen.uniform(0, longest_s))
+        kill = draw_kill(chosen, longest_s, MOST_CALLS)
+        worker = Worker(scene, embedder, f"{seed}-{number}")
+        tally.places[fork_and_kill(worker.run, scene.home, kill)] += 1
+        worker.close()
         promise = read_journal(scene)
         wrong, holds = _verify_apart(scene, promise, embedder)
         tally.rounds += 1
@@ -207,26 +223,6 @@ def run(
             return tally
     shutil.rmtree(scene.home, ignore_errors=True)
     return tally
-
-
-def _work_and_kill(scene: Scene, embedder: Embedder, seed: str, delay_s: float) -> None:
-    ready, started = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(ready)
-            worker = Worker(scene, embedder, seed)
-            os.write(started, b"x")
-            worker.run()
-        except BaseException:  # noqa: BLE001 - a fork must end here, whatever happens, and the parent must hear of it
-            (scene.home / "error.txt").write_text(traceback.format_exc(), "utf-8")
-        os._exit(3)
-    os.close(started)
-    os.read(ready, 1)
-    os.close(ready)
-    time.sleep(delay_s)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
 
 
 def _verify_apart(scene: Scene, promise: Promise, embedder: Embedder) -> tuple[list[str], Expected]:
@@ -249,6 +245,65 @@ def _verify_apart(scene: Scene, promise: Promise, embedder: Embedder) -> tuple[l
     return wrong, holds
 
 
+# ------------------------------------------------------------------ the command
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of rounds: what is killed, in which store, and its share of all rounds."""
+
+    name: str
+    store: str
+    share: float
+
+
+KINDS = (
+    Kind("ingest", "sqlite", 0.3),
+    Kind("ingest", "postgres", 0.1),
+    Kind("notes", "sqlite", 0.2),
+    Kind("notes", "postgres", 0.06),
+    Kind("migration", "sqlite", 0.16),
+    Kind("re-embedding", "sqlite", 0.12),
+    Kind("re-embedding", "postgres", 0.06),
+)
+"""Postgres has had one schema so far: nothing to migrate. Shares by what a round takes: on Postgres it is slower."""
+
+
+def run_kind(
+    kind: Kind, rounds: int, seed: int, home: Path, url: str
+) -> tuple[dict[str, Any], Counter[str], list[str]]:
+    """So many rounds of a kind: its line of the table, where it was killed, what diverged."""
+    from benchmarks import crash_switch, kb_crash
+
+    here = home / f"{kind.name}-{kind.store}"
+    here.mkdir(parents=True)
+    url = url if kind.store == "postgres" else ""
+    if kind.name == "ingest":
+        tally = run(rounds, seed, here, url=url)
+        verified, within = tally.documents, tally.interrupted
+        done, places, wrong = tally.rounds, tally.places, tally.divergences
+    elif kind.name == "notes":
+        notes = kb_crash.run(rounds, seed, here, url=url)
+        verified, within = notes.verified, notes.rounds - notes.places[FINISHED]
+        done, places, wrong = notes.rounds, notes.places, notes.divergences
+    else:
+        if kind.name == "migration":
+            switch = crash_switch.run_migration(rounds, seed, here)
+        else:
+            switch = crash_switch.run_reembed(rounds, seed, here, url=url)
+        verified, within = switch.documents, switch.rounds - switch.places[FINISHED]
+        done, places, wrong = switch.rounds, switch.places, switch.divergences
+    line = {
+        "what": kind.name,
+        "store": kind.store,
+        "rounds": done,
+        "killed within a call": within,
+        "documents verified": verified,
+        "divergences": len(wrong),
+    }
+    return line, places, wrong
+
+
 @contextmanager
 def _server(wanted: bool) -> Iterator[str]:
     if not wanted:
@@ -263,35 +318,43 @@ def _server(wanted: bool) -> Iterator[str]:
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=500, help="of all kinds together")
     parser.add_argument("--seed", type=int, default=None, help="default: drawn anew, and printed")
-    parser.add_argument("--postgres", action="store_true", help="on a server that is started for it")
+    parser.add_argument("--only", help="one kind: ingest, notes, migration, re-embedding")
+    parser.add_argument("--store", choices=("sqlite", "postgres"), help="in one store only")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
     say(f"seed {seed}")
-
-    def progress(tally: Tally) -> None:
-        if tally.rounds % 50 == 0:
-            say(
-                f"{tally.rounds:>6} rounds, {tally.acknowledgements} acknowledgements, {tally.interrupted} interrupted"
-            )
-
+    kinds = [k for k in KINDS if options.only in (None, k.name) and options.store in (None, k.store)]
+    whole = sum(kind.share for kind in kinds)
     home = Path(tempfile.mkdtemp(prefix="outcrop-crash-"))
-    with _server(options.postgres) as url:
-        tally = run(options.rounds, seed, home, progress, url=url)
-    name = "crash-postgres" if options.postgres else "crash"
-    report = Report(name, {"rounds": options.rounds, "seed": seed})
-    report.add("rounds killed", tally.rounds, "rounds")
-    report.add("calls acknowledged", tally.acknowledgements, "calls")
-    report.add("rounds killed within a call", tally.interrupted, "rounds")
-    report.add("documents verified", tally.documents, "documents")
-    report.add("divergences", len(tally.divergences), "divergences", at_most=0)
-    for divergence in tally.divergences:
+    lines, wrong = [], []
+    places: Counter[tuple[str, str]] = Counter()
+    with _server(any(kind.store == "postgres" for kind in kinds)) as url:
+        for kind in kinds:
+            rounds = math.ceil(options.rounds * kind.share / whole)
+            line, killed, diverged = run_kind(kind, rounds, seed, home, url)
+            say(f"{kind.name} on {kind.store}: {line['rounds']} rounds, {len(diverged)} divergences")
+            lines.append(line)
+            wrong += diverged
+            places.update({(kind.name, place): times for place, times in killed.items()})
+    report = Report(
+        "crash", {"rounds": options.rounds, "seed": seed, "only": options.only, "store": options.store}
+    )
+    report.add("rounds killed", sum(line["rounds"] for line in lines), "rounds")
+    report.add("rounds killed within a call", sum(line["killed within a call"] for line in lines), "rounds")
+    report.add("documents verified", sum(line["documents verified"] for line in lines), "documents")
+    report.add("divergences", len(wrong), "divergences", at_most=0)
+    report.add_table("what was killed", lines)
+    report.add_table(
+        "where", [{"what": what, "in": place, "times": n} for (what, place), n in sorted(places.items())]
+    )
+    for divergence in wrong:
         say(divergence)
     report.keep()
-    if not tally.divergences:
+    if not wrong:
         shutil.rmtree(home)
-    return 1 if tally.divergences else 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ import tempfile
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +38,7 @@ from urllib.parse import urlsplit
 from benchmarks.report import Report, say  # first: it holds numpy to one core
 
 from outcrop.config import load_config  # isort: skip
+from benchmarks.crash_kill import BY_TIME, Kill, die_at, draw_kill
 from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
 from outcrop.engine import Engine
@@ -47,6 +49,8 @@ NOTES = 60
 """Fewer than writes, so that notes are replaced too."""
 MAX_DELAY_S = 0.02
 """From an acknowledgement to the kill: a write takes some 5 ms, so that any moment of one is hit."""
+MOST_CALLS = 10_000
+"""Calls of Python's that a write makes, about."""
 ROUNDS_A_DATABASE = 10
 
 _LETTERS = "bcdfghjkmnpvwxz"
@@ -59,6 +63,8 @@ class Tally:
     rounds: int = 0
     acknowledged: int = 0
     waited: int = 0
+    verified: int = 0
+    places: Counter[str] = field(default_factory=Counter)
     divergences: list[str] = field(default_factory=list)
 
 
@@ -86,15 +92,16 @@ def path_of(number: int) -> str:
     return f"folder-{number % NOTES % 7}/note-{number % NOTES}.md"
 
 
-def open_kb(home: Path, embedder: Embedder) -> tuple[Engine, KnowledgeBase]:
-    """The index and the notes of a round."""
-    engine = Engine(load_config({"db": home / "index.db"}, environ={}), embedder=embedder)
+def open_kb(home: Path, embedder: Embedder, url: str = "") -> tuple[Engine, KnowledgeBase]:
+    """The index and the notes of a round; the index in a schema of its own where a database is named."""
+    db = f"{url}?schema={home.name.replace('-', '_')}" if url else home / "index.db"
+    engine = Engine(load_config({"db": db, "data_dir": home}, environ={}), embedder=embedder)
     return engine, KnowledgeBase(engine, home / "kb")
 
 
-def serve(home: Path, embedder: Embedder, first: int, said: int) -> None:
-    """Write, and embed in the background, until killed or done."""
-    engine, kb = open_kb(home, embedder)
+def serve(home: Path, embedder: Embedder, first: int, said: int, url: str, kill: tuple[int, Kill]) -> None:
+    """Write, and embed in the background, until killed or done; after so many writes die at a call, if any."""
+    engine, kb = open_kb(home, embedder, url)
 
     def background() -> None:
         while True:
@@ -104,19 +111,27 @@ def serve(home: Path, embedder: Embedder, first: int, said: int) -> None:
 
     threading.Thread(target=background, daemon=True).start()
     for number in range(first, first + WRITES):
+        if number == first + kill[0] and kill[1].call:
+            die_at(kill[1].call, home / "place.txt")
         kb.write(path_of(number), text_of(number))
         os.write(said, number.to_bytes(8, "little"))
     time.sleep(60)
 
 
-def verify(home: Path, embedder: Embedder, kept: dict[str, int], last: int) -> tuple[list[str], int, bool]:
+def verify(
+    home: Path, embedder: Embedder, kept: dict[str, int], last: int, url: str = ""
+) -> tuple[list[str], int, bool]:
     """Everything that is wrong, in words, how many documents waited, and whether the write that was interrupted, the
     one after `last`, happened."""
-    engine, kb = open_kb(home, embedder)
+    engine, kb = open_kb(home, embedder, url)
     wrong: list[str] = []
     interrupted = home / "kb" / path_of(last + 1)
     happened = interrupted.exists() and interrupted.read_text("utf-8") == text_of(last + 1)
     with engine:
+        if url:
+            engine._store.put_setting(
+                "barrier", str(last)
+            )  # a server may still be at what the killed one asked for
         waiting = engine.waiting()
         for path, number in kept.items():
             allowed = {text_of(number)} | ({text_of(last + 1)} if path_of(last + 1) == path else set())
@@ -158,6 +173,7 @@ def run(
     on_round: Callable[[Tally], None] | None = None,
     *,
     over_http: bool = False,
+    url: str = "",
 ) -> Tally:
     """So many rounds in a folder; stops at the first divergence and leaves its index there."""
     embedder = open_embedder("static", url="", key="", query_prefix="")
@@ -171,15 +187,17 @@ def run(
             shutil.rmtree(here, ignore_errors=True)
             here, kept = home / f"kb-{number}", {}
             here.mkdir(parents=True)
-        count, delay = chosen.randrange(1, WRITES - 1), chosen.uniform(0, MAX_DELAY_S)
+        count, kill = chosen.randrange(1, WRITES - 1), draw_kill(chosen, MAX_DELAY_S, MOST_CALLS)
         if over_http:
-            said = _write_over_http_and_kill(here, first, count, delay)
+            said, place = _write_over_http_and_kill(here, first, count, kill.delay_s), BY_TIME
         else:
-            said = _write_and_kill(here, embedder, first, count, delay)
+            said, place = _write_and_kill(here, embedder, first, count, kill, url)
+        tally.places[place] += 1
         kept |= {path_of(written): written for written in said}
         tally.acknowledged += len(said)
         last = said[-1] if said else first - 1
-        wrong, waited, happened = _verify_apart(here, embedder, kept, last)
+        wrong, waited, happened = _verify_apart(here, embedder, kept, last, url)
+        tally.verified += len(kept)
         tally.rounds += 1
         tally.waited += waited
         tally.divergences += [f"round {number} (seed {seed}, {here}): {problem}" for problem in wrong]
@@ -196,28 +214,34 @@ def run(
     return tally
 
 
-def _write_and_kill(home: Path, embedder: Embedder, first: int, count: int, delay_s: float) -> list[int]:
-    """The numbers of the writes that were acknowledged."""
+def _write_and_kill(
+    home: Path, embedder: Embedder, first: int, count: int, kill: Kill, url: str
+) -> tuple[list[int], str]:
+    """The numbers of the writes that were acknowledged, and where it was killed."""
+    (home / "place.txt").unlink(missing_ok=True)
     hears, said = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(hears)
-            serve(home, embedder, first, said)
+            serve(home, embedder, first, said, url, (count, kill))
         except BaseException:  # noqa: BLE001 - a fork must end here, whatever happens, and the parent must hear of it
             (home / "error.txt").write_text(traceback.format_exc(), "utf-8")
         os._exit(3)
     os.close(said)
     heard = b""
-    while len(heard) < 8 * count and (more := os.read(hears, 8)):
+    enough = 8 * WRITES if kill.call else 8 * count
+    while len(heard) < enough and (more := os.read(hears, 8)):
         heard += more
-    time.sleep(delay_s)
+    time.sleep(kill.delay_s)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     while more := os.read(hears, 4096):
         heard += more
     os.close(hears)
-    return [int.from_bytes(heard[at : at + 8], "little") for at in range(0, len(heard) - 7, 8)]
+    place = home / "place.txt"
+    where = place.read_text("utf-8") if place.exists() else BY_TIME
+    return [int.from_bytes(heard[at : at + 8], "little") for at in range(0, len(heard) - 7, 8)], where
 
 
 def _write_over_http_and_kill(home: Path, first: int, count: int, delay_s: float) -> list[int]:
@@ -258,7 +282,7 @@ def _write_over_http_and_kill(home: Path, first: int, count: int, delay_s: float
 
 
 def _verify_apart(
-    home: Path, embedder: Embedder, kept: dict[str, int], last: int
+    home: Path, embedder: Embedder, kept: dict[str, int], last: int, url: str
 ) -> tuple[list[str], int, bool]:
     """Verify in a child: the parent must never have opened the database when it forks the next one."""
     answer = home / "verdict.json"
@@ -266,7 +290,7 @@ def _verify_apart(
     child = os.fork()
     if child == 0:
         try:
-            answer.write_text(json.dumps(verify(home, embedder, kept, last)), "utf-8")
+            answer.write_text(json.dumps(verify(home, embedder, kept, last, url)), "utf-8")
             os._exit(0)
         except BaseException:  # noqa: BLE001 - see above
             answer.write_text(json.dumps(([traceback.format_exc()], 0, False)), "utf-8")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import secrets
@@ -91,9 +92,9 @@ class Failure:
     problems: tuple[str, ...]
 
 
-def draw(store: Store, seed: int, number: int, ops: int = EPISODE_OPS) -> Episode:
+def draw(store: Store, seed: int, number: int, ops: int = EPISODE_OPS, *, light: bool = False) -> Episode:
     """The n-th episode of a seed."""
-    drawer = Drawer(f"{seed}-{number}")
+    drawer = Drawer(f"{seed}-{number}", light=light)
     return Episode(store, [drawer.draw() for _ in range(ops)], f"{seed}-{number}")
 
 
@@ -150,20 +151,15 @@ def _embedders(grounds: Grounds) -> dict[str, Embedder]:
 def shrink(fails: Callable[[Sequence[Op]], bool], ops: Sequence[Op], seconds: float = SHRINK_S) -> Sequence[Op]:
     """The shortest sequence found that still fails: ever smaller parts are left out as long as it does."""
     limit = time.monotonic() + seconds
-    size = max(1, len(ops) // 2)
-    while size:
-        at, shorter = 0, False
+    size, shorter = max(1, len(ops) // 2), False
+    while size > 1 or shorter:
+        size, shorter, at = max(1, size // 2 if len(ops) > 2 else 1), False, 0
         while at < len(ops) and time.monotonic() < limit:
             rest = [*ops[:at], *ops[at + size :]]
             if rest and fails(rest):
                 ops, shorter = rest, True
             else:
                 at += size
-        size = size // 2 if not shorter or size > 1 else size
-        if size == 1 and not shorter:
-            break
-        if time.monotonic() >= limit:
-            break
     return ops
 
 
@@ -206,17 +202,19 @@ def examine(grounds: Grounds, failure: Failure, folder: Path, *, seconds: float 
 # ------------------------------------------------------------------ the command
 
 
-def run(grounds: Grounds, store: Store, ops: int, seed: int) -> tuple[Counter[str], Failure | None]:
-    """So many operations; how many of each kind, and the first failure."""
+def run(
+    grounds: Grounds, store: Store, ops: int, seed: int, minutes: float = math.inf
+) -> tuple[Counter[str], Failure | None]:
+    """So many operations, or as many as fit into the time; how many of each kind, and the first failure."""
     tally: Counter[str] = Counter()
-    number = 0
-    while tally.total() < ops:
+    number, limit = 0, time.monotonic() + 60 * minutes
+    while tally.total() < ops and time.monotonic() < limit:
         episode = draw(store, seed, number, min(EPISODE_OPS, ops - tally.total()))
         failure = play(grounds, episode, tally)
         if failure is not None:
             return tally, failure
         number += 1
-        if number % 10 == 0:
+        if number % 5 == 0:
             say(f"{tally.total():>8} operations on {store}, {cpu_s():,.0f} s of CPU")
     return tally, None
 
@@ -227,6 +225,7 @@ def main() -> int:
     parser.add_argument("--ops", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=None, help="default: drawn anew, and printed")
     parser.add_argument("--store", choices=("sqlite", "postgres", "both"), default="sqlite")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no episode after so long")
     parser.add_argument("--replay", type=Path, help="a kept episode")
     parser.add_argument("--shrink", action="store_true", help="make the replayed episode shorter")
     options = parser.parse_args()
@@ -245,7 +244,7 @@ def main() -> int:
         seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
         say(f"seed {seed}, on {store}")
         started = cpu_s()
-        tally, failure = run(grounds, store, options.ops, seed)
+        tally, failure = run(grounds, store, options.ops, seed, options.minutes)
         if failure is not None:
             for problem in failure.problems:
                 say(problem)

@@ -1,6 +1,7 @@
 """The peers, each in a process of its own: index what `benchmarks.peers` prepared, answer its queries.
 
     python -m benchmarks.peer_engines NAME FOLDER        (started by benchmarks.peers)
+    python -m benchmarks.peer_engines NAME PLAN          (by benchmarks.compare: the `folder` of each of its `jobs`)
 
 Runs under the peers' own Python, without Outcrop. FOLDER holds `chunks.jsonl` (title, text), `vectors.npy`,
 `queries.json` (text, words) and `query_vectors.npy`; rows are named by their number.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -136,11 +138,96 @@ def open_fts5(folder: Path, home: Path) -> tuple[Callable[[], None], Search]:
     return ingest, search
 
 
+def open_lancedb_hybrid(folder: Path, home: Path) -> tuple[Callable[[], None], Search]:
+    """LanceDB with its index of words beside the vectors, joined by its default, reciprocal ranks."""
+    import lancedb
+    import numpy as np
+
+    ingest_vectors, _ = open_lancedb(folder, home)
+    queries = np.load(folder / "query_vectors.npy")
+    texts = [query["text"] for query in json.loads((folder / "queries.json").read_text("utf-8"))]
+    tables: list[Any] = []
+
+    def ingest() -> None:
+        ingest_vectors()
+        table = lancedb.connect(str(home)).open_table("chunks")
+        table.create_fts_index("text")
+        tables.append(table)
+
+    def search(number: int) -> list[int]:
+        asked = tables[0].search(query_type="hybrid", vector_column_name="vector", fts_columns="text")
+        found = asked.vector(queries[number]).text(texts[number]).limit(TOP).to_arrow()
+        return [int(row) for row in found["row"].to_pylist()]
+
+    return ingest, search
+
+
+def open_milvus(folder: Path, home: Path) -> tuple[Callable[[], None], Search]:
+    """Milvus Lite: a collection as its guide makes it, then flushed and loaded, without which a search takes 50 times
+    as long (5 000 rows: 200 ms against 4)."""
+    import numpy as np
+    from pymilvus import MilvusClient  # type: ignore[import-not-found]  # in its own environment
+
+    vectors, queries = np.load(folder / "vectors.npy"), np.load(folder / "query_vectors.npy")
+    home.mkdir(parents=True)
+    client = MilvusClient(str(home / "milvus.db"))
+    client.create_collection("chunks", dimension=vectors.shape[1], metric_type="COSINE", auto_id=False)
+
+    def ingest() -> None:
+        texts = [text for _, text in read_chunks(folder)]
+        for start in range(0, len(vectors), BATCH):
+            rows = range(start, min(start + BATCH, len(vectors)))
+            client.insert(
+                "chunks", [{"id": row, "vector": vectors[row].tolist(), "text": texts[row]} for row in rows]
+            )
+        client.flush("chunks")
+        client.release_collection("chunks")
+        client.load_collection("chunks")
+
+    def search(number: int) -> list[int]:
+        found = client.search("chunks", data=[queries[number].tolist()], limit=TOP, output_fields=["text"])
+        return [int(hit["id"]) for hit in found[0]]
+
+    return ingest, search
+
+
+def open_txtai(folder: Path, home: Path) -> tuple[Callable[[], None], Search]:
+    """Txtai's hybrid index with content, its vectors from ours: a text is looked up, never embedded."""
+    import numpy as np
+    from txtai import Embeddings  # type: ignore[import-not-found]  # in its own environment
+
+    listed = json.loads((folder / "queries.json").read_text("utf-8"))
+    texts = [f"{title}\n{text}" for title, text in read_chunks(folder)]
+    asked = [query["text"] for query in listed]
+    known = dict(zip(texts, np.load(folder / "vectors.npy"), strict=True))
+    known |= dict(zip(asked, np.load(folder / "query_vectors.npy"), strict=True))
+    embeddings = Embeddings(
+        {
+            "method": "external",
+            "transform": lambda some: np.stack([known[text] for text in some]),
+            "content": True,
+            "hybrid": True,
+        }
+    )
+
+    def ingest() -> None:
+        embeddings.index((row, text, None) for row, text in enumerate(texts))
+        embeddings.save(str(home))
+
+    def search(number: int) -> list[int]:
+        return [int(hit["id"]) for hit in embeddings.search(asked[number], TOP)]
+
+    return ingest, search
+
+
 PEERS: dict[str, Callable[[Path, Path], tuple[Callable[[], None], Search]]] = {
     "chromadb": open_chromadb,
     "lancedb": open_lancedb,
     "tantivy": open_tantivy,
     "fts5": open_fts5,
+    "lancedb-hybrid": open_lancedb_hybrid,
+    "milvus": open_milvus,
+    "txtai": open_txtai,
 }
 OWN_PYTHON = frozenset({"fts5"})
 """Peers that need nothing but what Outcrop itself needs, and run under the same SQLite."""
@@ -152,6 +239,16 @@ def read_chunks(folder: Path) -> Iterator[tuple[str, str]]:
         for line in lines:
             row = json.loads(line)
             yield row["title"], row["text"]
+
+
+def run_plan(name: str, plan: Path) -> dict[str, Any]:
+    """Every job of a plan with one peer."""
+    jobs = {}
+    for job in json.loads(plan.read_text("utf-8"))["jobs"]:
+        folder = Path(job["folder"])
+        shutil.rmtree(folder / f"index-{name}", ignore_errors=True)
+        jobs[job["name"]] = main(name, folder)
+    return {"jobs": jobs}
 
 
 def main(name: str, folder: Path) -> dict[str, Any]:
@@ -182,4 +279,5 @@ def main(name: str, folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(sys.argv[1], Path(sys.argv[2]))) + "\n")
+    given = Path(sys.argv[2])
+    sys.stdout.write("\n" + json.dumps((main if given.is_dir() else run_plan)(sys.argv[1], given)) + "\n")

@@ -50,15 +50,15 @@ def ndcg(found: Sequence[Sequence[int]], ids: Sequence[str], documents: Sequence
     return total / max(count, 1)
 
 
-def lay_out_labelled(data: Path, folder: Path) -> list[tuple[str, str]]:
-    """A labelled set as a folder of files named by number; (id, text) of its queries."""
+def lay_out_labelled(data: Path, folder: Path, suffix: str = ".md") -> list[tuple[str, str]]:
+    """A labelled set as a folder of files named by number; (id, text) of its queries. Only Markdown has titles."""
     shutil.rmtree(folder, ignore_errors=True)
     names = []
     for number, line in enumerate((data / "corpus.jsonl").read_text("utf-8").splitlines()):
         row = json.loads(line)
-        path = folder / f"{number // 1000:03}" / f"{number:06}.md"
+        path = folder / f"{number // 1000:03}" / f"{number:06}{suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        title = " ".join(str(row.get("title") or "").split())
+        title = " ".join(str(row.get("title") or "").split()) if suffix == ".md" else ""
         path.write_text(f"# {title}\n\n{row['text']}\n" if title else f"{row['text']}\n", "utf-8")
         names.append(str(row["id"]))
     (folder.parent / "names.json").write_text(json.dumps(names), "utf-8")

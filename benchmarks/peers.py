@@ -28,7 +28,7 @@ from benchmarks.report import ROOT, WORK, Report, cpu_s, folder_bytes, percentil
 import numpy as np  # isort: skip
 
 import outcrop
-from benchmarks.peer_engines import OWN_PYTHON, PEERS, TOP
+from benchmarks.peer_engines import OWN_PYTHON, TOP
 from benchmarks.peer_quality import Labels, documents_of, lay_out_labelled, ndcg, overlap, read_labels, recall
 from outcrop.engine import Engine
 from outcrop.records import FeedRow, Vector
@@ -41,6 +41,7 @@ from outcrop.search.terms import STOP_WORDS, Terms
 PEER_PACKAGES = ("chromadb", "lancedb", "tantivy", "numpy")
 VENV = ROOT / ".artifacts" / "peers-venv"
 DENSE, LEXICAL = ("chromadb", "lancedb"), ("tantivy", "fts5")
+PEERS = (*DENSE, *LEXICAL)
 
 
 def install(venv: Path) -> None:
@@ -170,6 +171,7 @@ def lexical_leg(rows: Sequence[FeedRow], engine: Engine, queries: Sequence[str],
 def _build(rows: Sequence[FeedRow], engine: Engine, home: Path) -> list[Slab]:
     """Slabs as the engine makes them: small ones first, merged into large ones."""
     shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
     slabs = []
     dimensions = engine.parts.embedder.model.dimensions if rows[0].vector is not None else 0
     for first in range(0, len(rows), SLAB_ROWS):

@@ -8,6 +8,7 @@ import apsw
 import pytest
 from benchmarks.crash_check import Promise, Scene, content, verify
 from tests.postgres.server import PostgresServer
+from tests.store.builders import repack
 
 from benchmarks import crash
 from outcrop.contracts import Embedder
@@ -57,9 +58,9 @@ def test_an_index_in_order_is_found_in_order(settled: tuple[Scene, Promise], emb
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("DELETE FROM vectors WHERE rowid = (SELECT min(rowid) FROM vectors)", "no vector|path vector"),
+        ("DELETE FROM vectors WHERE id = (SELECT min(id) FROM vectors)", "no vector|path vector"),
         ("DELETE FROM chunks WHERE id = 1", "chunks"),
-        ("UPDATE chunks SET text = replace(text, 'zqbbbbc', 'zqbbbbd')", "is from|not that of"),
+        ("UPDATE blocks SET packed = repack(packed, 'zqbbbbc', 'zqbbbbd')", "is from|not that of"),
         ("INSERT INTO removals (chunk_id) VALUES (1)", "listed as removed|arrays hold"),
     ],
 )
@@ -68,6 +69,7 @@ def test_the_check_notices_damage(
 ) -> None:
     scene, promise = settled
     database = apsw.Connection(str(scene.db))
+    database.create_scalar_function("repack", repack, 3)  # type: ignore[arg-type]  # a BLOB and two texts
     database.execute(damage)
     database.execute("UPDATE meta SET value = value + 1 WHERE key = 'version'")
     database.close()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import outcrop
 from outcrop.config import load_config
@@ -17,6 +19,7 @@ from outcrop.embed.static import StaticEmbedder
 from outcrop.errors import Cancelled, ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.records import Filter, IngestReport, Matrix, Model, Text, Trust, Vector
 from outcrop.search.arrays import SearchArrays
+from outcrop.search.packed import map_arrays
 
 NOTES = {
     "garden/roses.md": "# Roses\n\nPrune roses in late winter, just above an outward-facing bud.\n\n"
@@ -394,7 +397,7 @@ def test_the_arrays_are_rebuilt_when_their_files_are_damaged(tmp_path: Path) -> 
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
         assert kb.status().array_bytes > 0
-    for path in (tmp_path / "i.db.arrays").rglob("rows.npy"):
+    for path in (tmp_path / "i.db.arrays").glob("slab-*"):
         path.write_bytes(path.read_bytes()[:100])
     with outcrop.open(tmp_path / "i.db") as kb:
         assert not all(check.ok for check in kb.doctor())
@@ -434,9 +437,11 @@ def test_a_tokenizer_file_counts_the_tokens_of_a_context(tmp_path: Path, folder:
 def test_damaged_array_data_is_noticed_in_a_search_and_made_again(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
-    for path in (tmp_path / "i.db.arrays").rglob("rows.npy"):
-        data = bytearray(path.read_bytes())
-        data[-400:] = b"\xff" * 400
+    for path in (tmp_path / "i.db.arrays").glob("slab-*"):
+        data, rows = bytearray(path.read_bytes()), map_arrays(path)["rows"].tobytes()
+        end = data.index(rows) + len(rows)
+        data[end - 400 : end] = b"\xff" * 400
+        path.unlink()
         path.write_bytes(data)
     with outcrop.open(tmp_path / "i.db") as kb:
         assert len(kb.search("gneiss note", limit=5, merge=False).hits) == 5
@@ -507,3 +512,48 @@ def test_a_search_keeps_what_it_took_long_to_catch_up_and_never_waits_to_do_so(t
         assert kb.status().array_bytes == 0
         kb.search("gneiss note")
         assert kb.status().array_bytes > 0
+
+
+def test_a_phrase_of_words_that_stand_everywhere_is_found_where_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most texts hold the words and not the phrase, and rank higher: they are read and ruled out, batch by batch."""
+    monkeypatch.setattr("outcrop.search.arrays.READ_PHRASES", 3)
+    monkeypatch.setattr("outcrop.retrieve.PHRASE_POOL", 4)
+    with outcrop.open(tmp_path / "i.db") as kb:
+        kb.add_texts(
+            Text(f"slate over chalk, chalk over slate over chalk {i}", id=f"no {i}", title="slate and chalk")
+            for i in range(60)
+        )
+        kb.add_texts(
+            Text(f"Of {'many other words, ' * 20} slate and chalk number {i}", id=f"yes {i}") for i in range(3)
+        )
+        read: list[int] = []
+        match = kb._store.match_phrase
+
+        def noting(phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+            read.extend(among.tolist() if among is not None else [])
+            return match(phrase, among)
+
+        monkeypatch.setattr(kb._store, "match_phrase", noting)
+        hits = kb.search('"slate and chalk"', limit=5).hits
+        assert {hit.document.uri for hit in hits} == {"yes 0", "yes 1", "yes 2"}
+        assert len(read) == len(set(read)), "nothing is read twice"
+        read.clear()
+        assert len(kb.search('"over"', limit=2, merge=False).hits) == 2
+        assert len(read) < 60, "what could not be returned is not read"
+        assert kb.search('"chalk and slate"').reason == "no_hits"
+
+
+def test_the_doctor_finds_a_text_that_is_not_what_was_written(tmp_path: Path) -> None:
+    """As a disk leaves it that changes a letter: the passage no longer has the address that was made of it."""
+    with outcrop.open(tmp_path / "index.db") as kb:
+        kb.add(text="The harbour closes at dusk.", id="a")
+        assert all(check.ok for check in kb.doctor())
+        ((_, write),) = kb._store.export(0, 9)
+        (chunk,) = write.chunks
+        worn = replace(chunk, text=chunk.text.replace("closes", "clozes"))
+        model = kb.status().model
+        kb._store.write([replace(write, chunks=(worn,))], {}, model)
+        details = [check.detail for check in kb.doctor() if not check.ok]
+        assert any("1 documents are not what was written (a)" in detail for detail in details)

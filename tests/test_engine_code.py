@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import apsw
 import pytest
+from tests.store.earlier import write_version_1
 from tests.test_engine import CountingEmbedder, open_with
 
 import outcrop
@@ -290,29 +290,14 @@ def test_rows_that_only_say_what_stands_beside_a_candidate_do_not_move_the_other
     assert coherence == pytest.approx(COHERENCE_WEIGHT * best.why.fused * share, abs=1e-4)
 
 
-TO_VERSION_1 = """
-DROP TABLE waiting;
-DROP INDEX notes_by_summary_key;
-DELETE FROM vectors WHERE key IN (SELECT summary_key FROM notes);
-DROP TABLE notes;
-DROP INDEX documents_by_path;
-ALTER TABLE documents DROP COLUMN language;
-ALTER TABLE documents DROP COLUMN role;
-CREATE INDEX documents_by_path ON documents (collection, path, kind, dated_at, mtime_ns, created_at);
-PRAGMA user_version = 1;
-"""
-
-
 def test_an_index_of_version_1_reads_its_code_again_and_its_prose_not(
     tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db = tmp_path / "old.db"
-    with open_with(db, CountingEmbedder()) as kb:
+    with open_with(tmp_path / "new.db", CountingEmbedder()) as kb:
         kb.add(repo)
         before = {info.path: info for info in kb.list()}
-    raw = apsw.Connection(str(db))
-    raw.execute(TO_VERSION_1).fetchall()
-    raw.close()
+        write_version_1(kb._store, db)
     read: list[str] = []
     real = outcrop.preparing.read_file  # type: ignore[attr-defined]
 

@@ -123,11 +123,11 @@ def test_a_document_written_anew_while_a_phrase_is_looked_up_is_found_all_the_sa
         kb.add(text="The wombat digs a burrow.", id="note")
         match, writes = kb._store.match_phrase, iter(range(2))
 
-        def write_then_match(phrase: str) -> NDArray[np.int64]:
+        def write_then_match(phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
             for _ in writes:
                 kb.add(text="The wombat digs a burrow.", id="note", force=True)
                 break
-            return match(phrase)
+            return match(phrase, among)
 
         monkeypatch.setattr(kb._store, "match_phrase", write_then_match)
         assert [hit.document.uri for hit in kb.search('"digs a burrow"').hits] == ["note"]

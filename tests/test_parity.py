@@ -94,6 +94,23 @@ def test_what_differs_is_measured_and_named(tmp_path: Path) -> None:
         assert compare_rankings([], lambda *_: [], lambda *_: []).overlap == 1
 
 
+def test_which_of_two_copies_is_shown_is_no_difference(tmp_path: Path) -> None:
+    with outcrop.open(tmp_path / "a.db") as here, outcrop.open(tmp_path / "b.db") as there:
+        for kb, first, second in ((here, "one", "two"), (there, "two", "one")):
+            for name in (first, second):
+                kb.add(text="A note about comets and harbours.", id=name)
+
+        def shown(kb: outcrop.Engine) -> list[str]:
+            return [hit.document.uri for hit in kb.search("comets", mode="keyword").hits]
+
+        assert (shown(here), shown(there)) == (["one"], ["two"])
+        best = [
+            lambda query, limit, kb=kb: kb.search(query, limit=limit, mode="keyword").hits
+            for kb in (here, there)
+        ]
+        assert compare_rankings(["comets"], *best) == RankingParity(1, 1.0)
+
+
 def test_an_engine_moves_to_another_and_says_that_both_rank_alike(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "a.db") as here, outcrop.open(tmp_path / "b.db") as there:
         here.add(Path(__file__).parents[1] / "src" / "outcrop" / "chunk")

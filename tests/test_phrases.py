@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.phrases import holds_phrase, phrase_words, spaced
+from outcrop.phrases import holds_phrase, phrase_finder, phrase_words, spaced
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +59,13 @@ def test_a_phrase_is_whole_words_in_order() -> None:
     assert not holds_phrase("The quick brownish fox", phrase_words("quick brown"))
     assert not holds_phrase("brown and quick", phrase_words("quick brown"))
     assert not holds_phrase("anything", ["nothing"])
+
+
+WORDS = st.lists(st.sampled_from(["a", "ab", "b1", "1", "é", "東"]), min_size=1, max_size=3)
+GAPS = st.sampled_from([" ", "_", "-.", "", "\n", "É"])
+
+
+@given(WORDS, st.lists(st.tuples(GAPS, st.sampled_from(["A", "ab", "b1", "1", "é", "東"])), max_size=8))
+def test_a_finder_finds_what_a_text_holds(words: list[str], text: list[tuple[str, str]]) -> None:
+    joined = "".join(gap + word for gap, word in text)
+    assert phrase_finder(words)(joined) == holds_phrase(joined, words)

@@ -98,6 +98,7 @@ def run_here(target: Target, seeds: Seeds, seed: int, numbers: Sequence[int]) ->
 def _work(
     pipe: Connection, at: Any, table: str, name: str, folder: Path, seed: int, first: int, stop: int
 ) -> None:
+    os.setsid()  # a session of its own: Ctrl-C is for the watcher
     target, seeds = importlib.import_module(table).TARGETS[name], Seeds(folder)
     slowest = 0.0
     started = resident = None

@@ -56,7 +56,7 @@ def read_site() -> Site:
     problems += [
         f"{source}: {problem}"
         for source, page in pages.items()
-        for problem in broken_links(source, page, pages)
+        for problem in (*broken_links(source, page, pages), *broken_images(source, page))
     ]
     return Site(pages, tuple(problems))
 
@@ -100,6 +100,15 @@ def broken_links(source: str, page: Rendered, pages: dict[str, Rendered]) -> Ite
             yield f"the link {link} leads to no heading of {target}"
 
 
+def broken_images(source: str, page: Rendered) -> Iterator[str]:
+    """Images of a page that are not there, or that the site would not hold beside it."""
+    folder = (ROOT / source).parent.resolve()
+    for image in page.images:
+        path = (folder / unquote(image)).resolve()
+        if not path.is_relative_to(folder) or not path.is_file():
+            yield f"the image {image} is no file below the folder of the page"
+
+
 def write_site(site: Site, out: Path) -> None:
     """Write the site, in place of what was in the folder."""
     shutil.rmtree(out, ignore_errors=True)
@@ -112,6 +121,10 @@ def write_site(site: Site, out: Path) -> None:
         target = out / address_of(source)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_page(template, site, source), "utf-8")
+        for image in site.pages[source].images:
+            place = target.parent / unquote(image)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile((ROOT / source).parent / unquote(image), place)
 
 
 def _sections(site: Site) -> str:

@@ -63,6 +63,7 @@ CONTENTS: Final = (
             "docs/explanation/freshness.md",
             "docs/explanation/limits.md",
             "docs/explanation/figures.md",
+            "docs/explanation/compare.md",
             "ARCHITECTURE.md",
             "training/README.md",
             "benchmarks/README.md",

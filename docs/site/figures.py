@@ -153,6 +153,29 @@ def speed() -> str:
     return _made(readme.speed_rows())
 
 
+def scale() -> str:
+    """What an index costs as it grows."""
+    result = newest("scale-1000000")
+    rows = [
+        (
+            f"{point['chunks']:,}",
+            f"{point['rate']:,.0f}",
+            f"{point['search_p50_ms']:.1f} / {point['search_p95_ms']:.1f}",
+            f"{point['search_rss'] / 1e6:,.0f} ({point['search_anonymous'] / 1e6:,.0f})",
+            f"{point['index_bytes'] / 1e6:,.0f} ({point['index_to_text']:.2f} ×)",
+        )
+        for point in result["tables"]["Growth"]
+    ]
+    head = (
+        "chunks",
+        "chunks a CPU second",
+        "search, CPU p50 / p95 (ms)",
+        "memory (its own), MB",
+        "index, MB (to text)",
+    )
+    return f"{table(head, rows)}\n\n{_from(result, 'scale')}"
+
+
 def budgets() -> str:
     """What a context of code holds of the files it should hold."""
     result = newest("code-budget")

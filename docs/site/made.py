@@ -43,6 +43,7 @@ MADE: Final[dict[str, Callable[[], str]]] = {
     "rerank": figures.rerank,
     "models": figures.models,
     "speed": figures.speed,
+    "scale": figures.scale,
     "budgets": figures.budgets,
     "crashes": figures.crashes,
     "readme figures": figures.readme_figures,

@@ -43,13 +43,14 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A page as HTML, with all that others need to know of it. `links` are as they were written."""
+    """A page as HTML, with all that others need to know of it. `links` and `images` are as they were written."""
 
     html: str
     title: str
     headings: tuple[Heading, ...]
     sections: tuple[Section, ...]
     links: tuple[str, ...]
+    images: tuple[str, ...] = ()
 
 
 Leads = Callable[[str], str]
@@ -67,11 +68,17 @@ def render(markdown: str, leads: Leads) -> Rendered:
     headings = _name_headings(tokens)
     _keep_short_code_together(tokens)
     links = _turn_links(tokens, leads)
+    images = tuple(
+        str(child.attrGet("src"))
+        for parent in tokens
+        for child in parent.children or ()
+        if child.type == "image"
+    )
     renderer = reader.renderer
     assert isinstance(renderer, RendererHTML)  # noqa: S101 - the default one
     html = _wrap_tables(renderer.render(tokens, reader.options, {}))
     title = next((heading.text for heading in headings if heading.level == 1), "")
-    return Rendered(html, title, headings, _sections(tokens, headings), tuple(links))
+    return Rendered(html, title, headings, _sections(tokens, headings), tuple(links), images)
 
 
 def styles() -> str:

@@ -240,7 +240,10 @@ class Store(Protocol):
         """
 
     def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
-        """The vectors of `model` that are kept under these keys, as float32 of the stored half floats."""
+        """The vectors of `model` that are kept under these keys: exactly what is stored, which 16-bit floats hold.
+
+        A store may keep them in as few as eight bits a dimension.
+        """
 
     # -- what search needs
     def lineage(self, version: int) -> str | None:
@@ -253,8 +256,11 @@ class Store(Protocol):
     def select(self, where: Filter) -> NDArray[np.int64]:
         """Ids of the documents that pass a filter, ascending."""
 
-    def match_phrase(self, phrase: str) -> NDArray[np.int64]:
-        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending."""
+    def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending.
+
+        `among` names the only chunks that are looked at. Without it a store may have to read every text.
+        """
 
     def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
         """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""

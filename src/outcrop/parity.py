@@ -53,7 +53,7 @@ def compare_rankings(
     overlaps: list[float] = []
     different: list[tuple[str, float]] = []
     for query in queries:
-        here, there = _places(source(query, TOP)), _places(target(query, TOP))
+        here, there = _passages(source(query, TOP)), _passages(target(query, TOP))
         most = max(len(here), len(there))
         overlap = len(here & there) / most if most else 1.0
         overlaps.append(overlap)
@@ -63,8 +63,9 @@ def compare_rankings(
     return RankingParity(len(queries), mean, tuple(different))
 
 
-def _places(hits: Sequence[Hit]) -> set[tuple[str, str, int]]:
-    return {(hit.document.collection, hit.document.uri, hit.start) for hit in hits}
+def _passages(hits: Sequence[Hit]) -> set[str]:
+    """By their text: of copies of a passage a search shows one, and which one falls by the order of writing."""
+    return {" ".join(hit.text.split()) for hit in hits}
 
 
 def _last_chunk(store: Store) -> int:

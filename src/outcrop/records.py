@@ -371,7 +371,6 @@ class StoreStats:
     documents: int
     chunks: int
     chunks_with_vector: int
-    keyword_rows: int
     vectors: int
     bytes_on_disk: int
     schema_version: int

@@ -55,6 +55,8 @@ MOST_FOLLOWED = 10.0
 MOST_MOVES = 3
 """How often a search begins again because what it found was written anew before it was fetched, which takes a write in
 that very millisecond. Judgement."""
+PHRASE_POOL = POOL // 2
+"""Candidates of a search for a phrase: the texts of all of them are read."""
 WARM_QUERY = "where does it begin?"
 CACHED_QUERIES = 1024
 CACHED_ANSWERS = 256
@@ -183,7 +185,7 @@ class Retriever:
     ) -> tuple[Answer, bool]:
         """The answer of one state of the index; see `_answer`."""
         reason, detail = meant.reason, meant.detail
-        pool = max(POOL, 2 * (options.offset + options.limit))
+        pool = max(PHRASE_POOL if query.phrases else POOL, 2 * (options.offset + options.limit))
         seen = self._index.find(view, query, options.where, options.mode, meant.vector, pool)
         if query.phrases and not last and self._store.version() != view.version:
             raise _Moved  # the phrases were looked up in a later state than these rows are of

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from outcrop.contracts import Store
 from outcrop.records import DocumentWrite, Holdings, Model, MovedCollection, Vector
+from outcrop.store.levels import pack_vectors
 from outcrop.store.shaping import keys_of
 
 READ_AT_ONCE: Final = 256
@@ -140,7 +139,8 @@ def _digest(write: DocumentWrite, vectors: Mapping[bytes, Vector], waits: bool) 
         vector = vectors.get(key)
         digest.update(key + b"/")
         if vector is not None:
-            digest.update(vector.astype(np.float16).tobytes())
+            # In the coarsest form that a store keeps them in, in which whatever was moved is the same again.
+            digest.update(pack_vectors(vector[None, :])[0])
             places += 1
     return digest.digest()[:16], places
 

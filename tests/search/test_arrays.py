@@ -39,7 +39,7 @@ def store(db: Path) -> Iterator[SqliteStore]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits so small that a few documents are fed, merged and rewritten as thousands would be."""
-    for name, value in {"FEED_ROWS": 3, "SLAB_ROWS": 12, "MAX_SMALL_SLABS": 2, "SAVE_AFTER_ROWS": 1}.items():
+    for name, value in {"FEED_ROWS": 3, "SLAB_ROWS": 12, "SAVE_AFTER_ROWS": 1}.items():
         monkeypatch.setattr(arrays_module, name, value)
 
 

@@ -209,7 +209,8 @@ def test_common_words_are_left_out_of_looking_and_still_count(
 ) -> None:
     text = "hamming distance of the rows in a slab"
     monkeypatch.setattr(retrieve, "POOL", 20)
-    whole = both.retrievers()[1].search(text, SearchOptions(mode="keyword"))
+    options = SearchOptions(mode="keyword", merge=False)
+    whole = both.retrievers()[1].search(text, options)
     read: list[int] = []
     look_up = both.store.term_rows
 
@@ -220,7 +221,7 @@ def test_common_words_are_left_out_of_looking_and_still_count(
 
     monkeypatch.setattr(both.store, "term_rows", counted)
     monkeypatch.setattr(choosing, "MAX_POSTINGS", 30)
-    pruned = both.retrievers()[1].search(text, SearchOptions(mode="keyword"))
+    pruned = both.retrievers()[1].search(text, options)
     assert 20 <= read[-1] < read[0], "the rare words, as far as they bring up enough; all were counted"
     scores = {hit.chunk_ids: hit.why.lexical_score for hit in whole.hits}
     same = [hit for hit in pruned.hits if hit.chunk_ids in scores]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,14 +16,15 @@ from numpy.typing import NDArray
 from tests.search.rows import arrays_of, assert_same, feed_row, slab_of_texts
 
 import outcrop.search.columns as columns_module
+import outcrop.search.slab as slab_module
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind, Role
 from outcrop.search.columns import MAX_FREQUENCY
 from outcrop.search.names import MODULE, NAME_ARRAYS, PACKAGE
+from outcrop.search.packed import damaged_arrays, map_arrays, write_arrays
 from outcrop.search.slab import (
     ARRAYS,
     Slab,
     build_slab,
-    damaged_files,
     load_slab,
     merge_slabs,
     save_slab,
@@ -152,13 +154,13 @@ def test_documents_cut_apart_anywhere_merge_to_the_same_rows(rows: list[FeedRow]
 def test_a_slab_comes_back_from_disk_as_it_was(
     rows: list[FeedRow], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    folder = tmp_path_factory.mktemp("slab") / "one"
+    file = tmp_path_factory.mktemp("slab") / "one"
     slab = build(rows)
-    checksums = save_slab(slab, folder)
-    loaded = load_slab(folder, len(rows))
+    save_slab(slab, file)
+    loaded = load_slab(file, len(rows))
     assert_same(loaded, slab)
-    assert loaded.folder == folder
-    assert not list(damaged_files(folder, checksums))
+    assert loaded.file == file
+    assert not list(damaged_arrays(file))
     assert_same(
         merge_slabs([loaded, slab], [np.zeros(len(slab), np.bool_), np.ones(len(slab), np.bool_)]), slab
     )
@@ -214,8 +216,8 @@ def test_the_path_pulls_the_vector_by_its_weight() -> None:
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> tuple[Path, dict[str, int], int]:
-    """A slab of a few rows on disk: its folder, checksums and rows."""
+def saved(tmp_path: Path) -> tuple[Path, int]:
+    """A slab of a few rows on disk: its file and rows."""
     rng = np.random.default_rng(3)
     notes = CodeNotes(defines=(Definition("Pool", "class"),), mentions=(Mention("acquire", "call", "pool"),))
     rows = [
@@ -229,62 +231,91 @@ def saved(tmp_path: Path) -> tuple[Path, dict[str, int], int]:
         )
         for i in range(1, 8)
     ]
-    return tmp_path / "slab", save_slab(build(rows), tmp_path / "slab"), len(rows)
+    save_slab(build(rows), tmp_path / "slab")
+    return tmp_path / "slab", len(rows)
+
+
+def saved_again(file: Path, **others: NDArray[Any]) -> Path:
+    """The file with other arrays in place of some."""
+    arrays = {name: array.copy() for name, array in map_arrays(file).items()}
+    other = file.with_name("other")
+    other.unlink(missing_ok=True)
+    write_arrays(other, arrays | others)
+    return other
+
+
+def place_of(file: Path, name: str) -> tuple[int, int]:
+    """From which byte to which an array lies in its file."""
+    content = file.read_bytes()
+    length = int.from_bytes(content[8:12], "little")
+    base = -(-(16 + length) // 64) * 64
+    listed = {other: start for other, _, _, start, _ in json.loads(content[16 : 16 + length])}
+    return base + listed[name], base + listed[name] + map_arrays(file)[name].nbytes
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_a_flipped_byte_is_found(saved: tuple[Path, dict[str, int], int], name: str) -> None:
-    folder, checksums, _ = saved
-    path = folder / f"{name}.npy"
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-    assert list(damaged_files(folder, checksums)) == [path.name]
-    path.unlink()
-    assert list(damaged_files(folder, checksums)) == [path.name]
+def test_a_flipped_byte_is_found(saved: tuple[Path, int], name: str) -> None:
+    file, _ = saved
+    content = bytearray(file.read_bytes())
+    content[place_of(file, name)[1] - 1] ^= 1
+    file.unlink()
+    file.write_bytes(content)
+    assert list(damaged_arrays(file)) == [name]
+    assert list(damaged_arrays(file, [])) == []
+    file.unlink()
+    assert list(damaged_arrays(file)) == ["slab"]
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_files_that_cannot_be_what_was_saved_are_refused(
-    saved: tuple[Path, dict[str, int], int], name: str
-) -> None:
-    folder, _, rows = saved
-    path = folder / f"{name}.npy"
-    content = path.read_bytes()
-    array = np.load(path)
+def test_arrays_that_cannot_be_what_was_saved_are_refused(saved: tuple[Path, int], name: str) -> None:
+    file, rows = saved
+    array = map_arrays(file)[name]
+    for other in (array.astype(np.float64), array[None], array[:-1], array[:0]):
+        with pytest.raises(ValueError, match=r"other"):
+            load_slab(saved_again(file, **{name: other}), rows)
+    whole = map_arrays(file)
+    del whole[name]
+    write_arrays(file.with_name("without"), whole)
+    with pytest.raises(ValueError, match="does not hold the arrays"):
+        load_slab(file.with_name("without"), rows)
+
+
+def test_files_that_cannot_be_what_was_saved_are_refused(saved: tuple[Path, int]) -> None:
+    file, rows = saved
+    content = file.read_bytes()
     impostors = [
-        b"",
-        b"PK\x03\x04" + content,
-        b"\x93NUMPY",
-        content[:9],
-        content[:100],
-        content[:-1],
-        b"junk" * 50,
+        *(b"", b"PK\x03\x04" + content, content[:7], content[:15], content[:100], content[:-1], content[:-64]),
+        *(content + b"\0", content + bytes(64), b"junk" * 50, content[:20] + b"x" + content[21:]),
     ]
     for impostor in impostors:
-        path.write_bytes(impostor)
+        file.unlink()
+        file.write_bytes(impostor)
         with pytest.raises((ValueError, OSError)):
-            load_slab(folder, rows)
-    others = [array.astype(np.float64), array[None], np.asfortranarray(array[:-1]), array[:0]]
-    for other in others:
-        np.save(path, other)
-        with pytest.raises((ValueError, OSError)):
-            load_slab(folder, rows)
-    path.write_bytes(content + b"\0")
-    with pytest.raises(ValueError, match="shape"):
-        load_slab(folder, rows)
-    path.write_bytes(content)
-    load_slab(folder, rows)
+            load_slab(file, rows)
+    file.unlink()
+    file.write_bytes(content)
+    load_slab(file, rows)
     with pytest.raises(ValueError, match="another number of rows"):
-        load_slab(folder, rows + 1)
+        load_slab(file, rows + 1)
 
 
-def test_offsets_that_lead_astray_are_refused(saved: tuple[Path, dict[str, int], int]) -> None:
-    folder, _, rows = saved
-    offsets = np.load(folder / "offsets.npy")
+def test_offsets_that_lead_astray_are_refused(saved: tuple[Path, int]) -> None:
+    file, rows = saved
     for place, value in ((0, 1), (-1, 10**9), (2, -5)):
-        wrong = offsets.copy()
+        wrong = map_arrays(file)["offsets"].copy()
         wrong[place] = value
-        np.save(folder / "offsets.npy", wrong)
         with pytest.raises(ValueError, match="belong together"):
-            load_slab(folder, rows)
+            load_slab(saved_again(file, offsets=wrong), rows)
+
+
+def test_a_slab_of_very_many_rows_has_wider_numbers_for_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    parts = [slab_of_texts([f"word{i} stone" for i in range(n, n + 3)], TERMS, first_id=n + 1) for n in (0, 3)]
+    dead = [np.zeros(3, np.bool_)] * 2
+    assert merge_slabs(parts, dead).rows.dtype == np.uint16
+    monkeypatch.setattr(slab_module, "row_type", lambda _: np.uint32)
+    wide = merge_slabs(parts, dead)
+    assert wide.rows.dtype == np.uint32
+    save_slab(wide, tmp_path / "wide")
+    assert_same(load_slab(tmp_path / "wide", 6), wide)

@@ -23,6 +23,7 @@ from outcrop.records import (
     SourceFile,
     Vector,
 )
+from outcrop.store.bodies import Body, pack_block, unpack_block
 
 MODEL = Model("small", "1", 8)
 OTHER = Model("other", "2", 4)
@@ -34,10 +35,18 @@ def key(text: str) -> bytes:
 
 
 def vector(of: bytes, model: Model = MODEL) -> Vector:
-    """Some vector, always the same for a key and a model; exact in 16 bits."""
+    """Some vector, always the same for a key and a model; exact in eight bits."""
     seed = int.from_bytes(hashlib.sha256(of + str(model).encode()).digest()[:8])
     numbers = np.random.default_rng(seed).standard_normal(model.dimensions)
-    return numbers.astype(np.float16).astype(np.float32)
+    return (np.rint(16 * numbers) / 16 + 0.0).astype(
+        np.float32
+    )  # no negative zero, which eight bits do not know
+
+
+def repack(packed: bytes, old: str, new: str) -> bytes:
+    """A block of texts with other words in place of some, to be a function of SQL."""
+    bodies = unpack_block(packed)
+    return pack_block([Body(*(field and field.replace(old, new) for field in body)) for body in bodies])  # type: ignore[arg-type]
 
 
 def cut(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Chunk, ...]:

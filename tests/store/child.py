@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +17,8 @@ from tests.store.builders import make_write, put
 from tests.store.places import open_at
 
 from outcrop.database_url import DatabaseUrl
+from outcrop.store import converting
+from outcrop.store.exporting import first_batch
 from outcrop.store.schema import MIGRATIONS, migrate
 from outcrop.store.sqlite import open_sqlite
 
@@ -101,6 +104,21 @@ def be_killed_on_postgres(url: str, version: int, point: str) -> None:
         tables.migrate(connection, address.schema, (*tables.MIGRATIONS[:version], killed))
 
 
+def die_while_converting(db: Path) -> None:
+    """Be killed after the first document of a database of version 3 was converted, while the second is."""
+    done = False
+
+    def one_document(sizes: Iterable[tuple[int, int, int]]) -> list[int]:
+        nonlocal done
+        if done:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = True
+        return first_batch(sizes)[:1]
+
+    converting.first_batch = one_document  # type: ignore[attr-defined]  # where it is used
+    open_sqlite(db)
+
+
 if __name__ == "__main__":
     what, path, *rest = sys.argv[1:]
     if what == "write":
@@ -111,5 +129,7 @@ if __name__ == "__main__":
         be_killed_at_every_statement(Path(path), Path(rest[0]))
     elif what == "migrate-postgres":
         be_killed_on_postgres(path, int(rest[0]), rest[1])
+    elif what == "convert":
+        die_while_converting(Path(path))
     else:
         die_while_migrating(Path(path), int(rest[0]))

@@ -168,7 +168,7 @@ def test_stats_count_what_must_agree(store: Store) -> None:
     assert store.stats().documents == 0
     put(store, make_write("a.md"), make_write("b.md", "First words."))
     stats = store.stats()
-    assert (stats.documents, stats.chunks, stats.chunks_with_vector, stats.keyword_rows) == (2, 3, 3, 3)
+    assert (stats.documents, stats.chunks, stats.chunks_with_vector) == (2, 3, 3)
     assert stats.vectors == 4
     assert stats.bytes_on_disk > 0
     assert stats.schema_version >= 1

@@ -126,12 +126,15 @@ def test_vectors_come_as_they_are_kept(store: Store) -> None:
     write = make_code()
     given = vectors_for(write)
     rounded = write.text_keys[0]
-    given[rounded] = np.full(MODEL.dimensions, 1 / 3, np.float32)
+    given[rounded] = np.linspace(-1 / 3, 1, MODEL.dimensions, dtype=np.float32)
     store.write([write], given, MODEL)
     kept = store.kept_vectors(MODEL, [*given, key("of nothing")])
     assert set(kept) == set(given)
     assert all(found.dtype == np.float32 and found.shape == (MODEL.dimensions,) for found in kept.values())
-    assert np.array_equal(kept[rounded], given[rounded].astype(np.float16))
+    assert np.array_equal(kept[rounded], kept[rounded].astype(np.float16))
+    assert np.allclose(kept[rounded], given[rounded], atol=1 / 128)
+    store.write([write], kept, MODEL)
+    assert np.array_equal(store.kept_vectors(MODEL, [rounded])[rounded], kept[rounded])
     assert all(np.array_equal(kept[k], given[k]) for k in given if k != rounded)
     assert store.kept_vectors(MODEL, []) == {}
 

@@ -16,7 +16,7 @@ from outcrop.store.schema import APPLICATION_ID, MIGRATIONS, migrate, schema_ver
 from outcrop.store.sqlite import open_sqlite
 
 ROOT = Path(__file__).parents[2]
-VERSIONS = {version: Path(__file__).with_name(f"schema_{version}.sql") for version in (1, 2, 3)}
+VERSIONS = {version: Path(__file__).with_name(f"schema_{version}.sql") for version in (1, 2, 3, 4)}
 """A database of each version that was released, as SQL."""
 
 CODE_OF_VERSION_1 = """
@@ -94,6 +94,66 @@ def test_a_database_of_version_3_opens_with_what_waits_in_it(tmp_path: Path) -> 
     assert store.fill(MODEL, {late: vector(late)}) == 1
     assert store.waiting() == []
     assert list(store.check()) == []
+    store.close()
+
+
+def test_a_database_of_version_4_opens_with_all_that_is_in_it(tmp_path: Path) -> None:
+    store = open_sqlite(make_database(tmp_path / "version_4.db", 4))
+    assert list(store.check()) == []
+    prose, code = store.documents()
+    assert store.text(prose.id) == "One apple.\n\nTwo pears.\n"
+    assert [chunk.heading_path for chunk in store.chunks_of(prose.id)] == [(), ("Guide", "Part 1")]
+    assert [chunk.code for chunk in store.chunks_of(code.id)] == [None, notes_of("Pool", "keeps connections")]
+    assert store.waiting() == [1]
+    assert [found.vector is not None for found in store.feed(0, 9)] == [True, False, True, True]
+    store.close()
+
+
+def what_is_in(db: Path) -> list[object]:
+    """All that a store gives back of its documents, but for vectors, which are rounded once."""
+    store = open_sqlite(db)
+    assert list(store.check()) == []
+    found = [*store.export(0, 99), *store.waiting(), *[row.chunk_id for row in store.feed(0, 99)]]
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_conversion_that_was_killed_goes_on_where_it_stopped(tmp_path: Path, version: int) -> None:
+    whole, cut = (make_database(tmp_path / name, version) for name in ("whole.db", "cut.db"))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.store.child", "convert", str(cut)], cwd=ROOT, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    raw = apsw.Connection(str(cut))
+    assert raw.pragma("user_version") == len(MIGRATIONS), "an older Outcrop leaves it alone"
+    assert raw.execute("SELECT value FROM meta WHERE key = 'converting'").fetchall() == [(1,)]
+    raw.close()
+    with pytest.raises(StoreError, match="once for writing"):
+        open_sqlite(cut, read_only=True)
+    assert what_is_in(cut) == what_is_in(whole)
+    assert schema_of(cut) == schema_of(whole)
+
+
+def test_a_conversion_leaves_nothing_of_the_old_form_and_gives_the_space_back(tmp_path: Path) -> None:
+    db = make_database(tmp_path / "old.db", 3)
+    raw = apsw.Connection(str(db))
+    raw.execute("UPDATE notes SET summary = ?", ("xyzzysecret" * 40_000,))
+    raw.close()
+    before = db.stat().st_size
+    open_sqlite(db).close()
+    assert b"xyzzysecret" not in db.read_bytes()
+    assert db.stat().st_size < before / 2
+
+
+def test_what_was_deleted_before_stays_deleted_and_ids_go_on_after_it(tmp_path: Path) -> None:
+    db = make_database(tmp_path / "old.db", 3)
+    raw = apsw.Connection(str(db))
+    raw.execute("UPDATE sqlite_sequence SET seq = 70 WHERE name = 'chunks'")
+    raw.close()
+    store = open_sqlite(db)
+    (id_,) = put(store, make_write("new.md"))
+    assert [chunk.id for chunk in store.chunks_of(id_)] == [71, 72]
     store.close()
 
 

@@ -267,4 +267,16 @@ def _said(path: str) -> Iterator[None]:
             raise NotAllowed(f"{path} is a link; links are not followed") from error
         if error.errno == errno.ENAMETOOLONG:
             raise NotAllowed(f"{path} is too long a name for this disk; shorten it") from error
-        raise SourceError(f"{path} cannot be read or written: {error.strerror or error}") from error
+        advice = _ADVICE.get(error.errno or 0, "check the disk and the permissions, then try again")
+        raise SourceError(f"{path} cannot be read or written: {error.strerror or error}; {advice}") from error
+
+
+_ADVICE: Final = {
+    errno.ENOSPC: "free some space and try again",
+    errno.EDQUOT: "free some space and try again",
+    errno.EFBIG: "free some space and try again",
+    errno.EIO: "check the disk, then try again",
+    errno.EROFS: "check that the disk is mounted for writing, then try again",
+    errno.EACCES: "check the permissions of the file and its folder, then try again",
+    errno.EPERM: "check the permissions of the file and its folder, then try again",
+}

@@ -125,14 +125,16 @@ def score_rows(view: View, masks: Masks, words: LexicalQuery | None) -> list[NDA
 
 def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
     """Rows with the highest positive scores over all slabs, slab by slab, with their rank."""
-    rows = []
+    rows: list[NDArray[np.intp]] = []
+    best = np.zeros(0, np.float32)
+    floor = np.float32(0)
     for score in scores:
-        positive = np.flatnonzero(score > 0)
-        if len(positive) > pool:
-            least = -np.partition(-score[positive], pool - 1)[pool - 1]
-            above, level = positive[score[positive] > least], positive[score[positive] == least]
-            positive = np.sort(np.concatenate((above, level[: pool - len(above)])))
-        rows.append(positive)
+        # As many as are wanted were that good or better in the slabs before, which win where scores are equal.
+        rows.append(np.flatnonzero(score > floor))
+        best = np.concatenate((best, score[rows[-1]]))
+        if len(best) >= pool:
+            best = -np.partition(-best, pool - 1)[:pool]
+            floor = best[pool - 1]
     return rank_rows(rows, [score[row] for score, row in zip(scores, rows, strict=True)], pool)
 
 
@@ -147,8 +149,11 @@ def _nearest(slabs: Sequence[Slab], masks: Masks, vector: Vector | None, pool: i
 def rank_rows(rows: list[NDArray[np.intp]], scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
     """Number the rows of all slabs by score, best first, and keep the first `pool`. Ties: older chunks first."""
     flat = np.concatenate(scores) if scores else np.zeros(0, np.float32)
-    ranks = np.empty(len(flat), np.int32)
-    ranks[np.argsort(-flat, kind="stable")] = np.arange(1, len(flat) + 1)
+    ranks = np.full(len(flat), pool + 1, np.int32)
+    best = np.arange(len(flat))
+    if len(flat) > pool:  # only those that can be among the first are put in order
+        best = np.flatnonzero(flat >= -np.partition(-flat, pool - 1)[pool - 1])
+    ranks[best[np.argsort(-flat[best], kind="stable")]] = np.arange(1, len(best) + 1)
     result, start = [], 0
     for row in rows:
         rank = ranks[start : start + len(row)]

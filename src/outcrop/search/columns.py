@@ -25,6 +25,7 @@ from outcrop.search.names import (
     file_words,
     name_number,
 )
+from outcrop.search.phrasing import words_for_phrases
 from outcrop.search.signs import sign_bits
 from outcrop.search.terms import TERM_BYTES, Terms
 
@@ -46,7 +47,7 @@ MAX_BUILD_ROWS: Final = 1 << ROW_BITS
 @dataclass(frozen=True, slots=True)
 class Occurrences:
     """The terms of some rows: each of `numbers` stands in the row `owners` says, as often as it counts there.
-    `lengths` is how many terms a row has, repeats for their weight left out."""
+    `lengths` is how many terms a row has; repeats for their weight and words for phrases do not count."""
 
     lengths: NDArray[np.uint32]
     numbers: NDArray[np.uint64]
@@ -54,7 +55,7 @@ class Occurrences:
 
 
 def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
-    """The terms of the text, the title, the headings and the path of each row."""
+    """The terms of the text, the title, the headings and the path of each row, and of words that phrases need."""
     if len(feed) > MAX_BUILD_ROWS:
         raise ValueError(f"{len(feed)} rows are too many for one build; feed at most {MAX_BUILD_ROWS}")
     found: list[NDArray[np.uint64]] = []
@@ -75,8 +76,9 @@ def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
         found += (body, file.terms, section.terms)
         lengths[row] = len(body) + file.length + section.length
         repeats[row] = len(body) + len(file.terms) + len(section.terms)
-    numbers = np.concatenate(found) if found else np.zeros(0, np.uint64)
-    return Occurrences(lengths, numbers, np.repeat(np.arange(len(feed), dtype=np.uint64), repeats))
+    more, of_rows = words_for_phrases(feed, terms)
+    owners = np.repeat(np.arange(len(feed), dtype=np.uint64), repeats)
+    return Occurrences(lengths, np.concatenate((*found, more)), np.concatenate((owners, of_rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,14 @@ def invert(numbers: NDArray[np.uint64], owners: NDArray[np.uint64]) -> dict[str,
     return {
         "terms": by_term[starts],
         "offsets": np.append(starts, len(distinct)).astype(np.int64),
-        "rows": (distinct & np.uint64(MAX_BUILD_ROWS - 1)).astype(np.uint32),
+        "rows": (distinct & np.uint64(MAX_BUILD_ROWS - 1)).astype(row_type(MAX_BUILD_ROWS)),
         "frequencies": np.minimum(np.diff(first, append=len(pairs)), MAX_FREQUENCY).astype(np.uint8),
     }
+
+
+def row_type(count: int) -> type[np.uint16] | type[np.uint32]:
+    """The numbers that tell so many rows apart."""
+    return np.uint16 if count <= 1 << 16 else np.uint32
 
 
 def _starts_of_runs(ordered: NDArray[np.uint64]) -> NDArray[np.intp]:

@@ -20,7 +20,14 @@ from outcrop.search.slab import Slab
 
 RESCORE: Final = 4000
 RESCORE_SHARE: Final = 32
-"""Rows whose exact cosine is computed: 4 000, or one in 32 of a large index. Each costs 0.1 µs."""
+MAX_RESCORE: Final = 12_000
+"""Rows whose exact cosine is computed: 4 000, or one in 32 of a large index, up to 12 000. Each costs 0.2 µs. Of the
+true ten nearest of 1.4 million vectors .990 are among the 4 000 nearest by bits, .998 among 12 000, all among 32 000;
+of the true hundred .957, .985, .996."""
+
+COUNTED: Final = 100_000
+"""Rows by whose distances it is told within which the wanted ones lie: of more, every so many-th is counted. That takes
+2 ms for a million and a half, and of 12 000 wanted rows it is off by some hundred."""
 
 BLOCK: Final = 32_768
 """Rows a step: the scratch arrays of one block (0.3 MB) stay in the second-level cache."""
@@ -78,7 +85,8 @@ def nearest(
         sheets.append(Sheet(number, slab.bits, slab.vectors, slab.scales, mask))
         if len(slab.noted):
             sheets.append(_summaries(number, slab, mask))
-    want = max(count, RESCORE, sum(len(sheet.vectors) for sheet in sheets) // RESCORE_SHARE)
+    share = sum(len(sheet.vectors) for sheet in sheets) // RESCORE_SHARE
+    want = max(count, RESCORE, min(share, MAX_RESCORE))
     allowed = sum(len(sheet.vectors) if sheet.mask is None else int(sheet.mask.sum()) for sheet in sheets)
     if allowed <= 2 * want:
         picked = [
@@ -109,18 +117,19 @@ def _best_of(
 
 
 def _scan(sheets: Sequence[Sheet], query: Vector, want: int) -> list[NDArray[np.intp]]:
+    """About `want` places of all sheets together, those with the smallest distance by bits; ties may add a few more."""
     signs = sign_bits(query[None, :])[:, 0]
     unreachable = 64 * len(signs) + 1
     distances = []
     histogram = np.zeros(unreachable + 1, np.int64)
+    step = max(sum(sheet.bits.shape[1] for sheet in sheets) // COUNTED, 1)
     for sheet in sheets:
         distance = hamming(sheet.bits, signs)
         if sheet.mask is not None:
             distance[~sheet.mask] = unreachable
-        histogram += np.bincount(distance, minlength=unreachable + 1)
+        histogram += np.bincount(distance[::step], minlength=unreachable + 1)
         distances.append(distance)
-    # The smallest distance within which there are `want` rows; ties may add a few more.
-    reach = int(np.searchsorted(np.cumsum(histogram), want))
+    reach = int(np.searchsorted(np.cumsum(histogram) * step, want))
     reach = min(reach, unreachable - 1)
     return [np.flatnonzero(distance <= reach) for distance in distances]
 

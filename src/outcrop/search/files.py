@@ -1,4 +1,4 @@
-"""Slabs on disk: one folder a slab, and a manifest that says which of them make up the index.
+"""Slabs on disk: one file a slab, and a manifest that says which of them make up the index.
 
 The manifest is replaced in one step after the slabs it names are written, so a reader finds the old state or the
 new one. A process that saves holds a lock on the folder; when another one holds it, saving is left to that one.
@@ -14,7 +14,7 @@ import shutil
 import time
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.search.slab import Slab, damaged_files, load_slab, save_slab
+from outcrop.search.packed import damaged_arrays
+from outcrop.search.slab import Slab, load_slab, save_slab
 
 try:
     import fcntl
@@ -32,7 +33,7 @@ except ImportError:  # Windows: two savers at once may cost each other a rebuild
 
 log = logging.getLogger(__name__)
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Raise when the arrays change their meaning: older files are then made again."""
 
 LOCK_POLL_S: Final = 0.02
@@ -83,11 +84,13 @@ class SlabFiles:
             return False
         return True
 
-    def load(self) -> Saved | None:
-        """What was saved, mapped into memory; None when there is nothing or it is not whole."""
+    def load(self, held: Sequence[Slab] = ()) -> Saved | None:
+        """What was saved, mapped into memory; None when there is nothing or it is not whole. Slabs that are `held`
+        already are not mapped again."""
+        known = {slab.file: slab for slab in held if slab.file is not None}
         for _ in range(3):  # a saver may replace the manifest and its slabs between two reads of ours
             try:
-                return self._read(json.loads(self._manifest.read_text("utf-8")))
+                return self._read(json.loads(self._manifest.read_text("utf-8")), known)
             except FileNotFoundError:
                 if not self._manifest.exists():
                     return None
@@ -110,7 +113,7 @@ class SlabFiles:
             return
         try:
             for entry in json.loads(self._manifest.read_text("utf-8"))["slabs"]:
-                for name in damaged_files(self._folder / entry["name"], entry["checksums"]):
+                for name in damaged_arrays(self._folder / entry["name"]):
                     yield f"search arrays: {entry['name']}/{name} is damaged"
         except _DAMAGE as error:
             yield f"search arrays: the manifest cannot be read ({error})"
@@ -123,23 +126,26 @@ class SlabFiles:
                 total += path.stat().st_size if path.is_file() else 0
         return total
 
-    def _read(self, manifest: dict[str, Any]) -> Saved | None:
+    def _read(self, manifest: dict[str, Any], known: Mapping[Path, Slab]) -> Saved | None:
         if manifest["format"] != FORMAT:
             return None
         if manifest["checksum"] != _checksum(manifest):
             raise ValueError("the manifest is not what was saved")
         slabs, dead = [], []
         for entry in manifest["slabs"]:
-            folder = self._folder / entry["name"]
-            slabs.append(load_slab(folder, entry["rows"]))
-            small = {name: entry["checksums"][name] for name in CHECKED_AT_LOAD}
-            if damaged := list(damaged_files(folder, small)):
-                raise ValueError(f"{entry['name']}: {', '.join(damaged)} changed since it was saved")
+            file = self._folder / entry["name"]
+            slabs.append(known.get(file) or self._load(file, entry["rows"]))
             gone = np.zeros(entry["rows"], np.bool_)
             gone[entry["dead"]] = True
             dead.append(gone)
         facts = {name: manifest[name] for name in _FACTS}
         return Saved(**facts, slabs=tuple(slabs), dead=tuple(dead))
+
+    def _load(self, file: Path, rows: int) -> Slab:
+        slab = load_slab(file, rows)
+        if damaged := list(damaged_arrays(file, CHECKED_AT_LOAD)):
+            raise ValueError(f"{file.name}: {', '.join(damaged)} changed since it was saved")
+        return slab
 
     def _write_manifest(self, saved: Saved, entries: list[dict[str, Any]]) -> None:
         facts = {name: getattr(saved, name) for name in _FACTS}
@@ -149,24 +155,21 @@ class SlabFiles:
         temporary.replace(self._manifest)
 
     def _write(self, slab: Slab, dead: NDArray[np.bool_]) -> dict[str, Any]:
-        folder = slab.folder
-        if folder is None or not (folder / "checksums.json").is_file():
+        file = slab.file
+        if file is None or not file.is_file():
             # New, or another process has removed it since: the mapping still holds all of it.
-            folder = self._folder / f"slab-{uuid.uuid4().hex}"
-            staging = folder.with_name(f"{folder.name}-{uuid.uuid4().hex}.tmp")
-            checksums = save_slab(slab, staging)
-            (staging / "checksums.json").write_text(json.dumps(checksums), "utf-8")
-            staging.replace(folder)
-        checksums = json.loads((folder / "checksums.json").read_text("utf-8"))
-        gone = np.flatnonzero(dead).tolist()
-        return {"name": folder.name, "rows": len(slab), "dead": gone, "checksums": checksums}
+            file = self._folder / f"slab-{uuid.uuid4().hex}"
+            staging = file.with_name(f"{file.name}.tmp")
+            save_slab(slab, staging)
+            staging.replace(file)
+        return {"name": file.name, "rows": len(slab), "dead": np.flatnonzero(dead).tolist()}
 
     def _remove_others(self, keep: set[str]) -> None:
         """Slabs no manifest names. Another process may still have them mapped, which POSIX allows."""
         for path in self._folder.iterdir():
-            if path.is_dir() and path.name not in keep:
+            if path.is_dir():  # as earlier versions had them
                 shutil.rmtree(path, ignore_errors=True)
-            elif path.name.endswith(".tmp"):
+            elif path.name not in keep and path.name not in (self._manifest.name, "lock"):
                 path.unlink(missing_ok=True)
 
     @contextmanager

@@ -90,7 +90,12 @@ class Graph:
         self._title = stack([slab.titles[slab.files] for slab in view.slabs])
         self._folder = stack([slab.homes[slab.files] for slab in view.slabs])
         self._package = stack([packages_of(slab)[slab.files] for slab in view.slabs])
-        self._by_document = np.argsort(self._document, kind="stable")
+        # Documents come in order but for those that were written again.
+        self._by_document: Nodes | None = None
+        self._ordered = self._document
+        if np.any(self._document[1:] < self._document[:-1]):
+            self._by_document = np.argsort(self._document, kind="stable")
+            self._ordered = self._document[self._by_document]
         self._lock = threading.Lock()
         self._resolved: dict[int, Edges] = {}
         self._imports: dict[int, Nodes] = {}
@@ -403,9 +408,10 @@ class Graph:
         missing = np.array([d for d in documents.tolist() if d not in self._imports], np.int64)
         if not len(missing):
             return
-        ordered = self._document[self._by_document]
+        ordered = self._ordered
         low, high = ordered.searchsorted(missing), ordered.searchsorted(missing, side="right")
-        uses = self._uses_of(self._by_document[ranges_of(low, high)])
+        nodes = ranges_of(low, high)
+        uses = self._uses_of(nodes if self._by_document is None else self._by_document[nodes])
         importer, imported = self._modules(uses.take(uses.kind == IMPORT))
         start, end = importer.searchsorted(missing), importer.searchsorted(missing, side="right")
         for document, first, last in zip(missing.tolist(), start.tolist(), end.tolist(), strict=True):

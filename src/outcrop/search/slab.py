@@ -11,29 +11,31 @@ Slabs are derived from the database and never the truth: they can be thrown away
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, Final
 
 import numpy as np
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from outcrop.records import FeedRow
-from outcrop.search.columns import combine_vectors, describe_files, find_terms, invert, quantise
+from outcrop.search.columns import combine_vectors, describe_files, find_terms, invert, quantise, row_type
 from outcrop.search.names import NAME_ARRAYS, Names, merge_names
+from outcrop.search.packed import map_arrays, write_arrays
 from outcrop.search.terms import Terms
+
+Postings = tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.uint8]]
+"""The rows that hold a term, ascending, and how often."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slab:
-    """See the module. `rows` and `frequencies` hold, for term i, the slice `offsets[i]:offsets[i + 1]`.
+    """See the module. `rows` and `frequencies` hold, for term i, the slice `offsets[i]:offsets[i + 1]`; a row has 16
+    bits where that is enough: slabs are merged so that it is.
 
     `files[row]` is the place of a row's file in `titles` (its name), `homes` (its folder), `stems` and `folders` (the
-    words of both). `folder` is where the arrays are mapped from, None while they live in memory only. Of a slab that
+    words of both). `file` is where the arrays are mapped from, None while they live in memory only. Of a slab that
     holds not all that its files declare `packages` tells their folders' names; otherwise that follows from `names`. Of
     one that does not hold all chunks of its documents `positions` tells where in its document each stands; otherwise
     they stand there as they do here.
@@ -45,7 +47,7 @@ class Slab:
     lengths: NDArray[np.uint32]
     terms: NDArray[np.uint64]
     offsets: NDArray[np.int64]
-    rows: NDArray[np.uint32]
+    rows: NDArray[np.uint16] | NDArray[np.uint32]
     frequencies: NDArray[np.uint8]
     bits: NDArray[np.uint64]
     vectors: NDArray[np.int8]
@@ -62,7 +64,7 @@ class Slab:
     summary_vectors: NDArray[np.int8]
     summary_scales: NDArray[np.float32]
     names: Names
-    folder: Path | None = None
+    file: Path | None = None
     packages: NDArray[np.uint64] | None = None
     positions: NDArray[np.int32] | None = None
 
@@ -76,7 +78,7 @@ class Slab:
             followed &= self.positions[rows + 1] == self.positions[rows] + 1
         return followed
 
-    def postings(self, term: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]] | None:
+    def postings(self, term: int) -> Postings | None:
         """The rows that hold a term and how often; None where no row does."""
         number = np.uint64(term)
         i = int(np.searchsorted(self.terms, number))
@@ -93,7 +95,7 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
     "lengths": (np.uint32, 1),
     "terms": (np.uint64, 1),
     "offsets": (np.int64, 1),
-    "rows": (np.uint32, 1),
+    "rows": (np.uint16, 1),
     "frequencies": (np.uint8, 1),
     "bits": (np.uint64, 2),
     "vectors": (np.int8, 2),
@@ -111,7 +113,7 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
     "summary_scales": (np.float32, 1),
     **{name: (kind, 1) for name, kind in NAME_ARRAYS.items()},
 }
-"""The arrays of a slab, each in a file of its name: type and number of axes."""
+"""The arrays of a slab as they are saved: type and number of axes."""
 
 
 def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Slab:
@@ -195,7 +197,7 @@ def _merge_postings(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) ->
         parts.append((slab, alive, place, count, (np.cumsum(kept) - 1 + base).astype(np.uint32)))
         base += int(kept.sum())
     cursor = np.concatenate(([0], np.cumsum(sizes)))[:-1]
-    rows = np.empty(int(sizes.sum()), np.uint32)
+    rows = np.empty(int(sizes.sum()), row_type(base))
     frequencies = np.empty(len(rows), np.uint8)
     for slab, alive, place, count, renumbered in parts:
         # Where each term's run begins in the merged arrays, less where it begins here: one shift a posting.
@@ -213,23 +215,22 @@ def _merge_postings(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) ->
     }
 
 
-def save_slab(slab: Slab, folder: Path) -> dict[str, int]:
-    """Write a slab's arrays into a new folder; the checksum of each file."""
-    folder.mkdir(parents=True)
-    checksums = {}
-    for name in ARRAYS:
-        path = folder / f"{name}.npy"
-        np.save(path, getattr(slab.names if name in NAME_ARRAYS else slab, name), allow_pickle=False)
-        checksums[name] = zlib.crc32(path.read_bytes())
-    return checksums
+def save_slab(slab: Slab, file: Path) -> None:
+    """Write a slab's arrays into a new file."""
+    write_arrays(file, {name: getattr(slab.names if name in NAME_ARRAYS else slab, name) for name in ARRAYS})
 
 
-def load_slab(folder: Path, rows: int) -> Slab:
-    """Map a slab's files into memory. Raises ValueError or OSError when they cannot be what was saved."""
-    # As plain arrays over the mapping: indexing a memmap object costs several microseconds each time.
-    arrays = {name: _map(folder / f"{name}.npy", *kind) for name, kind in ARRAYS.items()}
+def load_slab(file: Path, rows: int) -> Slab:
+    """Map a slab's file into memory. Raises ValueError or OSError when it cannot be what was saved."""
+    arrays = map_arrays(file)
+    if set(arrays) != set(ARRAYS):
+        raise ValueError(f"{file} does not hold the arrays of a slab")
+    for name, array in arrays.items():
+        kind, axes = ARRAYS[name]
+        if array.ndim != axes or array.dtype not in ((kind, np.uint32) if name == "rows" else (kind,)):
+            raise ValueError(f"{name} in {file} is not the array that was saved")
     names = Names(**{name: arrays.pop(name) for name in NAME_ARRAYS})
-    slab = Slab(**arrays, names=names, folder=folder)
+    slab = Slab(**arrays, names=names, file=file)
     by_row = (
         slab.chunk_ids,
         slab.document_ids,
@@ -243,7 +244,7 @@ def load_slab(folder: Path, rows: int) -> Slab:
         slab.files,
     )
     if any(len(array) != rows for array in by_row):
-        raise ValueError(f"{folder} holds another number of rows than the manifest says")
+        raise ValueError(f"{file} holds another number of rows than the manifest says")
     whole = len(slab.offsets) == len(slab.terms) + 1 and len(slab.rows) == len(slab.frequencies)
     if (
         not whole
@@ -251,43 +252,23 @@ def load_slab(folder: Path, rows: int) -> Slab:
         or slab.offsets[-1] != len(slab.rows)
         or np.any(np.diff(slab.offsets) < 0)
     ):
-        raise ValueError(f"{folder} holds arrays that do not belong together")
+        raise ValueError(f"{file} holds arrays that do not belong together")
     size = slab.vectors.shape[1]
     if slab.summary_vectors.shape[1] != size or any(
         len(bits) != -(-size // 64) for bits in (slab.bits, slab.summary_bits)
     ):
-        raise ValueError(f"{folder} holds vectors of two sizes")
+        raise ValueError(f"{file} holds vectors of two sizes")
     noted = (slab.summary_vectors, slab.summary_scales, slab.summary_bits.T)
     if any(len(array) != len(slab.noted) for array in noted) or not (
         len(slab.stems) == len(slab.folders) == len(slab.titles) == len(slab.homes)
     ):
-        raise ValueError(f"{folder} holds arrays that do not belong together")
-    _check_names(names, folder)
+        raise ValueError(f"{file} holds arrays that do not belong together")
+    _check_names(names, file)
     return slab
 
 
-def _check_names(names: Names, folder: Path) -> None:
+def _check_names(names: Names, file: Path) -> None:
     for prefix in ("defined", "used"):
         lengths = {len(getattr(names, name)) for name in NAME_ARRAYS if name.startswith(prefix)}
         if len(lengths) > 1:
-            raise ValueError(f"{folder} holds names that do not belong together")
-
-
-def _map(path: Path, kind: type[np.generic], axes: int) -> NDArray[Any]:
-    try:
-        array = open_memmap(path, mode="r")
-    except (SyntaxError, TokenError, OverflowError, MemoryError, RecursionError) as error:
-        raise ValueError(f"{path} is not an array: {error}") from error
-    if array.dtype != kind or array.ndim != axes:
-        raise ValueError(f"{path} is not the array that was saved")
-    if not array.flags.c_contiguous or array.offset + array.nbytes != path.stat().st_size:
-        raise ValueError(f"{path} is not in the shape it was saved in")
-    return array.view(np.ndarray)
-
-
-def damaged_files(folder: Path, checksums: dict[str, int]) -> Iterator[str]:
-    """Names of a slab's files whose bytes are not those that were saved."""
-    for name, checksum in checksums.items():
-        path = folder / f"{name}.npy"
-        if not path.is_file() or zlib.crc32(path.read_bytes()) != checksum:
-            yield path.name
+            raise ValueError(f"{file} holds names that do not belong together")

@@ -6,60 +6,57 @@ from pathlib import Path
 
 import apsw
 
+from outcrop.errors import CorruptDatabase
 from outcrop.records import StoreStats
-from outcrop.store.keywords import count_rows
+from outcrop.store.bodies import unpack_block
 from outcrop.store.rows import fetch
-from outcrop.store.vectors import ACTIVE
+from outcrop.store.vectors import ACTIVE_BASE, MODEL_SHIFT
 
 _SAID_CHARS = 300  # a damaged file makes SQLite list a hundred pages; the first few tell enough
 
 # Each counts rows that should not exist.
 _PROBLEMS = (
     (
-        "SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM keywords_docsize)",
-        "{} chunks are not in the keyword index",
-    ),
-    (
-        "SELECT count(*) FROM keywords_docsize WHERE id NOT IN (SELECT id FROM chunks)",
-        "{} rows of the keyword index belong to no chunk",
-    ),
-    (
         f"SELECT count(*) FROM chunks c WHERE NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = {ACTIVE})"
+        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.content_id)"
         " AND c.document_id NOT IN (SELECT document_id FROM waiting)",
         "{} chunks have no vector of the active model",
     ),
     (
-        f"SELECT count(*) FROM documents d WHERE length(d.path_key) > 0 AND NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = {ACTIVE})"
+        f"SELECT count(*) FROM documents d WHERE d.path_id IS NOT NULL AND NOT EXISTS"
+        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + d.path_id)"
         " AND d.id NOT IN (SELECT document_id FROM waiting)",
         "{} documents have no path vector of the active model",
     ),
     (
-        "SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE text_key = v.key)"
-        " AND NOT EXISTS (SELECT 1 FROM documents WHERE path_key = v.key)"
-        " AND NOT EXISTS (SELECT 1 FROM notes WHERE summary_key = v.key)",
-        "{} vectors belong to no chunk, no summary and no path",
+        "SELECT count(*) FROM contents k WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE content_id = k.id)"
+        " AND NOT EXISTS (SELECT 1 FROM chunks WHERE summary_id = k.id)"
+        " AND NOT EXISTS (SELECT 1 FROM documents WHERE path_id = k.id)",
+        "{} contents belong to no chunk, no summary and no path",
     ),
     (
-        "SELECT count(*) FROM vectors v LEFT JOIN models m ON m.id = v.model_id"
-        " WHERE m.id IS NULL OR length(v.vector) != 2 * m.dimensions",
+        "SELECT count(*) FROM (SELECT content_id AS number FROM chunks UNION SELECT summary_id FROM chunks"
+        " UNION SELECT path_id FROM documents) WHERE number NOT IN (SELECT id FROM contents)",
+        "{} contents are not there",
+    ),
+    (
+        f"SELECT count(*) FROM vectors WHERE id & ((1 << {MODEL_SHIFT}) - 1) NOT IN (SELECT id FROM contents)",
+        "{} vectors belong to no content",
+    ),
+    (
+        f"SELECT count(*) FROM vectors v LEFT JOIN models m ON m.id = v.id >> {MODEL_SHIFT}"
+        " WHERE m.id IS NULL OR length(v.vector) != m.dimensions + 1",
         "{} vectors do not have the size of their model",
     ),
     (
-        f"SELECT count(*) FROM notes n WHERE length(n.summary_key) > 0 AND NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = {ACTIVE})"
-        " AND n.chunk_id NOT IN"
-        " (SELECT c.id FROM waiting JOIN chunks c ON c.document_id = waiting.document_id)",
+        f"SELECT count(*) FROM chunks c WHERE c.summary_id IS NOT NULL AND NOT EXISTS"
+        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.summary_id)"
+        " AND c.document_id NOT IN (SELECT document_id FROM waiting)",
         "{} summaries have no vector of the active model",
     ),
     (
         "SELECT count(*) FROM waiting WHERE document_id NOT IN (SELECT id FROM documents)",
         "{} documents that wait for vectors are not there",
-    ),
-    (
-        "SELECT count(*) FROM notes WHERE chunk_id NOT IN (SELECT id FROM chunks)",
-        "{} notes belong to no chunk",
     ),
     (
         "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",
@@ -95,15 +92,46 @@ _PROBLEMS = (
 
 def find_problems(connection: apsw.Connection) -> list[str]:
     """One sentence for each thing that is wrong; run it inside a snapshot."""
-    # FTS5 notices what other connections wrote when a query opens it, not when the check does: open it first.
-    fetch(connection, "SELECT rowid FROM keywords LIMIT 1")
-    said = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]  # the keyword index included
+    said = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
     problems = [f"SQLite: {_shorten(line)}" for line in said if line != "ok"]
     for sql, sentence in _PROBLEMS:
         (count,) = fetch(connection, sql)[0]
         if count:
             problems.append(sentence.format(count))
-    return problems
+    return problems + _find_text_problems(connection)
+
+
+def _find_text_problems(connection: apsw.Connection) -> list[str]:
+    """What is wrong with the texts: every block is read, and held against the chunks that it is of."""
+    damaged = without = beyond = 0
+    chunks = connection.execute("SELECT id, document_id, end_offset - start_offset FROM chunks ORDER BY id")
+    waiting = next(chunks, None)
+    for first, packed in connection.execute("SELECT first_chunk, packed FROM blocks ORDER BY first_chunk"):
+        while waiting is not None and waiting[0] < first:
+            without, waiting = without + 1, next(chunks, None)
+        try:
+            bodies = unpack_block(packed)
+        except CorruptDatabase:
+            damaged += 1
+            continue
+        owner = waiting[1] if waiting is not None else None
+        for chunk_id, body in enumerate(bodies, first):
+            if waiting is None or waiting[:2] != (chunk_id, owner):
+                beyond += 1
+                continue
+            damaged += len(body.text) != waiting[2]
+            waiting = next(chunks, None)
+    while waiting is not None:
+        without, waiting = without + 1, next(chunks, None)
+    return [
+        sentence.format(count)
+        for sentence, count in (
+            ("{} chunks have no text", without),
+            ("{} texts belong to no chunk", beyond),
+            ("{} texts are damaged", damaged),
+        )
+        if count
+    ]
 
 
 def _shorten(line: str) -> str:
@@ -121,9 +149,8 @@ def count_everything(connection: apsw.Connection, path: Path) -> StoreStats:
         documents=count("SELECT count(*) FROM documents"),
         chunks=count("SELECT count(*) FROM chunks"),
         chunks_with_vector=count(
-            f"SELECT count(*) FROM chunks c JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}"
+            f"SELECT count(*) FROM chunks c JOIN vectors v ON v.id = {ACTIVE_BASE} + c.content_id"
         ),
-        keyword_rows=count_rows(connection),
         vectors=count("SELECT count(*) FROM vectors"),
         bytes_on_disk=sum(file.stat().st_size for file in files if file.exists()),
         schema_version=count("PRAGMA user_version"),

@@ -22,16 +22,14 @@ from urllib.parse import quote
 import apsw
 
 from outcrop.errors import CorruptDatabase, DatabaseBusy, StoreError
-from outcrop.phrases import spaced
+from outcrop.store.converting import is_converting
 from outcrop.store.filters import path_matches
 from outcrop.store.schema import MIGRATIONS, migrate, schema_version
 
 log = logging.getLogger(__name__)
 
 _CACHE_KIB = 32 * 1024  # holds the inner pages of every index of a million chunks
-_READ_MMAP_BYTES = (
-    256 * 1024 * 1024
-)  # feeding the arrays reads the whole file once: no copy into the page cache
+_READER_CACHE_KIB = 8 * 1024  # of each thread that reads; not mapped: each page would bring sixteen into memory
 _CHECKPOINT_PAGES = 4000  # 16 MB of log: two batches of 2 000 chunks, so a checkpoint is shared by some commits
 _FULL_BELOW_BYTES = 64 * 1024  # no room for a 32 KB -shm file is an I/O error to SQLite, not a full disk
 _REMEMBERED_VERSIONS = 100_000  # 2 MB; arrays saved longer ago than that are made again
@@ -177,7 +175,7 @@ class Connections:
             connection = self._connect(
                 apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
             )
-            connection.pragma("mmap_size", _READ_MMAP_BYTES)
+            connection.pragma("cache_size", -_READER_CACHE_KIB)
             connection.pragma("query_only", True)
             connection.create_scalar_function("path_matches", path_matches, 2, deterministic=True)  # type: ignore[arg-type]  # 2 texts
             self._readers.add(connection)
@@ -215,7 +213,7 @@ class Connections:
         if not self.path.is_file():
             raise StoreError(f"there is no index at {self.path}; add something to create it")
         version = schema_version(self._reader())
-        if version < len(MIGRATIONS):
+        if version < len(MIGRATIONS) or is_converting(self._reader()):
             raise StoreError(
                 f"{self.path} is of an older Outcrop; open it once for writing to bring it up to date"
             )
@@ -226,15 +224,24 @@ class Connections:
         except OSError as error:
             raise StoreError(f"the folder of {self.path} cannot be made: {error}") from error
         connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        try:
+            self._prepare_writer(connection)
+        except BaseException:
+            with contextlib.suppress(
+                apsw.Error
+            ):  # else it holds on to the file as long as anyone looks at the error
+                connection.close()
+            raise
+        return connection
+
+    def _prepare_writer(self, connection: apsw.Connection) -> None:
         if schema_version(connection) == 0:  # asked before anything is changed: it may be somebody else's
             connection.pragma("auto_vacuum", "incremental")  # counts only while the database is empty
         self._enter_wal(connection)
         connection.pragma("synchronous", "full")  # an acknowledged write survives a power cut
         connection.pragma("secure_delete", True)  # deleted text is overwritten, not just unlinked
         connection.pragma("wal_autocheckpoint", _CHECKPOINT_PAGES)
-        connection.create_scalar_function("spaced", spaced, 1, deterministic=True)  # type: ignore[arg-type]  # 1 text
         migrate(connection)
-        return connection
 
     def _enter_wal(self, connection: apsw.Connection) -> None:
         """Switch to write-ahead logging; SQLite answers busy at once here instead of waiting, so we wait."""
@@ -270,6 +277,10 @@ def _stamp(path: Path) -> tuple[int, int, bool]:
 # ------------------------------------------------------------------ errors
 
 _NOT_WRITABLE = "{path} cannot be written: check the permissions of the file and its folder"
+_DAMAGED = (
+    "{path} is damaged ({why}). It can be rebuilt from your files: move it away, together with its -wal and -shm files,"
+    " and add them again"
+)
 _BUSY = "{path}: another writer is at work and did not finish in time; try again, or raise the timeout"
 
 
@@ -280,6 +291,10 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise _translate(error, path) from error
+    except UnicodeDecodeError as error:  # a letter that is none: SQLite does not look at what it keeps
+        raise CorruptDatabase(
+            _DAMAGED.format(path=path, why=f"a text in it is none: {error.reason}")
+        ) from error
     except UnicodeEncodeError as error:
         raise StoreError(
             f"a text holds a character that cannot be stored or looked for (at {error.start}: {error.reason}); "
@@ -297,10 +312,7 @@ def _translate(error: apsw.Error, path: Path) -> StoreError:
                 "if it was your index, move it away, together with its -wal and -shm files, and add your files again"
             )
         case apsw.CorruptError():
-            return CorruptDatabase(
-                f"{path} is damaged ({error}). It can be rebuilt from your files: move it away, "
-                "together with its -wal and -shm files, and add them again"
-            )
+            return CorruptDatabase(_DAMAGED.format(path=path, why=error))
         case apsw.IOError() if _is_full(path):
             return StoreError(f"the disk is full at {path}: nothing that was stored is lost; free some space")
         case apsw.FullError():

@@ -7,32 +7,31 @@ from collections.abc import Collection
 
 import apsw
 
-from outcrop.store import keywords
 from outcrop.store.rows import fetch
+from outcrop.store.vectors import MODEL_SHIFT
 
 _MINE = "document_id IN (SELECT value FROM json_each(?))"
 
 # A document is complete when nothing of its own lacks a vector: no chunk, no summary, not its path.
 _COMPLETED = """
-WITH came (key) AS (SELECT unhex(value) FROM json_each(?2))
+WITH came (id) AS (SELECT value FROM json_each(?2))
 SELECT document_id FROM waiting w
 WHERE document_id IN (
-    SELECT c.document_id FROM came JOIN chunks c ON c.text_key = came.key
-    UNION SELECT c.document_id FROM came JOIN notes n ON n.summary_key = came.key JOIN chunks c ON c.id = n.chunk_id
-    UNION SELECT d.id FROM came JOIN documents d ON d.path_key = came.key
+    SELECT c.document_id FROM came JOIN chunks c ON c.content_id = came.id
+    UNION SELECT c.document_id FROM came JOIN chunks c ON c.summary_id = came.id
+    UNION SELECT d.id FROM came JOIN documents d ON d.path_id = came.id
 )
 AND NOT EXISTS (
     SELECT 1 FROM chunks c WHERE c.document_id = w.document_id
-    AND NOT EXISTS (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = ?1)
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE id = ?1 + c.content_id)
 )
 AND NOT EXISTS (
-    SELECT 1 FROM chunks c JOIN notes n ON n.chunk_id = c.id
-    WHERE c.document_id = w.document_id AND length(n.summary_key) > 0
-    AND NOT EXISTS (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = ?1)
+    SELECT 1 FROM chunks c WHERE c.document_id = w.document_id AND c.summary_id IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE id = ?1 + c.summary_id)
 )
 AND NOT EXISTS (
-    SELECT 1 FROM documents d WHERE d.id = w.document_id AND length(d.path_key) > 0
-    AND NOT EXISTS (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = ?1)
+    SELECT 1 FROM documents d WHERE d.id = w.document_id AND d.path_id IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE id = ?1 + d.path_id)
 )
 ORDER BY document_id
 """
@@ -65,8 +64,8 @@ def stop_waiting(connection: apsw.Connection, document_ids: str) -> None:
     connection.execute(f"DELETE FROM waiting WHERE {_MINE}", (document_ids,))
 
 
-def complete_documents(connection: apsw.Connection, model_id: int, came: Collection[bytes]) -> int:
-    """Vectors with these keys came: how many documents that waited have all of theirs now.
+def complete_documents(connection: apsw.Connection, model_id: int, came: Collection[int]) -> int:
+    """Vectors of these contents came: how many documents that waited have all of theirs now.
 
     Those are numbered anew, each as a whole and once: arrays made of the store only take in what has a new id, and
     ranking takes neighbouring ids for neighbouring chunks. What a document has before it is complete is searched by
@@ -74,9 +73,8 @@ def complete_documents(connection: apsw.Connection, model_id: int, came: Collect
     """
     if not came:
         return 0
-    done = [
-        id_ for (id_,) in fetch(connection, _COMPLETED, (model_id, json.dumps([key.hex() for key in came])))
-    ]
+    base = model_id << MODEL_SHIFT
+    done = [id_ for (id_,) in fetch(connection, _COMPLETED, (base, json.dumps(sorted(came))))]
     if done:
         ids = json.dumps(done)
         _renumber(connection, ids)
@@ -97,15 +95,20 @@ def _renumber(connection: apsw.Connection, document_ids: str) -> None:
     )
     if not old:
         return
-    # For good: the words stand in the keyword index twice otherwise, and a later deletion would wipe only one of them.
-    keywords.remove_rows(connection, document_ids, for_good=True)
+    blocks = fetch(
+        connection,
+        f"SELECT first_chunk FROM blocks WHERE first_chunk IN (SELECT id FROM chunks WHERE {_MINE})",
+        (document_ids,),
+    )
     connection.executemany("INSERT INTO removals (chunk_id) VALUES (?)", sorted(old))
     first = last_chunk_id(connection) + 1
-    changes = [(first + i, id_) for i, (id_,) in enumerate(old)]
-    connection.executemany("UPDATE chunks SET id = ? WHERE id = ?", changes)
-    connection.executemany("UPDATE notes SET chunk_id = ? WHERE chunk_id = ?", changes)
-    # AUTOINCREMENT only notes the ids of inserted rows.
-    connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'chunks'", (changes[-1][0],))
-    connection.execute(
-        f"INSERT INTO keywords (rowid, body) SELECT id, spaced(text) FROM chunks WHERE {_MINE}", (document_ids,)
+    changes = {id_: first + i for i, (id_,) in enumerate(old)}
+    connection.executemany(
+        "UPDATE chunks SET id = ? WHERE id = ?", ((new, id_) for id_, new in changes.items())
     )
+    # The chunks of a block follow each other, before and after.
+    connection.executemany(
+        "UPDATE blocks SET first_chunk = ? WHERE first_chunk = ?", ((changes[id_], id_) for (id_,) in blocks)
+    )
+    # AUTOINCREMENT only notes the ids of inserted rows.
+    connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'chunks'", (first + len(old) - 1,))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from outcrop.errors import NewerDatabase, StoreError
+from outcrop.store.converting import begin_conversion, finish_conversion
 
 log = logging.getLogger(__name__)
 
@@ -17,17 +18,16 @@ APPLICATION_ID = 0x4F555443
 Migration = Callable[[apsw.Connection], None]
 """One step from schema version n to n + 1, run inside the transaction that also sets the version."""
 
-# Why it looks like this:
+# Why it looks like this (version 4 changed what is marked so):
 # - AUTOINCREMENT where an id leaves the store: ids are never used again, so arrays made of them stay true.
-# - documents.tail and chunks.text come last in their rows: reading other columns skips their overflow pages.
+# - documents.tail and chunks.text (until 4) come last in their rows: reading other columns skips their overflow pages.
 # - A text is kept once: each chunk holds its text and the gap before it, the document what follows the last.
 # - documents_by_path covers every column a filter looks at, so `select` never reads the wide table.
-# - vectors is a plain rowid table with one index: appended, not scattered (a 512-byte row in a random-order
-#   WITHOUT ROWID tree splits pages all the time).
+# - vectors is a plain rowid table (until 4 with one index): appended, not scattered (a 512-byte row in a
+#   random-order WITHOUT ROWID tree splits pages all the time).
 # - history draws a number for each version: a database restored from a copy and written again reaches the same
 #   versions by another way, and what was derived from the first must not be taken for the second's.
-# - keywords serves exact phrases only. It is contentless, and not contentless_delete: that mode only marks
-#   rows, and the words of a deleted text would stay readable in the file (see keywords.py).
+# - keywords (until 4) serves exact phrases only.
 # - Marks (Mn, Mc) belong to words, else Hindi and Thai words fall apart at their vowels.
 _TABLES = """
 CREATE TABLE meta (
@@ -179,8 +179,17 @@ def _add_waiting(connection: apsw.Connection) -> None:
     connection.execute(_WAITING).fetchall()
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables, _add_code, _add_waiting)
-"""Step i brings a database of version i to version i + 1. Append; never edit one that was released."""
+# Version 4, an index of a million chunks. What chunks say is packed, some of a document in one block (bodies.py);
+# vectors have eight bits a dimension (levels.py); a content address stands in one place, where it has a number
+# (vectors.py); the words of phrases are looked up in the search arrays, and no longer in an FTS5 table. A database of
+# code shrinks to less than half. This step sets the old tables aside, and `finish_conversion` empties them.
+MIGRATIONS: Sequence[Migration] = (_create_tables, _add_code, _add_waiting, begin_conversion)
+"""Step i brings a database of version i to version i + 1. Append; never edit one that was released. A step after the
+fourth that needs chunks has to call `finish_conversion` first."""
+
+
+_CONVERTED = 4
+"""The version whose step leaves a conversion to be finished."""
 
 
 def schema_version(connection: apsw.Connection, known: int = len(MIGRATIONS)) -> int:
@@ -204,9 +213,17 @@ def schema_version(connection: apsw.Connection, known: int = len(MIGRATIONS)) ->
 
 
 def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Bring the database to the current schema in one transaction; several processes may do so at once."""
-    if schema_version(connection, len(migrations)) == len(migrations):
-        return
+    """Bring the database to the current schema in one transaction, then convert what is in it, some documents at a
+    time; several processes may do so at once. A kill leaves the old schema, or a conversion that the next goes on with.
+    """
+    version = schema_version(connection, len(migrations))
+    if version != len(migrations):
+        _take_steps(connection, migrations)
+    if len(migrations) >= _CONVERTED:
+        finish_conversion(connection)
+
+
+def _take_steps(connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = schema_version(connection, len(migrations))  # another process may have been first

@@ -7,10 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from outcrop.errors import StoreError
 from outcrop.records import DocumentWrite, Model, Vector
+from outcrop.store.levels import check_vectors
 from outcrop.store.rows import join_headings, join_names, stated_date
 
 CHUNK_FIELDS: Final = (
@@ -85,17 +84,5 @@ def note_rows(write: DocumentWrite, first_id: int) -> list[tuple[Any, ...]]:
 
 
 def vector_blobs(model: Model, rows: Sequence[Vector]) -> list[bytes]:
-    """Vectors as float16, in bytes; refuses those of another size, or with numbers that 16 bits cannot hold."""
-    try:
-        matrix = np.stack(rows)
-    except ValueError as error:
-        raise StoreError(f"vectors of {model} have different sizes; nothing was written") from error
-    if matrix.shape != (len(rows), model.dimensions):
-        raise StoreError(f"vectors of {model} have {matrix.shape[1:]} numbers each; nothing was written")
-    with np.errstate(over="ignore"):  # told just below, in words
-        halves = matrix.astype("<f2")
-    if not np.isfinite(halves).all():
-        raise StoreError(
-            f"a vector of {model} holds numbers that are not finite in 16 bits; nothing was written"
-        )
-    return [row.tobytes() for row in halves]
+    """Vectors as float16, in bytes; refuses what `levels.check_vectors` refuses."""
+    return [row.tobytes() for row in check_vectors(model, rows).astype("<f2")]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.errors import CorruptDatabase, NotFound, StoreError
+from outcrop.phrases import phrase_words
 from outcrop.records import (
     CollectionInfo,
     DocumentInfo,
@@ -32,28 +33,20 @@ from outcrop.store import filling
 from outcrop.store import vectors as stored_vectors
 from outcrop.store.checking import count_everything, find_problems
 from outcrop.store.connections import Connections
-from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
-from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
-from outcrop.store.exporting import as_writes, first_batch
 from outcrop.store.filters import filter_sql
-from outcrop.store.keywords import phrase_query
-from outcrop.store.rows import (
-    CHUNK_COLUMNS,
-    DOCUMENT_COLUMNS,
-    FEED_COLUMNS,
-    NOTE_COLUMNS,
-    document_info,
+from outcrop.store.reading import (
+    chunk_rows,
+    export_writes,
     feed_rows,
-    fetch,
-    fetch_ids,
-    join_text,
-    stored_chunk,
+    find_phrase,
+    find_summaries,
+    read_text,
 )
-from outcrop.store.vectors import ACTIVE
+from outcrop.store.rows import DOCUMENT_COLUMNS, document_info, fetch, fetch_ids, stored_chunk
+from outcrop.store.vectors import MODEL_SHIFT
 from outcrop.store.writing import put_documents, remove_documents
 
 _EVERYTHING = Filter()
-_NOTES = "LEFT JOIN notes n ON n.chunk_id = c.id"
 
 
 def open_sqlite(path: Path, *, read_only: bool = False, busy_timeout_s: float = 30.0) -> SqliteStore:
@@ -155,13 +148,8 @@ class SqliteStore:
 
     def summaries(self, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:
         """(text key, summary key, summary) of the stored chunks of code with these text keys, each once."""
-        with self._connections.reading() as connection:
-            return fetch(
-                connection,
-                "SELECT DISTINCT c.text_key, n.summary_key, n.summary FROM chunks c JOIN notes n ON n.chunk_id = c.id"
-                " WHERE c.text_key IN (SELECT unhex(value) FROM json_each(?)) AND length(n.summary_key) > 0",
-                (json.dumps([key.hex() for key in keys]),),
-            )
+        with self._connections.reading_at_once() as connection:
+            return find_summaries(connection, keys)
 
     def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
         """Those of `keys` for which there is no vector of `model`."""
@@ -181,10 +169,10 @@ class SqliteStore:
             below = self._embedded_below.get(model_id, 0) if document is None else 0
             rows = fetch(
                 connection,
-                "SELECT text_key, id FROM chunks c WHERE id >= ? AND NOT EXISTS"
-                f" (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = ?) {_of('document_id', document)}"
-                " ORDER BY id LIMIT ?",
-                (below, model_id, limit),
+                "SELECT k.key, c.id FROM chunks c JOIN contents k ON k.id = c.content_id WHERE c.id >= ? AND NOT EXISTS"
+                f" (SELECT 1 FROM vectors WHERE id = ? + c.content_id) {_of('c.document_id', document)}"
+                " ORDER BY c.id LIMIT ?",
+                (below, model_id << MODEL_SHIFT, limit),
             )
         if rows and model_id and document is None:
             self._embedded_below[model_id] = rows[0][1]
@@ -197,10 +185,10 @@ class SqliteStore:
         with self._connections.reading_at_once() as connection:
             return fetch(
                 connection,
-                "SELECT path_key, id FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
-                f" (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = ?) {_of('id', document)}"
-                " ORDER BY id LIMIT ?",
-                (stored_vectors.find_model(connection, model) or 0, limit),
+                "SELECT k.key, d.id FROM documents d JOIN contents k ON k.id = d.path_id WHERE NOT EXISTS"
+                f" (SELECT 1 FROM vectors WHERE id = ? + d.path_id) {_of('d.id', document)}"
+                " ORDER BY d.id LIMIT ?",
+                ((stored_vectors.find_model(connection, model) or 0) << MODEL_SHIFT, limit),
             )
 
     def unembedded_summaries(
@@ -210,10 +198,10 @@ class SqliteStore:
         with self._connections.reading_at_once() as connection:
             return fetch(
                 connection,
-                "SELECT summary_key, chunk_id FROM notes n WHERE length(summary_key) > 0 AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = ?)"
-                f" {_of_chunks(document)} ORDER BY chunk_id LIMIT ?",
-                (stored_vectors.find_model(connection, model) or 0, limit),
+                "SELECT k.key, c.id FROM chunks c JOIN contents k ON k.id = c.summary_id WHERE NOT EXISTS"
+                f" (SELECT 1 FROM vectors WHERE id = ? + c.summary_id) {_of('c.document_id', document)}"
+                " ORDER BY c.id LIMIT ?",
+                ((stored_vectors.find_model(connection, model) or 0) << MODEL_SHIFT, limit),
             )
 
     def waiting(self, limit: int | None = None) -> list[int]:
@@ -245,12 +233,12 @@ class SqliteStore:
             (chunks, summaries, paths) = fetch(
                 connection,
                 "SELECT (SELECT count(*) FROM chunks c WHERE NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = ?1)),"
-                " (SELECT count(*) FROM notes n WHERE length(summary_key) > 0 AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = ?1)),"
-                " (SELECT count(*) FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = ?1))",
-                (model_id,),
+                " (SELECT 1 FROM vectors WHERE id = ?1 + c.content_id)),"
+                " (SELECT count(*) FROM chunks c WHERE summary_id IS NOT NULL AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE id = ?1 + c.summary_id)),"
+                " (SELECT count(*) FROM documents d WHERE path_id IS NOT NULL AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE id = ?1 + d.path_id))",
+                (model_id << MODEL_SHIFT,),
             )[0]
             if chunks or summaries or paths:
                 raise StoreError(
@@ -295,27 +283,22 @@ class SqliteStore:
             tail = fetch(connection, "SELECT tail FROM documents WHERE id = ?", (int(document_id),))
             if not tail:
                 raise NotFound(f"there is no document {document_id}")
-            pieces = connection.execute(
-                "SELECT start_offset, gap, text FROM chunks WHERE document_id = ? ORDER BY position",
-                (int(document_id),),
-            )
-            return join_text(pieces, tail[0][0])
+            return read_text(connection, int(document_id), tail[0][0])
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
         """These chunks, in the order asked for; those that are gone are left out."""
         return self._chunks(
-            f"json_each(?) j CROSS JOIN chunks c ON c.id = j.value {_NOTES} ORDER BY j.key",
+            "json_each(?) j CROSS JOIN chunks c ON c.id = j.value ORDER BY j.key",
             json.dumps([int(id_) for id_ in chunk_ids]),
         )
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
         """The chunks of a document in order; none if there is no such document."""
-        return self._chunks(f"chunks c {_NOTES} WHERE c.document_id = ? ORDER BY c.position", int(document_id))
+        return self._chunks("chunks c WHERE c.document_id = ? ORDER BY c.position", int(document_id))
 
     def _chunks(self, source: str, value: str | int) -> list[StoredChunk]:
         with self._connections.reading_at_once() as connection:
-            columns = f"{CHUNK_COLUMNS}, {NOTE_COLUMNS}"
-            rows = fetch(connection, f"SELECT {columns} FROM {source}", (value,))
+            rows = chunk_rows(connection, source, value)
             owners = json.dumps(sorted({row[1] for row in rows}))
             documents = self._documents("d.id IN (SELECT value FROM json_each(?))", (owners,))
         by_id = {document.id: document for document in documents}
@@ -380,23 +363,10 @@ class SqliteStore:
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
         """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
         with self._connections.reading_at_once() as connection:
-            sizes = "SELECT id, chunk_count, char_count FROM documents WHERE id > ? ORDER BY id LIMIT ?"
-            ids = json.dumps(first_batch(connection.execute(sizes, (int(after), limit))))
-            mine = "IN (SELECT value FROM json_each(?))"
-            return as_writes(
-                fetch(
-                    connection, f"SELECT {EXPORT_DOCUMENT} FROM documents WHERE id {mine} ORDER BY id", (ids,)
-                ),
-                fetch(connection, f"SELECT document_id, tag FROM tags WHERE document_id {mine}", (ids,)),
-                connection.execute(
-                    f"SELECT {EXPORT_CHUNK} FROM chunks c {_NOTES} WHERE c.document_id {mine}"
-                    " ORDER BY c.document_id, c.position",
-                    (ids,),
-                ),
-            )
+            return export_writes(connection, int(after), limit)
 
     def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
-        """The vectors of `model` that are kept under these keys, as float32 of the stored half floats."""
+        """The vectors of `model` that are kept under these keys, as they are stored."""
         with self._connections.reading_at_once() as connection:
             return stored_vectors.kept(connection, stored_vectors.find_model(connection, model), keys)
 
@@ -420,26 +390,22 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return fetch_ids(connection, f"SELECT d.id FROM documents d WHERE {condition}", values)
 
-    def match_phrase(self, phrase: str) -> NDArray[np.int64]:
-        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending."""
-        with self._connections.reading() as connection:
-            query = "SELECT rowid AS id FROM keywords WHERE keywords MATCH ?"
-            return fetch_ids(connection, query, (phrase_query(phrase),))
+    def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
+
+        Every text is read: the search arrays know which chunks hold the words at all.
+        """
+        with self._connections.reading_at_once() as connection:
+            phrase.encode()
+            words = phrase_words(phrase)
+            chosen = None if among is None else among.tolist()
+            found = find_phrase(connection, words, chosen) if words else []
+        return np.array(found, np.int64)
 
     def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
         """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""
-        with self._connections.reading() as connection:
-            return feed_rows(
-                fetch(
-                    connection,
-                    f"SELECT {FEED_COLUMNS} FROM chunks c CROSS JOIN documents d ON d.id = c.document_id"
-                    f" LEFT JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}"
-                    f" LEFT JOIN vectors p ON p.key = d.path_key AND p.model_id = {ACTIVE} {_NOTES}"
-                    f" LEFT JOIN vectors s ON s.key = n.summary_key AND s.model_id = {ACTIVE}"
-                    " WHERE c.id > ? ORDER BY c.id LIMIT ?",
-                    (int(after_chunk), limit),
-                )
-            )
+        with self._connections.reading_at_once() as connection:
+            return feed_rows(connection, int(after_chunk), limit)
 
     def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
         """Chunk ids removed since log position `after`, and the position now."""
@@ -477,22 +443,14 @@ def _of(column: str, document: int | None) -> str:
     return "" if document is None else f"AND {column} = {int(document)}"
 
 
-def _of_chunks(document: int | None) -> str:
-    return (
-        ""
-        if document is None
-        else f"AND chunk_id IN (SELECT id FROM chunks WHERE document_id = {int(document)})"
-    )
-
-
 def _keep_vectors(
     connection: apsw.Connection, model_id: int, model: Model, vectors: Mapping[bytes, Vector]
 ) -> int:
     """Keep those that something uses; how many documents that waited are complete by them."""
-    used = stored_vectors.referenced(connection, vectors.keys())
-    came = stored_vectors.missing(connection, model_id, used)
-    stored_vectors.add(connection, model_id, model, {key: vectors[key] for key in came})
+    known = stored_vectors.find_contents(connection, vectors.keys())
+    came = stored_vectors.missing(connection, model_id, known.keys())
+    stored_vectors.add(connection, model_id, model, {known[key]: vectors[key] for key in came})
     active = stored_vectors.active_model(connection)
     if active is None or active[0] != model_id:
         return 0
-    return filling.complete_documents(connection, model_id, came)
+    return filling.complete_documents(connection, model_id, {known[key] for key in came})

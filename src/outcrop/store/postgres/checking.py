@@ -189,7 +189,6 @@ def count_everything(connection: Connection) -> StoreStats:
             connection,
             f"SELECT count(*) FROM chunks c JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}",
         ),
-        keyword_rows=_count(connection, "SELECT count(*) FROM rows"),
         vectors=_count(connection, "SELECT count(*) FROM vectors"),
         bytes_on_disk=size,
         schema_version=_count(connection, "SELECT version FROM schema_version"),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
+from outcrop.distinct import is_among
 from outcrop.errors import NotFound, StoreError
 from outcrop.phrases import holds_phrase, phrase_words
 from outcrop.records import (
@@ -513,8 +514,8 @@ class PostgresStore(Searching):
         rows = self._look_up(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id", values)
         return np.array([id_ for (id_,) in rows], np.int64)
 
-    def match_phrase(self, phrase: str) -> NDArray[np.int64]:
-        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending.
+    def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
 
         Found by the lists of its words, then read: what takes long is a phrase of common words only.
         """
@@ -525,6 +526,8 @@ class PostgresStore(Searching):
             return np.zeros(0, np.int64)
         with self.snapshot():
             likely = self._holding(self._deriver().phrase_terms(words))
+            if among is not None:
+                likely = likely[is_among(likely, np.sort(among))]
             found: list[int] = []
             for start in range(0, len(likely), _PHRASE_CHUNKS):
                 part = likely[start : start + _PHRASE_CHUNKS].tolist()

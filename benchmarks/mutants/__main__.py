@@ -1,0 +1,130 @@
+"""Would a test notice a small mistake in the code that ranks and packs?
+
+    python -m benchmarks.mutants --sample 400 --seed 1 [--only MODULE …] [--minutes 60]
+
+Makes mutants (a comparison, a sum, a number, a condition changed; a statement left out), runs the tests that reach the
+changed function, and lists those that no test noticed and `accepted.py` does not explain. Ends with 1 when there are
+any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from benchmarks.mutants.accepted import ACCEPTED
+from benchmarks.mutants.make import Mutant, mutants_of
+from benchmarks.mutants.trying import Reach, file_of, find_reach, load_libraries, try_mutant
+from benchmarks.report import Report, say
+
+MODULES = (
+    *(
+        f"outcrop.rank.{name}"
+        for name in "asked calibrate excerpt fusion merge repeats rerank signals walk".split()
+    ),
+    *("outcrop.pack", "outcrop.pack_code", "outcrop.elide", "outcrop.search.query"),
+)
+"""The code that ranks and packs."""
+TESTS = (
+    "tests/rank",
+    *(
+        "tests/test_pack.py",
+        "tests/test_pack_code.py",
+        "tests/test_elide.py",
+        "tests/search/test_query_types.py",
+    ),
+)
+"""The tests beside it: those of the whole engine reach every line and would notice much, a second each."""
+
+
+def all_mutants(modules: tuple[str, ...]) -> list[Mutant]:
+    """Every mutant of these modules."""
+    return [mutant for name in modules for mutant in mutants_of(name, file_of(name).read_text("utf-8"))]
+
+
+def _reach() -> Reach:
+    """In a process of its own, so that this one stays without any of our modules."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(find_reach, MODULES, TESTS).result()
+
+
+def main() -> int:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, help="so many mutants, by chance; all unless said")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", action="append", default=[], help="a module, such as outcrop.pack")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="stop after so long, and say how far it came"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args()
+    chosen = tuple(given.only) or MODULES
+    everything = all_mutants(chosen)
+    mutants = everything
+    if given.sample and given.sample < len(everything):
+        mutants = random.Random(given.seed).sample(everything, given.sample)
+    reach = _reach()
+    jobs = [(mutant, reach.tests_of(mutant)) for mutant in mutants]
+    say(f"{len(mutants)} of {len(everything)} mutants, {len(reach.seconds)} tests")
+    end = time.monotonic() + 60 * given.minutes
+    verdicts: list[tuple[Mutant, str]] = []
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn"), initializer=load_libraries) as pool:
+        for (mutant, _), verdict in zip(jobs, pool.map(try_mutant, jobs), strict=False):
+            verdicts.append((mutant, verdict))
+            if verdict in {"survived", "uncovered"}:
+                known = "accepted" if mutant.name in ACCEPTED else verdict
+                say(
+                    f"{known:9} {mutant.name} line {mutant.line} {mutant.kind}: {mutant.before!r} → {mutant.after!r}"
+                )
+            if time.monotonic() > end:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
+    report = _report(
+        verdicts, len(everything), {"seed": given.seed, "sample": given.sample, "only": given.only}
+    )
+    report.keep()
+    return 1 if report.failed else 0
+
+
+def _report(verdicts: list[tuple[Mutant, str]], of: int, parameters: dict[str, object]) -> Report:
+    report = Report("mutants", parameters)
+    told = [
+        (mutant, "accepted" if verdict in {"survived", "uncovered"} and mutant.name in ACCEPTED else verdict)
+        for mutant, verdict in verdicts
+    ]
+    rows = []
+    for module in dict.fromkeys(mutant.module for mutant, _ in told):
+        counted = Counter(verdict for mutant, verdict in told if mutant.module == module)
+        names = ("killed", "timeout", "survived", "uncovered", "accepted")
+        rows.append({"module": module, "mutants": counted.total(), **{name: counted[name] for name in names}})
+    report.add_table("modules", rows)
+    report.tables["alive"] = [
+        {
+            "name": m.name,
+            "line": m.line,
+            "kind": m.kind,
+            "before": m.before,
+            "after": m.after,
+            "verdict": verdict,
+        }
+        for m, verdict in told
+        if verdict in {"survived", "uncovered"}
+    ]
+    counted = Counter(verdict for _, verdict in told)
+    noticed = counted["killed"] + counted["timeout"]
+    report.add("mutants tried", len(told), f"of {of}")
+    report.add("noticed", 100 * noticed / max(1, len(told)), "%")
+    report.add("noticed or accepted", 100 * (noticed + counted["accepted"]) / max(1, len(told)), "%")
+    report.add("alive without a reason", counted["survived"] + counted["uncovered"], "mutants", at_most=0)
+    return report
+
+
+if __name__ == "__main__":
+    sys.exit(main())
