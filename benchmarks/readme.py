@@ -209,8 +209,10 @@ def crash_rows() -> list[str]:
         return []
     rounds, lost = figure(result, "rounds killed"), figure(result, "divergences")
     verified = figure(result, "documents verified")
+    lines = result["tables"].get("what was killed", ())
+    killed = ", ".join(dict.fromkeys(line["what"] for line in lines)) or "ingest"
     return [
-        f"{rounds:,.0f} rounds of `kill -9` during ingest, {verified:,.0f} documents verified: {lost:.0f} divergences.",
+        f"{rounds:,.0f} rounds of `kill -9` during {killed}, {verified:,.0f} documents verified: {lost:.0f} divergences.",
         "",
     ]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,37 +20,46 @@ EVERY = 41
 """A prime, so that the points of all scenes together are spread over all kinds of them."""
 
 
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder in memory where there is one: what is synced a thousand times should not wait for a disk."""
+    memory = Path("/dev/shm")
+    usable = memory.is_dir() and os.access(memory, os.W_OK)
+    with tempfile.TemporaryDirectory(prefix="outcrop-faults-", dir=memory if usable else None) as folder:
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_a_fault_loses_nothing_and_says_what_to_do(tmp_path: Path, scene: Scene) -> None:
-    line, said, wrong = run_scene(scene, tmp_path / "faults", EVERY)
+def test_a_fault_loses_nothing_and_says_what_to_do(place: Path, scene: Scene) -> None:
+    line, said, wrong = run_scene(scene, place / "faults", EVERY)
     assert wrong == []
     assert line["faults"] >= 3
     assert said
 
 
-def test_a_file_that_may_not_grow_is_like_a_full_disk(tmp_path: Path) -> None:
-    trial = lay(SCENES[0], tmp_path)
-    errors, wrong = try_limits(trial, tmp_path, 3)
+def test_a_file_that_may_not_grow_is_like_a_full_disk(place: Path) -> None:
+    trial = lay(SCENES[0], place)
+    errors, wrong = try_limits(trial, place, 3)
     assert errors > 0
     assert wrong == []
 
 
-def test_damage_is_mended_or_found_and_said(tmp_path: Path) -> None:
-    lines, wrong = try_damages(tmp_path / "damage", 13)
+def test_damage_is_mended_or_found_and_said(place: Path) -> None:
+    lines, wrong = try_damages(place / "damage", 13)
     assert wrong == []
     assert all(line["noticed"] > 0 for line in lines)
 
 
-def test_every_kind_of_point_is_reached(tmp_path: Path) -> None:
-    trial = lay(next(scene for scene in SCENES if scene.name == "notes"), tmp_path)
+def test_every_kind_of_point_is_reached(place: Path) -> None:
+    trial = lay(next(scene for scene in SCENES if scene.name == "notes"), place)
     kinds = {point.split()[0] for point in trial.points}
     assert {"write", "sync", "open", "rename", "mkdir"} <= kinds
     assert any("index.db-wal" in point for point in trial.points)
 
 
-def test_a_false_success_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_false_success_is_noticed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scene that swallows its error claims what it did not do."""
-    trial = lay(SCENES[0], tmp_path)
+    trial = lay(SCENES[0], place)
 
     def pretend(engine: object) -> None:
         try:
@@ -57,13 +69,11 @@ def test_a_false_success_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(trial, "scene", Scene("pretends", SCENES[0].lay, pretend))
     at = next(number for number, point in enumerate(trial.points, 1) if point.startswith("write index.db-wal"))
-    assert any(
-        "not as after" in problem for problem in try_fault(trial, tmp_path, at, "full", lasting=True).wrong
-    )
+    assert any("not as after" in problem for problem in try_fault(trial, place, at, "full", lasting=True).wrong)
 
 
-def test_nothing_fails_outside(tmp_path: Path) -> None:
-    with inject(Faults(at=1, lasting=True), tmp_path / "elsewhere"):
-        (tmp_path / "file").write_text("fine")
-    trial = lay(SCENES[0], tmp_path)
-    assert read_state(copy_of(trial.laid, tmp_path)) == (trial.before, [])
+def test_nothing_fails_outside(place: Path) -> None:
+    with inject(Faults(at=1, lasting=True), place / "elsewhere"):
+        (place / "file").write_text("fine")
+    trial = lay(SCENES[0], place)
+    assert read_state(copy_of(trial.laid, place)) == (trial.before, [])
