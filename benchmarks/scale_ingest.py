@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,17 +19,42 @@ from typing import Any
 
 from benchmarks.report import ROOT, folder_bytes, peak_rss_bytes
 from outcrop.errors import Cancelled
-from outcrop.records import Progress
+from outcrop.records import Filter, Progress
 
 MARKS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 SAMPLE_S = 0.01
 """CPU time between two looks at what the ingest is doing: a hundred a second cost nothing."""
+PROBED = 3
+"""Folders of each corpus that are added to see whether the size of the index matters."""
 STAGES = ("sources", "parse", "mask", "chunk", "embed", "store", "search")
 
 
 def measure_ingest(options: argparse.Namespace) -> dict[str, Any]:
     """Add folders until there are enough chunks; what each stretch took. Goes on where an earlier run stopped."""
     return Growing(options).run()
+
+
+def measure_probe(options: argparse.Namespace) -> dict[str, Any]:
+    """The same files added to an empty index, to the grown one, and to an empty one again: chunks a CPU second. They
+    are the last folders of each corpus, which the growing did not come to."""
+    import outcrop
+
+    rates: dict[str, list[float]] = {"empty": [], "grown": []}
+    for name, db in (("empty", "probe.db"), ("grown", "index.db"), ("empty", "probe.db")):
+        for path in options.work.glob("probe.db*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        chunks, used = 0, 0.0
+        with outcrop.open(options.work / db) as engine:
+            engine.search("anything")
+            before = _cpu_s()
+            for corpus in options.corpus:
+                for folder in sorted(path for path in corpus.iterdir() if path.is_dir())[-PROBED:]:
+                    chunks += engine.add(folder, collection="probe").chunks
+            used = _cpu_s() - before
+            engine._store.delete([document.id for document in engine.list(Filter(collections=("probe",)))])
+            engine.parts.index.purge()
+        rates[name].append(chunks / used)
+    return {"empty": sum(rates["empty"]) / 2, "grown": rates["grown"][0], "chunks": chunks}
 
 
 class Growing:

@@ -7,10 +7,17 @@ import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from tests.postgres.server import PostgresServer
+
+# A deadline for an example is a promise about the machine: on one that is busy the 200 ms of old fail by chance.
+hypothesis.settings.register_profile("outcrop", deadline=None)
+# The same examples in every run, for whoever compares runs.
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "outcrop"))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

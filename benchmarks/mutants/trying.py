@@ -28,9 +28,9 @@ from benchmarks.report import ROOT
 
 Verdict = Literal["killed", "timeout", "survived", "uncovered"]
 
-LONGEST_CPU_S = 40
+LONGEST_CPU_S = 15
 """CPU time of the tests of one mutant: a mutant that loops for ever is one that was noticed."""
-LONGEST_TESTS = 60
+LONGEST_TESTS = 150
 """Tests that are tried for one mutant, the quickest first: who passes so many passes the rest. Judgement."""
 SLOWEST_TEST_S = 2.5
 """CPU time of a test that is tried; few are slower, and others reach the same. Judgement."""
@@ -42,7 +42,6 @@ _LIBRARIES = (
     "Stemmer",
     "apsw",
     "tree_sitter",
-    "pytest_timeout",
 )
 
 
@@ -74,6 +73,12 @@ class _Follower:
     def __init__(self) -> None:
         self.tests: dict[tuple[str, str], set[str]] = {}
         self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what fails."""
+        if report.failed:
+            self.failed.add(report.nodeid)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -156,6 +161,7 @@ def load_libraries() -> None:
 def _pytest(tests: Sequence[str], plugins: Sequence[object] = (), *options: str) -> int:
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
+    os.environ["HYPOTHESIS_PROFILE"] = "same"  # nothing but the mutant shall make a test fail
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = (
         "1"  # those of other libraries take seconds, and no test needs them
     )
@@ -170,13 +176,18 @@ def file_of(module: str) -> Path:
 
 
 def find_reach(modules: Sequence[str], tests: Sequence[str]) -> Reach:
-    """Run the tests once; which functions of these modules each reaches. They must all pass."""
+    """Run the tests once; which functions of these modules each reaches.
+
+    What fails without a change, as on a machine that is too busy for it, says nothing of mutants and is left out.
+    """
     sources = {name: (_instrumented(name, file_of(name).read_text("utf-8")), file_of(name)) for name in modules}
     sys.meta_path.insert(0, _Sources(sources))
     follower = _Follower()
-    if _pytest(tests, [follower]) != 0:
-        raise RuntimeError("the tests fail without any change; nothing can be learned from mutants")
-    return Reach({place: frozenset(found) for place, found in follower.tests.items()}, follower.seconds)
+    _pytest(tests, [follower])
+    passed = follower.seconds.keys() - follower.failed
+    return Reach(
+        {place: frozenset(found & passed) for place, found in follower.tests.items()}, follower.seconds
+    )
 
 
 def try_mutant(job: tuple[Mutant, Sequence[str]]) -> Verdict:
@@ -190,6 +201,9 @@ def try_mutant(job: tuple[Mutant, Sequence[str]]) -> Verdict:
         return _pytest(tests, (), "-x")
 
     status = _in_fork(work, LONGEST_CPU_S)
-    if status == 0:
-        return "survived"
-    return "timeout" if status in {-signal.SIGXCPU, -signal.SIGKILL} else "killed"
+    if status in {-signal.SIGXCPU, -signal.SIGKILL}:
+        return "timeout"
+    verdicts: dict[int, Verdict] = {0: "survived", 1: "killed", 2: "killed"}  # 2: it cannot even be imported
+    if status not in verdicts:
+        raise RuntimeError(f"{mutant.name}: pytest ended with {status}; tests: {' '.join(tests)[:300]}")
+    return verdicts[status]
