@@ -28,7 +28,7 @@ COSTS = (
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One figure of Outcrop beside that of its peers. `unsure` are better ones that chance may explain."""
+    """One figure of Outcrop beside that of its peers. `unsure` are peers whose difference chance may explain."""
 
     name: str
     ours: float
@@ -64,7 +64,8 @@ def sentence(measure: Measure) -> str:
         rest = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
         return f"**{measure.name}**: {', '.join(named)}{rest}; Outcrop {own}."
     best = measure.next_best()
-    return f"**{measure.name}**: Outcrop {own}; next is {_plain(best)}, {measure.form.format(measure.theirs[best])}."
+    theirs = f"{measure.form.format(measure.theirs[best])}{_doubt(measure, best)}"
+    return f"**{measure.name}**: Outcrop {own}; next is {_plain(best)}, {theirs}."
 
 
 def _plain(name: str) -> str:
@@ -100,12 +101,12 @@ def measures_of(result: Mapping[str, Any]) -> Iterator[Measure]:
 
 
 def _quality(group: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Measure]:
-    sure = {row["engine"]: row.get("low") for row in rows}
     values = {row["engine"]: row["ndcg@10"] for row in rows}
+    unsure = [row["engine"] for row in rows if row.get("low") is not None and row["low"] <= 0 <= row["high"]]
     if OURS in values and len(values) > 1:
         ours = values.pop(OURS)
-        unsure = frozenset(name for name in values if (sure[name] or 0.0) <= 0)
-        yield Measure(f"NDCG@10, {group}", ours, values, "{:.3f}", low_is_good=False, unsure=unsure)
+        name = f"NDCG@10, {group}"
+        yield Measure(name, ours, values, "{:.3f}", low_is_good=False, unsure=frozenset(unsure))
     inner = [
         name for name in rows[0] if name not in ("engine", "ndcg@10", "recall@10", "difference", "low", "high")
     ]

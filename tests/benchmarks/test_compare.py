@@ -197,3 +197,14 @@ def test_what_was_installed_before_is_not_installed_again(tmp_path: Path) -> Non
     kept.parent.mkdir()
     kept.write_text('{"home": "there", "bytes": 7}')
     assert compare_install.install(ABSENT, tmp_path, None) == Installed("there", bytes=7)
+
+
+def test_what_chance_may_explain_is_said_of_losses_and_of_leads() -> None:
+    rows = [
+        {"engine": OUTCROP, "ndcg@10": 0.5, "recall@10": 1.0, "difference": None, "low": None, "high": None},
+        {"engine": "other", "ndcg@10": 0.4, "recall@10": 1.0, "difference": -0.1, "low": -0.2, "high": 0.1},
+    ]
+    (led,) = measures_of({"tables": {"quality, some": rows}})
+    assert sentence(led).endswith("next is other, 0.400 (within chance).")
+    (lost,) = measures_of({"tables": {"quality, some": [rows[0], rows[1] | {"ndcg@10": 0.6}]}})
+    assert sentence(lost) == "**NDCG@10, some**: other 0.600 (within chance); Outcrop 0.500."
