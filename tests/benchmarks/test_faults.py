@@ -45,7 +45,7 @@ def test_a_file_that_may_not_grow_is_like_a_full_disk(place: Path) -> None:
 
 
 def test_damage_is_mended_or_found_and_said(place: Path) -> None:
-    lines, wrong = try_damages(place / "damage", 13)
+    lines, wrong = try_damages(place / "damage", 29)
     assert wrong == []
     assert all(line["noticed"] > 0 for line in lines)
 
