@@ -212,8 +212,8 @@ def crash_rows() -> list[str]:
     lines = result["tables"].get("what was killed", ())
     killed = ", ".join(dict.fromkeys(line["what"] for line in lines)) or "ingest"
     return [
-        f"{rounds:,.0f} rounds of `kill -9` during {killed}, {verified:,.0f} documents verified: "
-        f"{lost:.0f} divergences.",
+        f"{rounds:,.0f} rounds of `kill -9` during {killed}, {verified:,.0f} documents verified:"
+        f" {lost:.0f} divergences.",
         "",
     ]
 

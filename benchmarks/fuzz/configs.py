@@ -181,7 +181,7 @@ def check_database_url(data: bytes) -> None:
         need("secret" not in str(error), "a refusal shows no password")
         return
     need(DatabaseUrl.parse(url.whole()) == url, "the URL of a URL is the same")
-    rest = f"{url.user} {url.hosts} {url.database} {url.parameters} {url.schema}"
+    rest = f"postgresql {url.user} {url.hosts} {url.database} {url.parameters} {url.schema}"
     if len(url.password) > 3 and url.password not in rest:
         need(url.password not in f"{url} {url!r}", "a URL shows no password")
     need(url.folder_name() == DatabaseUrl.parse(url.whole()).folder_name(), "one index has one name")

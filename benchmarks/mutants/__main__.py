@@ -15,7 +15,7 @@ import random
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
 from benchmarks.mutants.accepted import ACCEPTED
@@ -76,7 +76,9 @@ def main() -> int:
     end = time.monotonic() + 60 * given.minutes
     verdicts: list[tuple[Mutant, str]] = []
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn"), initializer=load_libraries) as pool:
-        for (mutant, _), verdict in zip(jobs, pool.map(try_mutant, jobs), strict=False):
+        waiting = {pool.submit(try_mutant, job): job[0] for job in jobs}
+        for done in as_completed(waiting):
+            mutant, verdict = waiting[done], done.result()
             verdicts.append((mutant, verdict))
             if verdict in {"survived", "uncovered"}:
                 known = "accepted" if mutant.name in ACCEPTED else verdict

@@ -225,3 +225,11 @@ def test_each_system_has_its_own_folder_for_settings() -> None:
     assert settings_folder(home, Path("/cfg"), "linux") == Path("/cfg")
     assert settings_folder(home, Path("/cfg"), "win32") == home / "AppData/Roaming"
     assert make_entry(CLIENTS["vscode"], ["a", "b"]) == {"type": "stdio", "command": "a", "args": ["b"]}
+
+
+@pytest.mark.parametrize("section", ["true", "3.5", "null", "[]", '"outcrop"'])
+def test_a_file_whose_section_is_no_object_holds_no_entry_to_take_out(section: str) -> None:
+    text = f'{{"mcpServers": {section}}}'
+    assert without_entry(CLIENTS["cursor"], Path("mcp.json"), text) == text
+    with pytest.raises(ConfigError):
+        with_entry(CLIENTS["cursor"], Path("mcp.json"), text, {"command": "x"})

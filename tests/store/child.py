@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import apsw
 import psycopg
@@ -53,33 +52,39 @@ def die_while_migrating(db: Path, version: int) -> None:
     migrate(apsw.Connection(str(db)), [*MIGRATIONS[:version], unfinished])
 
 
-def be_killed_at_every_statement(db: Path, folder: Path) -> None:
-    """Open copies of an old database, each in a fork that is killed one statement later in the migration."""
-    for point in itertools.count(1):
-        copy = folder / f"{point:03}.db"
+def be_killed_while_opening(db: Path, folder: Path) -> None:
+    """Open copies of an old database, each in a fork that is killed at another statement of the migration."""
+    whole = folder / "whole.db"
+    shutil.copy(db, whole)
+    seen = _follow_migration(0)
+    open_sqlite(whole).close()
+    whole.unlink()
+    apsw.connection_hooks.clear()
+    last = len(seen)
+    for point in sorted({1, 2, *(last * part // 8 for part in range(1, 8)), last}):
+        copy = folder / f"{point:05}.db"
         shutil.copy(db, copy)
         child = os.fork()
         if child == 0:
-            _open_and_die(copy, point)
-        _, status = os.waitpid(child, 0)
-        if status == 0:  # it came to the end of the migration
-            copy.unlink()
-            return
+            _follow_migration(point)
+            open_sqlite(copy).close()
+            os._exit(0)
+        os.waitpid(child, 0)
 
 
-def _open_and_die(db: Path, point: int) -> NoReturn:
+def _follow_migration(point: int) -> list[str]:
+    """The statements of migrations from now on, as they begin; the one with that number is never run: a kill comes."""
     seen: list[str] = []
 
-    def count(_: object, statement: str, __: object) -> bool:
+    def note(_: object, statement: str, __: object) -> bool:
         if statement.startswith("BEGIN IMMEDIATE") or (seen and seen[-1] != "COMMIT"):
             seen.append(statement)
-        if len(seen) == point and seen[-1] == statement:
-            os.kill(os.getpid(), signal.SIGKILL)
+            if len(seen) == point:
+                os.kill(os.getpid(), signal.SIGKILL)
         return True
 
-    apsw.connection_hooks.append(lambda connection: setattr(connection, "exec_trace", count))
-    open_sqlite(db).close()
-    os._exit(0)
+    apsw.connection_hooks.append(lambda connection: setattr(connection, "exec_trace", note))
+    return seen
 
 
 def be_killed_on_postgres(url: str, version: int, point: str) -> None:
@@ -126,7 +131,7 @@ if __name__ == "__main__":
     elif what == "read":
         read_during_a_write(Path(path))
     elif what == "migrate-killed":
-        be_killed_at_every_statement(Path(path), Path(rest[0]))
+        be_killed_while_opening(Path(path), Path(rest[0]))
     elif what == "migrate-postgres":
         be_killed_on_postgres(path, int(rest[0]), rest[1])
     elif what == "convert":

@@ -82,7 +82,8 @@ def with_entry(client: Client, path: Path, text: str, entry: Mapping[str, Any]) 
 def without_entry(client: Client, path: Path, text: str) -> str:
     """The client's file without our entry."""
     before = _read(path, text)
-    if NAME not in before.get(client.section, {}):
+    section = before.get(client.section)
+    if not isinstance(section, dict) or NAME not in section:  # a file of any shape may lie there
         return text
     remove = remove_table if path.suffix == ".toml" else remove_entry
     return _checked(path, remove(text, client.section, NAME), before, client.section, None)
