@@ -39,7 +39,7 @@ def test_a_fault_loses_nothing_and_says_what_to_do(place: Path, scene: Scene) ->
 
 def test_a_file_that_may_not_grow_is_like_a_full_disk(place: Path) -> None:
     trial = lay(SCENES[0], place)
-    errors, wrong = try_limits(trial, place, 3)
+    errors, wrong = try_limits(trial, place, 6)
     assert errors > 0
     assert wrong == []
 
