@@ -338,8 +338,9 @@ def main() -> int:
             lines.append(line)
             wrong += diverged
             places.update({(kind.name, place): times for place, times in killed.items()})
+    name = "-".join(part for part in ("crash", options.only, options.store) if part)
     report = Report(
-        "crash", {"rounds": options.rounds, "seed": seed, "only": options.only, "store": options.store}
+        name, {"rounds": options.rounds, "seed": seed, "only": options.only, "store": options.store}
     )
     report.add("rounds killed", sum(line["rounds"] for line in lines), "rounds")
     report.add("rounds killed within a call", sum(line["killed within a call"] for line in lines), "rounds")

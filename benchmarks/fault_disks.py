@@ -53,7 +53,7 @@ def try_disks(folder: Path, every: int = 1) -> tuple[list[dict[str, Any]], list[
 def try_limits(trial: Trial, folder: Path, steps: int) -> tuple[int, list[str]]:
     """A limit on the size of a file, in a process of its own: it cannot be taken back. How often an error of ours said
     so, and what is wrong."""
-    most = max(path.stat().st_size for path in copy_of(trial.laid, folder).rglob("*") if path.is_file()) * 4
+    most = max(path.stat().st_size for path in copy_of(trial.laid, folder).rglob("*") if path.is_file())
     wrong: list[str] = []
     errors = 0
     for step in range(1, steps + 1):

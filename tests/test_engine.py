@@ -553,7 +553,7 @@ def test_the_doctor_finds_a_text_that_is_not_what_was_written(tmp_path: Path) ->
         ((_, write),) = kb._store.export(0, 9)
         (chunk,) = write.chunks
         worn = replace(chunk, text=chunk.text.replace("closes", "clozes"))
-        model = kb.status().model
-        kb._store.write([replace(write, chunks=(worn,))], {}, model)
+        document = replace(write.document, text=write.document.text.replace("closes", "clozes"))
+        kb._store.write([replace(write, document=document, chunks=(worn,))], {}, kb.status().model)
         details = [check.detail for check in kb.doctor() if not check.ok]
         assert any("1 documents are not what was written (a)" in detail for detail in details)

@@ -39,13 +39,13 @@ def test_a_fault_loses_nothing_and_says_what_to_do(place: Path, scene: Scene) ->
 
 def test_a_file_that_may_not_grow_is_like_a_full_disk(place: Path) -> None:
     trial = lay(SCENES[0], place)
-    errors, wrong = try_limits(trial, place, 3)
+    errors, wrong = try_limits(trial, place, 6)
     assert errors > 0
     assert wrong == []
 
 
 def test_damage_is_mended_or_found_and_said(place: Path) -> None:
-    lines, wrong = try_damages(place / "damage", 13)
+    lines, wrong = try_damages(place / "damage", 29)
     assert wrong == []
     assert all(line["noticed"] > 0 for line in lines)
 
