@@ -29,7 +29,7 @@ docs: setup
 test: setup browser lint docs
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-# Which branches the tests take, and whether that is enough; takes a fifth longer than the tests alone.
+# Which branches the tests take, and whether that is enough; takes twice as long as the tests alone.
 coverage: setup browser
 	$(BIN)/python -m scripts.coverage
 

@@ -1,7 +1,7 @@
-"""Faults at every point where something is written: in SQLite by a VFS of ours, in our own files by the calls that write.
+"""Faults wherever something is written: in SQLite by a VFS of ours, in our own files by the calls that write.
 
-A point is a write, a sync, a truncation, an opening for writing, a renaming or a removal of a file below a given folder.
-They are counted; the n-th fails, alone or with all that follow, as on a disk that is full, broken or read-only.
+A point is a write, a sync, a truncation, an opening for writing, a renaming or a removal of a file below a folder. They
+are counted; the n-th fails, alone or with all that follow, as on a disk that is full, broken or read-only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SYSTEM: Final = apsw.vfs_names()[0]
 
 @dataclass(slots=True)
 class Faults:
-    """What fails: the `at`-th point (0: none), and with `lasting` all that follow. `points` names those that came by."""
+    """What fails: the `at`-th point (0: none), with `lasting` all that follow too. `points` are those that came by."""
 
     at: int = 0
     kind: Kind = "full"
@@ -69,7 +69,7 @@ _current: Faults = Faults()
 class _File(apsw.VFSFile):
     def __init__(self, filename: apsw.URIFilename | str | None, flags: list[int]) -> None:
         self._path = filename if isinstance(filename, str) else filename.filename() if filename else ""
-        super().__init__(_SYSTEM, filename, flags)  # type: ignore[arg-type]
+        super().__init__(_SYSTEM, filename, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's name
         _current.for_sqlite("write", self._path)
@@ -86,7 +86,7 @@ class _File(apsw.VFSFile):
 
 class _Vfs(apsw.VFS):
     def __init__(self) -> None:
-        super().__init__(_VFS, _SYSTEM, makedefault=True)
+        super().__init__(_VFS, _SYSTEM)
 
     def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> _File:  # noqa: N802
         path = name if isinstance(name, str) else name.filename() if name else ""
@@ -104,13 +104,11 @@ _installed: list[Any] = []
 
 
 def _install() -> None:
-    """Once a process: a VFS stays the default for what is opened later, and an audit hook cannot be taken back. Both do
-    nothing while no faults are set."""
+    """Once a process: an audit hook cannot be taken back. It does nothing while no faults are set."""
     if _installed:
         return
     _installed.append(_Vfs())
     sys.addaudithook(_hook)
-    _installed.extend((os.write, os.fsync))
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -141,7 +139,7 @@ _EVENTS: Final[dict[str, Callable[..., None]]] = {
 def _text(path: object) -> str:
     """A name without a folder is one of a folder that is open: notes are written so."""
     name = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-    return name if os.path.isabs(name) or not name else f"{_current.below}/{name}"
+    return name if not name or Path(name).is_absolute() else f"{_current.below}/{name}"
 
 
 @contextmanager
@@ -161,10 +159,12 @@ def inject(faults: Faults, home: Path) -> Iterator[Faults]:
 
     faults.below = str(home.resolve())
     _current = faults
+    apsw.set_default_vfs(_VFS)
     os.write, os.fsync = writing, syncing  # type: ignore[assignment]
     try:
         yield faults
     finally:
         os.write, os.fsync = write, fsync
+        apsw.set_default_vfs(_SYSTEM)
         faults.below = ""
         _current = Faults()

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.fault_points import Faults, Kind, inject
-from benchmarks.report import ROOT
 from tests.reembed_child import Letters
 
+from benchmarks.fault_points import Faults, Kind, inject
+from benchmarks.report import ROOT
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.errors import NotFound, OutcropError
@@ -190,35 +190,44 @@ def copy_of(laid: Path, folder: Path) -> Path:
     return home
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a fault: what was said, or nothing where it did no harm, and what is wrong with that."""
+    """What came of a fault: what was said, or nothing where it did no harm, at which point, and what is wrong."""
 
-    said: str = ""
-    failed: str = ""
-    wrong: list[str] | None = None
+    said: str
+    failed: str
+    wrong: list[str]
 
 
 def try_fault(trial: Trial, folder: Path, at: int, kind: Kind, *, lasting: bool) -> Outcome:
     """Have the n-th point of a scene fail, and see what is left, and that the next try succeeds."""
     home = copy_of(trial.laid, folder)
-    outcome, wrong = Outcome(), []
-    engine: Engine | None = None
     with inject(Faults(at, kind, lasting), home) as faults:
-        try:
-            engine = open_index(home, trial.scene.model)
-            trial.scene.do(engine)
-        except OutcropError as error:
-            outcome.said = f"{type(error).__name__}: {error}".replace(str(home), "HOME")
-            if not ADVICE.search(str(error)):
-                wrong.append(f"does not say what to do: {outcome.said}")
-        except Exception as error:  # noqa: BLE001 - that is what must not happen, whatever it is
-            wrong.append(f"raises {type(error).__name__}: {error}")
-    outcome.failed = faults.failed[0] if faults.failed else ""
-    wrong += compare(trial, home, finished=not outcome.said)
+        engine, said, wrong = attempt(trial.scene, home)
+    wrong += compare(trial, home, finished=not said)
+    wrong += try_again(trial, home, engine)
+    return Outcome(said, faults.failed[0] if faults.failed else "", wrong)
+
+
+def attempt(scene: Scene, home: Path) -> tuple[Engine | None, str, list[str]]:
+    """Do it: the engine, if it could be opened, what an error of ours said, and what is wrong with that."""
+    engine: Engine | None = None
     try:
-        if engine is None:
-            engine = open_index(home, trial.scene.model)
+        engine = open_index(home, scene.model)
+        scene.do(engine)
+    except OutcropError as error:
+        said = f"{type(error).__name__}: {error}".replace(str(home), "HOME")
+        return engine, said, [] if ADVICE.search(str(error)) else [f"does not say what to do: {said}"]
+    except Exception as error:  # noqa: BLE001 - that is what must not happen, whatever it is
+        return engine, "", [f"raises {type(error).__name__}: {error}"]
+    return engine, "", []
+
+
+def try_again(trial: Trial, home: Path, engine: Engine | None) -> list[str]:
+    """Do it once more without a fault, with the same engine if there is one: what is wrong with that."""
+    wrong = []
+    try:
+        engine = engine or open_index(home, trial.scene.model)
         trial.scene.do(engine)
         answer = engine.search("what stands in a sentence of this file", mode="semantic")
         if answer.reason not in (None, "no_hits", "model_mismatch"):
@@ -231,8 +240,7 @@ def try_fault(trial: Trial, folder: Path, at: int, kind: Kind, *, lasting: bool)
     wrong += [f"after the next try: {problem}" for problem in compare(trial, home, finished=True)]
     with open_index(home, trial.scene.model) as again:
         wrong += [f"doctor: {c.name}: {c.detail}" for c in again.doctor() if not c.ok and c.name != "model"]
-    outcome.wrong = wrong
-    return outcome
+    return wrong
 
 
 def compare(trial: Trial, home: Path, *, finished: bool) -> list[str]:

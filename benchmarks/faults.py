@@ -5,12 +5,13 @@
 An ingest, a deletion, notes, vectors that were waiting, a change of model and a migration are done with the n-th write,
 sync, truncation, opening, renaming or removal failing, for every n and each kind of fault. After each:
 
-- what was asked for succeeded, or an error of ours said what to do next; never a library's error, never a false success;
+- what was asked for was done, or an error of ours said what to do next; never a library's error or a false success;
 - every document and every note is as before or as after, the database opens and its check finds nothing;
 - the next try, with the same engine and without a fault, succeeds, and leaves what an undisturbed one leaves.
 
-A full disk and a read-only one stay so until the work is given up; a broken one fails once. Where the machine allows it,
-the same is done with a real limit on the size of files and a real file system that is too small (`fault_disks.py`).
+A full disk and a read-only one stay so until the work is given up; a broken one fails once. The same is done with a
+real limit on the size of files and, where the machine allows it, with a real file system that is too small
+(`fault_disks.py`).
 Damaged files are `fault_damage.py`. Exits with 1 when anything is wrong.
 """
 
@@ -45,7 +46,7 @@ def run_scene(scene: Scene, folder: Path, every: int = 1) -> tuple[dict[str, Any
             harmless += not outcome.said
             said[outcome.said] += bool(outcome.said)
             where = f"{scene.name}, {kind} at {at} ({outcome.failed or trial.points[at - 1]})"
-            wrong += [f"{where}: {problem}" for problem in outcome.wrong or ()]
+            wrong += [f"{where}: {problem}" for problem in outcome.wrong]
     line = {
         "scene": scene.name,
         "points": len(trial.points),

@@ -171,6 +171,7 @@ def lexical_leg(rows: Sequence[FeedRow], engine: Engine, queries: Sequence[str],
 def _build(rows: Sequence[FeedRow], engine: Engine, home: Path) -> list[Slab]:
     """Slabs as the engine makes them: small ones first, merged into large ones."""
     shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
     slabs = []
     dimensions = engine.parts.embedder.model.dimensions if rows[0].vector is not None else 0
     for first in range(0, len(rows), SLAB_ROWS):

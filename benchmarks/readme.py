@@ -43,6 +43,26 @@ def speed_rows() -> list[str]:
     return [*rows, "", f"Measured on {large['machine']['cpu']}, commit `{large['commit']}`.", ""]
 
 
+def scale_rows() -> list[str]:
+    """What an index of a million chunks costs."""
+    result = latest("scale-1000000")
+    if result is None:
+        return []
+    chunks, text = figure(result, "chunks"), figure(result, "text") / 1000
+    size = (figure(result, "database") + figure(result, "search arrays")) / 1000
+    return [
+        f"{chunks:,.0f} chunks of PyPI's sources and Debian's documentation ({text:.2f} GB of text): an index of "
+        f"{size:.2f} GB, {figure(result, 'index to text'):.1f} × the text; search, CPU p50 / p95 "
+        f"{figure(result, 'search, CPU p50'):.0f} / "
+        f"{figure(result, 'search, CPU p95'):.0f} ms; cold search from the command line, CPU "
+        f"{figure(result, 'cold search on the command line, CPU'):.2f} s; a server after 200 searches "
+        f"{figure(result, 'server after 200 searches, RSS'):,.0f} MB; files are added at "
+        f"{figure(result, 'ingest, grown to empty'):.2f} of the rate at which an empty index takes them. "
+        f"Commit `{result['commit']}`; the curves are in docs/explanation/figures.md.",
+        "",
+    ]
+
+
 def quality_rows() -> list[str]:
     result = latest("quality")
     if result is None:
@@ -189,8 +209,10 @@ def crash_rows() -> list[str]:
         return []
     rounds, lost = figure(result, "rounds killed"), figure(result, "divergences")
     verified = figure(result, "documents verified")
+    lines = result["tables"].get("what was killed", ())
+    killed = ", ".join(dict.fromkeys(line["what"] for line in lines)) or "ingest"
     return [
-        f"{rounds:,.0f} rounds of `kill -9` during ingest, {verified:,.0f} documents verified: {lost:.0f} divergences.",
+        f"{rounds:,.0f} rounds of `kill -9` during {killed}, {verified:,.0f} documents verified: {lost:.0f} divergences.",
         "",
     ]
 
@@ -234,6 +256,7 @@ def render(readme: str) -> str:
     body = "\n".join(
         [
             *speed_rows(),
+            *scale_rows(),
             *quality_rows(),
             *model_rows(),
             *code_rows(),

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.report import ROOT, folder_bytes, peak_rss_bytes
 from outcrop.errors import Cancelled
-from outcrop.records import Progress
+from outcrop.records import Filter, Progress
 
 MARKS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 SAMPLE_S = 0.01
@@ -51,6 +51,8 @@ def measure_probe(options: argparse.Namespace) -> dict[str, Any]:
                 for folder in sorted(path for path in corpus.iterdir() if path.is_dir())[-PROBED:]:
                     chunks += engine.add(folder, collection="probe").chunks
             used = _cpu_s() - before
+            engine._store.delete([document.id for document in engine.list(Filter(collections=("probe",)))])
+            engine.parts.index.purge()
         rates[name].append(chunks / used)
     return {"empty": sum(rates["empty"]) / 2, "grown": rates["grown"][0], "chunks": chunks}
 

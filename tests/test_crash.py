@@ -14,8 +14,8 @@ from benchmarks import crash
 from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
 
-ROUNDS = 15
-ROUNDS_ON_POSTGRES = 8
+ROUNDS = 10
+ROUNDS_ON_POSTGRES = 6
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -542,3 +543,17 @@ def test_a_phrase_of_words_that_stand_everywhere_is_found_where_it_stands(
         assert len(kb.search('"over"', limit=2, merge=False).hits) == 2
         assert len(read) < 60, "what could not be returned is not read"
         assert kb.search('"chalk and slate"').reason == "no_hits"
+
+
+def test_the_doctor_finds_a_text_that_is_not_what_was_written(tmp_path: Path) -> None:
+    """As a disk leaves it that changes a letter: the passage no longer has the address that was made of it."""
+    with outcrop.open(tmp_path / "index.db") as kb:
+        kb.add(text="The harbour closes at dusk.", id="a")
+        assert all(check.ok for check in kb.doctor())
+        ((_, write),) = kb._store.export(0, 9)
+        (chunk,) = write.chunks
+        worn = replace(chunk, text=chunk.text.replace("closes", "clozes"))
+        model = kb.status().model
+        kb._store.write([replace(write, chunks=(worn,))], {}, model)
+        details = [check.detail for check in kb.doctor() if not check.ok]
+        assert any("1 documents are not what was written (a)" in detail for detail in details)

@@ -190,19 +190,19 @@ def test_a_stopped_run_keeps_what_it_committed_and_the_next_goes_on(tmp_path: Pa
         assert all(check.ok for check in kb.doctor())
 
 
-def test_syncing_ten_thousand_unchanged_files_takes_well_under_a_second_of_cpu(tmp_path: Path) -> None:
+def test_syncing_thousands_of_unchanged_files_takes_well_under_a_second_of_cpu(tmp_path: Path) -> None:
     root = tmp_path / "tree"
-    for i in range(100):
+    for i in range(30):
         part = root / f"part{i}"
         part.mkdir(parents=True)
         for j in range(100):
             (part / f"{j}.txt").write_text(f"note {i} {j}", "utf-8")
     with outcrop.open(tmp_path / "i.db") as kb:
-        assert kb.add(root).added == 10_000
+        assert kb.add(root).added == 3_000
         started = time.process_time()
-        assert kb.sync().unchanged == 10_000
-        # Measured 0.25 s; the bound leaves room for a loaded machine.
-        assert time.process_time() - started < 1.0
+        assert kb.sync().unchanged == 3_000
+        # Measured 0.25 s for 10 000; the bound leaves room for a loaded machine.
+        assert time.process_time() - started < 0.5
 
 
 def test_the_same_content_in_two_places_is_embedded_once(tmp_path: Path) -> None:

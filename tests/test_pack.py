@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.rank.measured_texts import TEXTS, TOKENS
+from tokenizers import Tokenizer as Library
+from tokenizers import models, pre_tokenizers
 
 from outcrop.contracts import Tokenizer
-from outcrop.pack import MIN_TRUNCATED_TOKENS, SEPARATOR, SafeEstimate, pack, source_line
+from outcrop.errors import ConfigError
+from outcrop.pack import MIN_TRUNCATED_TOKENS, SEPARATOR, FileTokenizer, SafeEstimate, pack, source_line
 from outcrop.rank.merge import merge_hits
-from outcrop.records import Answer, Context, DocumentInfo, Explanation, Hit
+from outcrop.records import Answer, Context, DocumentInfo, Explanation, Hit, LeftOut
 
 
 class Pairs:
@@ -237,6 +240,50 @@ def test_the_estimate_takes_linear_time_and_remembers_no_blobs() -> None:
     assert count("_" * 1_000_000) > 200_000
     assert count(" " * 1_000_000) > 60_000
     assert count("\ud800") >= 1
+
+
+def test_all_that_is_not_in_the_text_is_told_with_its_reason() -> None:
+    shown, without_room = make_hit("Alpha words.", 1), make_hit("Filler " * 100, 2)
+    hits = (without_room, shown)
+    left_out = (
+        LeftOut.of(make_hit("a", 3), "merged into 2", 2),  # into the hit that is the first source here
+        LeftOut.of(make_hit("b", 4), "same text as 1", 1),  # as one that had no room
+        LeftOut.of(replace(make_hit("c", 5), score=0.9), "below floor"),
+        LeftOut.of(shown, "past the limit"),
+        LeftOut.of(without_room, "past the limit"),
+    )
+    context = pack(replace(make_answer(*hits), left_out=left_out), 40)
+    assert [source.hit for source in context.sources] == [shown]
+    told = {item.chunk_id: (item.reason, item.number) for item in context.dropped}
+    assert told == {
+        5: ("below floor", None),
+        2: ("no room", None),
+        3: ("merged into 1", 1),
+        4: ("no room", None),
+    }
+    assert context.dropped[0].chunk_id == 5, "best first"
+
+
+def test_a_tokenizer_that_cannot_be_had_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "tokenizer.json"
+    for content in (b"\xff\xfe", b"{}"):
+        broken.write_bytes(content)
+        with pytest.raises(ConfigError, match="cannot be read"):
+            FileTokenizer(broken)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        FileTokenizer(tmp_path / "nowhere.json")
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(ConfigError, match=r"pip install 'outcrop\[onnx\]'"):
+        FileTokenizer(broken)
+
+
+def test_a_tokenizer_file_counts_without_special_tokens(tmp_path: Path) -> None:
+    library = Library(models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
+    library.pre_tokenizer = pre_tokenizers.Whitespace()
+    library.save(str(tmp_path / "tokenizer.json"))
+    assert FileTokenizer(tmp_path / "tokenizer.json").count("a b c a") == 4
 
 
 def test_what_fits_is_chosen_before_neighbours_are_joined() -> None:

@@ -334,6 +334,16 @@ def test_a_text_made_from_a_file_names_no_lines_of_it() -> None:
 # ------------------------------------------------------------------ musts
 
 
+def test_room_that_stays_free_is_given_back_a_few_times() -> None:
+    sizes = (2, 8, 21, 16, 38, 38)
+    hits = [
+        make_hit(function(i, size), i, file=i // 2, index=i % 2, start=1000 * i, terms=("value_3",))
+        for i, size in enumerate(sizes)
+    ]
+    context = pack_code(hits, 153, count=lambda text: len(text) // 4)
+    assert 130 < context.tokens == len(context.text) // 4 <= 153
+
+
 def test_a_must_stands_first_and_whole() -> None:
     hits = [make_hit(function(i), i) for i in range(10)]
     context = pack_code(hits, 700, must=[hits[7]])

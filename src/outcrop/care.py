@@ -8,9 +8,9 @@ from typing import Final
 
 from outcrop.contracts import Embedder, HasRoles, Store
 from outcrop.embed.batches import BATCH_TEXTS, batch_texts, embed_all
-from outcrop.embed.keys import context_text
+from outcrop.embed.keys import context_head, context_text, path_key, text_key
 from outcrop.errors import Cancelled, ConfigError, EmbedError, StoreError
-from outcrop.records import Check, Filter, Matrix, Progress, StaleDocument
+from outcrop.records import Check, DocumentWrite, Filter, Matrix, Progress, StaleDocument
 from outcrop.search.index import Index
 from outcrop.sources.freshness import change_of
 
@@ -21,6 +21,9 @@ one. The static model fills whole batches, a transformer on two cores takes some
 FILL_TEXTS: Final = 64
 """Texts of waiting documents that are embedded and kept at a time: a stop, and another writer, wait for one such batch.
 Judgement."""
+EXAMINED_DOCUMENTS: Final = 256
+SHOWN_DOCUMENTS: Final = 5
+"""Documents that the doctor reads at a time, and those that it names. Judgement."""
 FAILURES_IN_A_ROW: Final = 3
 """Documents that a model refuses one after another before it is taken to be away. Judgement."""
 
@@ -33,7 +36,7 @@ def find_stale(store: Store, where: Filter, max_bytes: int) -> list[StaleDocumen
 
 def examine(store: Store, index: Index, embedder: Embedder, *, repair: bool = False) -> list[Check]:
     """Examine the truth, what is derived from it and the model; `repair` makes damaged arrays again."""
-    problems = list(store.check())
+    problems = [*store.check(), *examine_content(store)]
     checks = [Check("database", not problems, "; ".join(problems) or "consistent")]
     damaged = list(index.check())
     if damaged and repair:
@@ -51,6 +54,29 @@ def examine(store: Store, index: Index, embedder: Embedder, *, repair: bool = Fa
         broken = damage()
         checks.append(Check("model files", not broken, "; ".join(broken) or "whole"))
     return [*checks, examine_languages()]
+
+
+def examine_content(store: Store) -> list[str]:
+    """Documents whose texts, titles or paths are not those that were written: each passage is kept with an address that
+    is made of it, so that a disk which changes a letter is found out."""
+    wrong: list[str] = []
+    last = 0
+    while batch := store.export(last, EXAMINED_DOCUMENTS):
+        wrong += [write.file.path for _, write in batch if not _is_as_written(write)]
+        last = batch[-1][0]
+    if not wrong:
+        return []
+    names = ", ".join(wrong[:SHOWN_DOCUMENTS]) + (" …" if len(wrong) > SHOWN_DOCUMENTS else "")
+    return [
+        f"{len(wrong)} documents are not what was written ({names}): check the disk, then read them again with"
+        " `outcrop sync --force`"
+    ]
+
+
+def _is_as_written(write: DocumentWrite) -> bool:
+    title = write.document.title
+    keys = tuple(text_key(context_head(title, chunk.heading_path), chunk.text) for chunk in write.chunks)
+    return keys == write.text_keys and path_key(write.file.path) == write.path_key
 
 
 def examine_languages() -> Check:

@@ -39,7 +39,7 @@ from outcrop.search.view import View
 
 log = logging.getLogger(__name__)
 
-FETCH_AHEAD = 3
+FETCH_AHEAD = 2
 """Chunks fetched for each hit asked for, before merging and duplicates shrink them; more are fetched if needed."""
 RERANKED = 20
 """Candidates the second opinion is asked about: the first page of hits and the next; a small cross-encoder reads as

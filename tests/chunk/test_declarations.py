@@ -421,6 +421,14 @@ def test_a_long_comment_before_a_declaration_does_not_take_its_name_away() -> No
     assert [item.name for item in chunks[-1].code.defines] == ["wanted"]
 
 
+def test_declarations_of_one_line_stay_in_it() -> None:
+    text = "first = 1; second = 2\n" + lines_of("def third():\n", 60)
+    document = read(text, "a.py")
+    chunks = chunk_document(document, ChunkOptions(target_tokens=150))
+    assert_promises(document, chunks, 150)
+    assert chunks[0].text.startswith("first = 1; second = 2")
+
+
 def test_declarations_that_cross_leave_nothing_out() -> None:
     text = lines_of("def outer():\n", 60) + lines_of("def other():\n", 60)
     middle, end = len(text) // 2, len(text)

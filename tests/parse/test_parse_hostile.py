@@ -84,8 +84,8 @@ def test_an_endless_line_takes_seconds_at_most(unit: str, megabytes: int, extens
 
 @pytest.mark.parametrize("extension", STRUCTURED)
 @pytest.mark.parametrize("unit", SHORT_LINES)
-def test_a_quarter_million_short_lines_take_seconds_at_most(unit: str, extension: str) -> None:
-    check_cost(unit * (MB // len(unit)), extension)
+def test_a_hundred_thousand_short_lines_take_seconds_at_most(unit: str, extension: str) -> None:
+    check_cost(unit * 100_000, extension)
 
 
 def check_cost(data: str, extension: str) -> None:

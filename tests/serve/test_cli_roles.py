@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 from tests.postgres.server import PostgresServer
-from tests.serve.test_cli_process import run as run_process
+from tests.serve.runner import Outcrop
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    done = run_process(*arguments)
-    return done.returncode, done.stdout + done.stderr
+    done = Outcrop(Path("nowhere.db"), Path())(*arguments)
+    return done.exit_code, done.output
 
 
 def test_a_role_is_granted_collections_and_loses_them(

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.postgres.server import PostgresServer
-from tests.store.builders import OTHER, make_write, put, vector
+from tests.store.builders import OTHER, make_code, make_write, put, vector
 from tests.store.places import open_at_url
 
 from outcrop.errors import QueryError
 from outcrop.records import Filter
 from outcrop.search.terms import Terms
 from outcrop.store.filters import glob_plain, glob_regex
-from outcrop.store.postgres import PostgresStore, Tuning, care, deriving, nearness
+from outcrop.store.postgres import PostgresStore, Tuning, care, deriving, nearness, searching
 
 WORDS = "apple pear plum cherry quince medlar grape melon fig date".split()
 
@@ -83,8 +83,9 @@ def test_lists_follow_every_change(store: PostgresStore) -> None:
 def test_short_lists_are_joined_and_say_the_same(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(care, "LISTS_AFTER_WRITES", 10)
     monkeypatch.setattr(deriving, "MANY_LISTS", 3)
-    fill(store, 20)
+    fill(store, 10)
     fill(store, 9, "else")
+    fill(store, 10, first=10)  # the lists of one collection go on behind those of the other
     before = {word: holders(store, word) for word in WORDS}
     lists = count(store, "SELECT count(*) FROM postings")
     store.settle()
@@ -248,6 +249,36 @@ def test_a_filter_leaves_full_results(store: PostgresStore, probe: np.ndarray) -
     assert store.nearest(probe, 50, among=found)[0].tolist() == store.nearest(probe, 50, narrow)[0].tolist()
 
 
+def test_a_filter_that_many_pass_is_asked_of_the_index(
+    store: PostgresStore, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, 10)
+    fill(store, 5, "else")
+    filters = (Filter(collections=("else",)), Filter(paths=("main/*",)))
+    one_by_one = [store.nearest(probe, 20, where)[0].tolist() for where in filters]
+    monkeypatch.setattr(searching, "EXACT_CHUNKS", 0)
+    assert [store.nearest(probe, 20, where)[0].tolist() for where in filters] == one_by_one
+    assert [len(ids) for ids in one_by_one] == [10, 20]
+
+
+def test_all_chunks_of_code_are_found_though_each_has_two_vectors(
+    store: PostgresStore, probe: np.ndarray
+) -> None:
+    put(store, make_code(text="\n\n".join(f"class Pool{i}:" for i in range(40))))
+    ids, cosines = store.nearest(probe, 40)
+    assert sorted(ids.tolist()) == [chunk.id for chunk in store.chunks_of(store.documents()[0].id)]
+    assert cosines.tolist() == sorted(cosines.tolist(), reverse=True)
+
+
+def test_where_there_is_nothing_to_compare_nothing_is_near(store: PostgresStore, probe: np.ndarray) -> None:
+    assert len(store.nearest(probe, 5)[0]) == 0
+    assert store.chunk_rows(np.array([1])).vectors.shape == (0, 0)
+    fill(store, 1)
+    assert len(store.nearest(np.zeros_like(probe), 5)[0]) == 0
+    assert len(store.nearest(probe, 0)[0]) == 0
+    assert store.chunk_rows(np.array([99])).vectors.shape == (0, len(probe))
+
+
 def test_rows_come_with_what_stands_beside_prose(store: PostgresStore) -> None:
     text = "\n\n".join(f"part {i}" for i in range(7))
     put(store, make_write("a.md", text), make_write("b.md", "other"))
@@ -271,6 +302,7 @@ def test_what_is_damaged_is_found_and_made_again(store: PostgresStore, probe: np
         ("DELETE FROM postings WHERE term IN (SELECT term FROM postings LIMIT 2)", "lists of words have"),
         ("UPDATE postings SET body = substr(body, 1, 3) WHERE first_chunk = 5", "damaged"),
         ("DELETE FROM fresh_1 WHERE chunk_id = 4", "no vector for search"),
+        ("INSERT INTO points_1 SELECT * FROM fresh_1 WHERE chunk_id = 2", "are there twice"),
         ("UPDATE collections SET terms = terms + 1", "as they say"),
         (
             "INSERT INTO fresh_1 SELECT 9999, part, collection_id, document_id, embedding FROM fresh_1 LIMIT 1",

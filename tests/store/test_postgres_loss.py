@@ -13,10 +13,10 @@ from tests.store.builders import make_write, put
 from tests.store.places import open_at_url
 
 from outcrop.database_url import DatabaseUrl
-from outcrop.errors import DatabaseBusy, DatabaseLost
+from outcrop.errors import DatabaseBusy, DatabaseLost, StoreError
 from outcrop.search.derive import SearchDeriver
 from outcrop.search.terms import Terms
-from outcrop.store.postgres import PostgresStore, open_postgres, writing
+from outcrop.store.postgres import PostgresStore, connections, open_postgres, writing
 
 
 @pytest.fixture
@@ -60,13 +60,14 @@ def test_a_write_that_is_cut_off_is_done_again_and_once(
 
 
 class Cutter:
-    """A way to the server that breaks after a COMMIT has gone through, before its answer comes back."""
+    """A way to the server that breaks after a word, such as COMMIT, has gone through, before its answer comes back."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, word: bytes = b"COMMIT") -> None:
         self._target = port
+        self._word = word
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        self.commits_to_cut = 0
+        self.to_cut = 0
         self._threads: list[threading.Thread] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -84,9 +85,9 @@ class Cutter:
     def _forward(self, source: socket.socket, target: socket.socket, other: threading.Thread | None) -> None:
         with suppress(OSError):
             while data := source.recv(65_536):
-                cut = other is not None and self.commits_to_cut > 0 and b"COMMIT" in data
+                cut = other is not None and self.to_cut > 0 and self._word in data
                 if cut:
-                    self.commits_to_cut -= 1
+                    self.to_cut -= 1
                     source.shutdown(socket.SHUT_RDWR)  # the answer will have nowhere to go
                 target.sendall(data)
         for end in (source, target):
@@ -111,14 +112,88 @@ def test_a_write_whose_commit_was_not_heard_of_is_not_done_twice(
     store = open_at_url(postgres_url.replace(f":{postgres_server.port}/", f":{cutter.port}/"))
     put(store, make_write("first.md"))
     version = store.version()
-    cutter.commits_to_cut = 1
+    cutter.to_cut = 1
     put(store, make_write("second.md", "Other words."))
-    assert cutter.commits_to_cut == 0
+    assert cutter.to_cut == 0
     assert store.version() == version + 1
     assert store.stats().documents == 2
     assert list(store.check()) == []
     store.close()
     cutter.close()
+
+
+def test_a_connection_that_breaks_while_it_is_opened_is_closed(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    cutter = Cutter(postgres_server.port, b"SET search_path")
+    cutter.to_cut = 1
+    with pytest.raises(DatabaseLost, match="cannot be reached"):
+        open_at_url(postgres_url.replace(f":{postgres_server.port}/", f":{cutter.port}/"))
+    assert cutter.to_cut == 0
+    cutter.close()
+
+
+def test_an_index_that_is_dropped_meanwhile_is_told_and_may_come_back(
+    store: PostgresStore, postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    put(store, make_write())
+    postgres_server.drop(DatabaseUrl.parse(postgres_url).schema)
+    with pytest.raises(DatabaseLost, match="the tables changed meanwhile"):
+        store.stats()
+    open_at_url(postgres_url).close()
+    assert store.stats().documents == 0, "the connection was given back in order"
+
+
+def test_what_the_server_says_is_told_in_words(store: PostgresStore) -> None:
+    def fail(state: str) -> None:
+        store._connections.write(
+            lambda connection, _: connection.execute(
+                f"DO $$ BEGIN RAISE '{state}' USING ERRCODE = '{state}'; END $$".encode()
+            )
+        )
+
+    with pytest.raises(StoreError, match=r"disk of .* is full.*free some space"):
+        fail("53100")
+    with pytest.raises(StoreError, match=r"may not do that .*ask the owner"):
+        fail("42501")
+    with pytest.raises(StoreError, match="the database failed: DivisionByZero"):
+        fail("22012")
+    assert store.stats().documents == 0
+
+
+def test_what_is_asked_again_and_again_is_asked_once_a_snapshot(store: PostgresStore) -> None:
+    put(store, make_write())
+    with store.snapshot(), store.snapshot():
+        first = store.active_model()
+        assert store.active_model() is first is not None
+    assert store.active_model() is not first
+
+
+def test_a_name_that_no_text_can_hold_is_refused(store: PostgresStore) -> None:
+    with pytest.raises(StoreError, match="a character that cannot be stored or looked for"):
+        store.find("main", "\ud800")
+
+
+def test_searches_that_take_all_connections_are_told_apart_from_a_loss(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "POOL_SIZE", 1)
+    url = DatabaseUrl.parse(postgres_url)
+    busy = open_postgres(url, lambda: SearchDeriver(Terms(), 0.5), patience_s=2.0)
+    with busy.snapshot():
+        found: list[BaseException] = []
+
+        def ask() -> None:
+            try:
+                busy.version()
+            except DatabaseLost as error:
+                found.append(error)
+
+        other = threading.Thread(target=ask)
+        other.start()
+        other.join(30)
+    assert "all its connections are busy" in str(found[0])
+    busy.close()
 
 
 def test_a_server_that_comes_back_is_waited_for_and_one_that_does_not_is_reported() -> None:
@@ -148,7 +223,8 @@ def test_a_writer_that_waits_too_long_says_so(postgres_url: str) -> None:
     first = open_at_url(postgres_url)
     put(first, make_write())
     url = DatabaseUrl.parse(postgres_url)
-    second = open_postgres(url, lambda: SearchDeriver(Terms(), 0.5), patience_s=0.3)
+    second = open_postgres(url, lambda: SearchDeriver(Terms(), 0.5), patience_s=2.0)
+    assert second.stats().documents == 1
     release, locked = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -160,11 +236,13 @@ def test_a_writer_that_waits_too_long_says_so(postgres_url: str) -> None:
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert locked.wait(20)
-    with pytest.raises(DatabaseBusy, match="another writer"):
-        put(second, make_write("b.md"))
-    assert second.stats().documents == 1  # readers wait for nobody
-    release.set()
-    holder.join()
+    try:
+        assert locked.wait(20)
+        with pytest.raises(DatabaseBusy, match="another writer"):
+            put(second, make_write("b.md"))
+        assert second.stats().documents == 1  # readers wait for nobody
+    finally:
+        release.set()
+        holder.join()
     first.close()
     second.close()

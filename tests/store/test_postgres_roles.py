@@ -11,7 +11,7 @@ from tests.postgres.server import PostgresServer
 from tests.store.builders import make_write, put
 from tests.store.places import open_at_url
 
-from outcrop.errors import StoreError
+from outcrop.errors import NotFound, StoreError
 from outcrop.records import Filter
 from outcrop.store.postgres import PostgresStore
 
@@ -70,6 +70,9 @@ def test_a_tenant_sees_its_collections_and_nothing_of_others(owner: PostgresStor
     tenant = log_in("tenant_one")
     owner.revoke("tenant_one")
     owner.grant("tenant_one", ["shared"])
+    assert owner.grants() == [("tenant_one", "shared")]
+    with pytest.raises(NotFound, match=r"no collection 'elsewhere' to grant; there are: shared"):
+        owner.grant("tenant_one", ["shared", "elsewhere"])
     assert [info.collection for info in tenant.documents()] == ["shared"]
     assert [info.name for info in tenant.collections()] == ["shared"]
     found = tenant.chunks(tenant.match_phrase("apples for").tolist())

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -13,7 +16,9 @@ from tests.store.builders import make_write, put
 from tests.store.places import open_at_url
 
 from outcrop.database_url import DatabaseUrl
-from outcrop.errors import NewerDatabase, StoreError
+from outcrop.derived import Deriver
+from outcrop.errors import NewerDatabase, NotFound, StoreError
+from outcrop.store.postgres import open_postgres
 from outcrop.store.postgres.schema import MIGRATIONS, migrate
 
 _OPEN = """
@@ -38,6 +43,20 @@ def test_many_processes_make_the_tables_at_once(postgres_url: str) -> None:
     store = open_at_url(postgres_url)
     assert store.stats().documents == 4
     assert list(store.check()) == []
+    store.close()
+
+
+def test_who_waited_while_another_made_the_tables_makes_none(postgres_url: str) -> None:
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with ThreadPoolExecutor(1) as pool, connect(postgres_url) as first:
+        with first.transaction():
+            migrate(first, DatabaseUrl.parse(postgres_url).schema)  # which nobody sees yet
+            second = pool.submit(open_at_url, postgres_url)
+            while first.execute(waiting).fetchone() == (0,):
+                assert not second.done()
+                time.sleep(0.01)
+        store = second.result(60)
+    assert store.stats().documents == 0
     store.close()
 
 
@@ -96,6 +115,70 @@ def test_a_database_without_the_extension_says_what_to_do(postgres_server: Postg
             open_at_url(f"{start}/nowhere")
     finally:
         postgres_server.execute("DROP DATABASE bare WITH (FORCE)", "DROP ROLE guest", database="postgres")
+
+
+@pytest.fixture
+def bare(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a database of its own, without the extension."""
+    postgres_server.execute("CREATE DATABASE bare OWNER outcrop", database="postgres")
+    yield postgres_server.url().rpartition("/")[0] + "/bare"
+    postgres_server.execute("DROP DATABASE bare WITH (FORCE)", database="postgres")
+
+
+def test_who_may_makes_the_extension_with_the_tables(postgres_server: PostgresServer, bare: str) -> None:
+    open_at_url(postgres_server.admin_url("bare")).close()
+    made = postgres_server.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'", database="bare")
+    assert made == [(1,)]
+
+
+def test_an_extension_that_is_too_old_is_told_with_the_one_that_is_needed(
+    postgres_server: PostgresServer, bare: str
+) -> None:
+    postgres_server.execute(
+        "CREATE EXTENSION vector",
+        "UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'",
+        database="bare",
+    )
+    with pytest.raises(StoreError, match=r"pgvector 0\.7\.4 is too old, .* is needed"):
+        open_at_url(bare)
+
+
+def test_an_extension_that_its_server_forbids_is_told_with_the_reason(
+    postgres_server: PostgresServer, bare: str
+) -> None:
+    postgres_server.execute(
+        "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'extensions are made by the platform'; END $$",
+        "CREATE EVENT TRIGGER refusal ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION')"
+        " EXECUTE FUNCTION refuse()",
+        database="bare",
+    )
+    with pytest.raises(StoreError, match="could not be made: extensions are made by the platform"):
+        open_at_url(bare)
+
+
+def test_an_extension_that_was_dropped_is_told_at_once(postgres_server: PostgresServer, bare: str) -> None:
+    postgres_server.execute("CREATE EXTENSION vector", database="bare")
+    store = open_at_url(bare)
+    put(store, make_write())
+    store.close()
+    postgres_server.execute("DROP EXTENSION vector CASCADE", database="bare")
+    with pytest.raises(StoreError, match="run CREATE EXTENSION vector"):
+        open_at_url(bare)
+
+
+def test_who_only_reads_makes_no_tables(postgres_url: str) -> None:
+    url = DatabaseUrl.parse(postgres_url)
+    with pytest.raises(StoreError, match="there is no index in"):
+        open_postgres(url, no_deriver, read_only=True)
+    with pytest.raises(NotFound, match="there is no index in"):
+        open_postgres(url, no_deriver, create=False)
+    with connect(postgres_url) as connection:
+        assert connection.execute("SELECT to_regclass('state')").fetchone() == (None,)
+
+
+def no_deriver() -> Deriver:
+    raise AssertionError("nothing is written")
 
 
 def test_a_server_that_is_not_there_is_named_without_its_password() -> None:

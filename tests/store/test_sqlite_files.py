@@ -361,3 +361,9 @@ def test_a_chunk_that_lost_its_vector_is_told_from_one_that_waits(db: Path) -> N
         "1 documents that wait for vectors are not there",
     ]
     store.close()
+
+
+def test_bytes_that_are_no_text_are_a_damaged_database(sqlite: SqliteStore) -> None:
+    """SQLite keeps what the disk made of a text, and hands it out."""
+    with pytest.raises(CorruptDatabase, match="move it away"), sqlite._connections.reading() as connection:
+        connection.execute("SELECT CAST(x'66f166' AS TEXT)").fetchall()

@@ -20,14 +20,14 @@ from outcrop.search.slab import Slab
 
 RESCORE: Final = 4000
 RESCORE_SHARE: Final = 32
-MAX_RESCORE: Final = 12_000
-"""Rows whose exact cosine is computed: 4 000, or one in 32 of a large index, up to 12 000. Each costs 0.2 µs. Of the
-true ten nearest of 1.4 million vectors .990 are among the 4 000 nearest by bits, .998 among 12 000, all among 32 000;
-of the true hundred .957, .985, .996."""
+MAX_RESCORE: Final = 8000
+"""Rows whose exact cosine is computed: 4 000, or one in 32 of a large index, up to 8 000. Each costs 0.3 µs. Of the
+true ten nearest of 1.4 million vectors .990 are among the 4 000 nearest by bits, .996 among 8 000, .998 among 12 000;
+of the true hundred .957, .975, .985."""
 
 COUNTED: Final = 100_000
 """Rows by whose distances it is told within which the wanted ones lie: of more, every so many-th is counted. That takes
-2 ms for a million and a half, and of 12 000 wanted rows it is off by some hundred."""
+2 ms for a million and a half, and of 8 000 wanted rows it is off by some hundred."""
 
 BLOCK: Final = 32_768
 """Rows a step: the scratch arrays of one block (0.3 MB) stay in the second-level cache."""

@@ -365,10 +365,18 @@ class Graph:
 
     def _declared(self, uses: Uses) -> tuple[list[Nodes], list[Nodes]]:
         """Slab by slab, for each use the place of the first declaration of its name, and how many there are."""
-        names = [slab.names.defined for slab in self.view.slabs]
-        lows = [defined.searchsorted(uses.name) for defined in names]
-        highs = [defined.searchsorted(uses.name, side="right") for defined in names]
-        return lows, [high - low for low, high in zip(lows, highs, strict=True)]
+        lows, counts = [], []
+        for slab in self.view.slabs:
+            defined = slab.names.defined
+            low = defined.searchsorted(uses.name)
+            count = np.zeros(len(low), np.int64)
+            # Most names that are used are declared elsewhere or nowhere: the end is looked up of those that are here.
+            here = np.flatnonzero(low < len(defined))
+            here = here[defined[low[here]] == uses.name[here]]
+            count[here] = defined.searchsorted(uses.name[here], side="right") - low[here]
+            lows.append(low)
+            counts.append(count)
+        return lows, counts
 
     def _pairs(
         self, uses: Uses, lows: list[Nodes], counts: list[Nodes]

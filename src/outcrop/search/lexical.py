@@ -86,12 +86,12 @@ def score_slab(query: LexicalQuery, number: int, slab: Slab, mean_length: float)
     if not query.ideal:
         return scores
     found = query.postings[number]
-    damping = damping_of(slab.lengths, mean_length)
     for term, weight in query.weights.items():
         if term in found:
             rows, frequencies = found[term]
             places = rows.astype(np.intp)  # once, not with each of the look-ups
-            scores[places] += gain_of(frequencies, damping[places], weight, query.ideal)
+            damping = damping_of(slab.lengths[places], mean_length)
+            scores[places] += gain_of(frequencies, damping, weight, query.ideal)
     return scores
 
 

@@ -277,6 +277,10 @@ def _stamp(path: Path) -> tuple[int, int, bool]:
 # ------------------------------------------------------------------ errors
 
 _NOT_WRITABLE = "{path} cannot be written: check the permissions of the file and its folder"
+_DAMAGED = (
+    "{path} is damaged ({why}). It can be rebuilt from your files: move it away, together with its -wal and -shm files,"
+    " and add them again"
+)
 _BUSY = "{path}: another writer is at work and did not finish in time; try again, or raise the timeout"
 
 
@@ -287,6 +291,10 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise _translate(error, path) from error
+    except UnicodeDecodeError as error:  # a letter that is none: SQLite does not look at what it keeps
+        raise CorruptDatabase(
+            _DAMAGED.format(path=path, why=f"a text in it is none: {error.reason}")
+        ) from error
     except UnicodeEncodeError as error:
         raise StoreError(
             f"a text holds a character that cannot be stored or looked for (at {error.start}: {error.reason}); "
@@ -304,10 +312,7 @@ def _translate(error: apsw.Error, path: Path) -> StoreError:
                 "if it was your index, move it away, together with its -wal and -shm files, and add your files again"
             )
         case apsw.CorruptError():
-            return CorruptDatabase(
-                f"{path} is damaged ({error}). It can be rebuilt from your files: move it away, "
-                "together with its -wal and -shm files, and add them again"
-            )
+            return CorruptDatabase(_DAMAGED.format(path=path, why=error))
         case apsw.IOError() if _is_full(path):
             return StoreError(f"the disk is full at {path}: nothing that was stored is lost; free some space")
         case apsw.FullError():

@@ -109,10 +109,7 @@ def stated_date(meta: Mapping[str, str]) -> float | None:
         date = datetime.fromisoformat(meta["date"].strip())
     except (KeyError, ValueError):
         return None
-    try:
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    except OverflowError:  # a time zone that leads out of year 1 or 9999
-        return None
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 def split_text(text: str, chunks: Iterable[Chunk]) -> tuple[list[str], str]:

@@ -29,7 +29,7 @@ from outcrop.store.postgres.nearness import (
     list_count,
     vector_indexes,
 )
-from outcrop.store.postgres.vectors import active_model, ensure_points, fresh, points
+from outcrop.store.postgres.vectors import active_model, fresh, points
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +69,9 @@ def settle(connections: Connections, tuning: Tuning) -> None:
             for table in _GROWING:
                 connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
         active = active_model(connection)
-        if active is not None:
-            _move_fresh(connection, active[0])
-            _keep_index(connection, points(active[0]), tuning)
+        assert active is not None  # noqa: S101  else it was not worth it, and a model only makes way for another
+        _move_fresh(connection, active[0])
+        _keep_index(connection, points(active[0]), tuning)
     _join_lists(connections)
 
 
@@ -80,11 +80,13 @@ def _is_worth_it(connection: Connection, tuning: Tuning) -> bool:
     if active is None:
         return False
     there = vector_indexes(connection, points(active[0]))
+    usable = [index.kind for index in there if index.valid]
+    wanted = [chosen(tuning, there)] if there or _has_many(connection, points(active[0])) else []
     return (
         _has_many(connection, fresh(active[0]))
         or _writes_since(connection) >= LISTS_AFTER_WRITES
         or any(_is_outdated(connection, points(active[0]), index) for index in there)
-        or (bool(there) and [index.kind for index in there] != [chosen(tuning, there)])
+        or usable != wanted  # another kind, or a build that was interrupted
         or _has_changed(connection)
     )
 
@@ -231,15 +233,12 @@ def _join_lists(connections: Connections) -> None:
 # ------------------------------------------------------------------ making it again
 
 
-def replace_points(connection: Connection, deriver: Deriver, kind: Kind) -> None:
-    """Fill the tables of the active model's vectors, which are empty, and index them, inside a transaction."""
-    active = active_model(connection)
-    if active is None:
-        return
-    number, model = active
-    ensure_points(connection, number, model.dimensions)
-    table = points(number)
-    filled = feed_points(connection, deriver, table, model.dimensions)
+def replace_points(
+    connection: Connection, deriver: Deriver, model_id: int, dimensions: int, kind: Kind
+) -> None:
+    """Fill the tables of a model's vectors, which are empty, and index them, inside a transaction."""
+    table = points(model_id)
+    filled = feed_points(connection, deriver, table, dimensions)
     if filled >= FRESH_ROWS:
         connection.execute(f"SET LOCAL maintenance_work_mem = '{BUILD_MEMORY}'")
         connection.execute(index_sql(table, kind, filled, concurrently=False))

@@ -18,7 +18,7 @@ from outcrop.distinct import is_among
 from outcrop.records import FeedRow
 from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.values import Half, half_vectors, plain_row
-from outcrop.store.postgres.vectors import active_model, ensure_points, fresh, points
+from outcrop.store.postgres.vectors import active_model, fresh, points
 from outcrop.store.rows import FEED_COLUMNS, feed_rows
 
 LIST_ROWS: Final = 1024
@@ -68,18 +68,18 @@ def in_order(rows: TermRows) -> TermRows:
 def derive_chunks(connection: Connection, deriver: Deriver, chunk_ids: Sequence[int]) -> None:
     """Make and keep what search looks up of chunks that were just written."""
     active = active_model(connection)
-    dimensions = active[1].dimensions if active else 0
+    assert active is not None  # noqa: S101  the first write sets it before there are chunks
+    number, model = active
     for start in range(0, len(chunk_ids), FEED_ROWS):
         part = list(chunk_ids[start : start + FEED_ROWS])
         placed, feed = _feed(connection, "c.id = ANY (%s)", (part,))
         for collection_id, chosen in _by_collection(placed).items():
-            derived = deriver.derive([feed[i] for i in chosen], dimensions)
+            derived = deriver.derive([feed[i] for i in chosen], model.dimensions)
             places = [placed[i] for i in chosen]
             _put_rows(connection, collection_id, places, derived)
             _put_postings(connection, collection_id, [place[0] for place in places], derived)
             _put_declared(connection, collection_id, places, derived)
-            if active is not None:
-                put_points(connection, fresh(active[0]), collection_id, places, derived)
+            put_points(connection, fresh(number), collection_id, places, derived)
 
 
 Place = tuple[int, int, int, int, bool]
@@ -314,10 +314,3 @@ def join_lists(connection: Connection) -> int:
                 for row in _lists(term, collection_id, whole):
                     copy.write_row(row)
     return len(crowded)
-
-
-def ensure_tables(connection: Connection) -> None:
-    """Make the tables for the points of the active model, if it has none yet."""
-    active = active_model(connection)
-    if active is not None:
-        ensure_points(connection, active[0], active[1].dimensions)

@@ -212,9 +212,7 @@ def restrict(connection: Connection, table: str) -> None:
 
 def _create_tables(connection: Connection) -> None:
     connection.execute(_TABLES)
-    schema = connection.execute("SELECT current_schema()").fetchone()
-    if schema is None:
-        raise StoreError("the schema of the index vanished while its tables were made; try again")
+    schema = connection.execute("SELECT current_schema()").fetchall()[0]
     connection.execute(_TENANCY)
     connection.execute(
         sql.SQL("ALTER FUNCTION visible_collections() SET search_path TO {}").format(sql.Identifier(schema[0]))

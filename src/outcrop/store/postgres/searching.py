@@ -6,6 +6,7 @@ of the other. Where a filter leaves few chunks, theirs are compared one by one a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -35,18 +36,18 @@ EXACT_CHUNKS: Final = 50_000
 passes, it takes 200 to 360 ms to find them, and with less memory they are too few (`benchmarks/pg_vectors.py`)."""
 
 
-class Searching:
+class Searching(ABC):
     """The part of a `SearchableStore` that search asks. What it is mixed into has the connections."""
 
     _connections: Connections
     _tuning: Tuning
 
-    def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]: ...
 
+    @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
         """Everything this thread reads inside sees one moment of the database."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ words
 

@@ -45,7 +45,7 @@ from outcrop.store.postgres.filters import filter_sql
 from outcrop.store.postgres.nearness import Tuning, chosen, vector_indexes
 from outcrop.store.postgres.schema import migrate, schema_version
 from outcrop.store.postgres.searching import Searching
-from outcrop.store.postgres.values import from_text, plain_row, to_text
+from outcrop.store.postgres.values import from_text, plain_row, register_vectors, to_text
 from outcrop.store.postgres.writing import (
     complete_documents,
     find_documents,
@@ -103,6 +103,7 @@ def open_postgres(
             raise StoreError(
                 f"there is no index in {connections.name}, or this user may not see it; add something to create it"
             )
+        register_vectors(connection)  # to say at once, and not with each search, that the extension is gone
     return PostgresStore(connections, deriver, read_only=not may_write, tuning=tuning)
 
 
@@ -353,8 +354,9 @@ class PostgresStore(Searching):
                 )
             if state.active_model != model_id:
                 there = vector_indexes(connection, stored_vectors.points(state.active_model or 0))
-                set_active(connection, state, model_id)
-                replace_points(connection, self._deriver(), chosen(self._tuning, there))
+                set_active(connection, state, model_id, model)
+                kind = chosen(self._tuning, there)
+                replace_points(connection, self._deriver(), model_id, model.dimensions, kind)
             stored_vectors.drop_other_models(connection, model_id)
             connection.execute("DELETE FROM waiting")  # all have their vectors, of this model
 

@@ -11,7 +11,7 @@ from outcrop.errors import MissingVectors, StoreError
 from outcrop.records import DocumentWrite, Model, Vector
 from outcrop.store.postgres import vectors
 from outcrop.store.postgres.connections import Connection, State
-from outcrop.store.postgres.deriving import derive_chunks, ensure_tables, forget_chunks
+from outcrop.store.postgres.deriving import derive_chunks, forget_chunks
 from outcrop.store.postgres.values import text_row, to_text
 from outcrop.store.rows import split_text
 from outcrop.store.shaping import (
@@ -224,14 +224,12 @@ def _collections(connection: Connection, names: Collection[str]) -> dict[str, in
     """The ids of collections, made on the spot if need be."""
     found: dict[str, int] = {}
     for name in names:
-        row = connection.execute("SELECT id FROM collections WHERE name = %s", (to_text(name),)).fetchone()
-        if row is None:
-            row = connection.execute(
+        rows = connection.execute("SELECT id FROM collections WHERE name = %s", (to_text(name),)).fetchall()
+        if not rows:
+            rows = connection.execute(
                 "INSERT INTO collections (name) VALUES (%s) RETURNING id", (to_text(name),)
-            ).fetchone()
-        if row is None:
-            raise StoreError(f"the collection {name!r} could not be made; try again")
-        found[name] = row[0]
+            ).fetchall()
+        found[name] = rows[0][0]
     return found
 
 
@@ -251,7 +249,7 @@ def _put_vectors(
         )
     model_id = active[0] if active else vectors.ensure_model(connection, model)
     if active is None:
-        set_active(connection, state, model_id)
+        set_active(connection, state, model_id, model)
     needed = {key for write in writes for key in keys_of(write)}
     given = needed & new_vectors.keys()
     waits = connection.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is not None
@@ -260,11 +258,11 @@ def _put_vectors(
     return vectors.missing(connection, model_id, needed - given), came
 
 
-def set_active(connection: Connection, state: State, model_id: int) -> None:
+def set_active(connection: Connection, state: State, model_id: int, model: Model) -> None:
     """Make this the model whose vectors are searched."""
     state.active_model = model_id
     connection.execute("UPDATE state SET active_model = %s", (model_id,))
-    ensure_tables(connection)
+    vectors.ensure_points(connection, model_id, model.dimensions)
 
 
 def _copy(connection: Connection, target: str, types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
