@@ -298,3 +298,16 @@ def test_what_fits_is_chosen_before_neighbours_are_joined() -> None:
     assert [source.hit.text for source in context.sources[:2]] == ["Alpha words. Beta words.", "Gamma words."]
     assert context.sources[0].hit.chunk_ids == (1, 2)
     assert context.tokens <= 80
+
+
+def test_room_that_is_taken_is_taken_when_neighbours_are_chosen() -> None:
+    words = " ".join(["plain words of a passage"] * 12)
+    first = make_hit(f"{words} one.", 1, chunk_ids=(1,), index=0)
+    other = make_hit(f"{words} two.", 2, chunk_ids=(2,), index=0)
+    beside = make_hit(f"{words} three.", 1, chunk_ids=(3,), index=1, start=first.end, end=2 * first.end)
+    count = SafeEstimate().count
+    one = count(f"{source_line(1, first)}\n{first.text}{SEPARATOR}")
+    context = pack(
+        make_answer(first, other, beside), 2 * one + one // 4, merge=lambda hits: merge_hits(hits, 9)
+    )
+    assert [source.hit.chunk_ids for source in context.sources if not source.truncated] == [(1,), (2,)]

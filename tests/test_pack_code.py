@@ -393,3 +393,16 @@ def test_the_wrapper_is_one_element_with_its_namespace() -> None:
     context = pack_code([make_hit("x = 1", 1)], 500)
     assert context.text.startswith(OPENING)
     assert context.text.endswith(CLOSING)
+
+
+def test_what_fits_exactly_is_there_whole() -> None:
+    texts = [f"def run_{n}(value):\n" + f"    step = value + {n}\n" * 20 + "    return step" for n in range(3)]
+    hits = [make_hit(text, number) for number, text in enumerate(texts, 1)]
+    whole = pack_code(hits, 900, count=lambda text: len(text) // 4 if text else 0)
+    full = pack_code(hits, 100_000, count=len)
+    assert all(not source.truncated for source in full.sources)
+    assert pack_code(hits, full.tokens, count=len).text == full.text
+    less = pack_code(hits, full.tokens - 1, count=len)
+    assert less.text != full.text
+    assert 0 < less.tokens < full.tokens
+    assert whole.tokens <= 900

@@ -53,11 +53,12 @@ class Reach:
     seconds: Mapping[str, float]
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """The tests to run for a mutant, quickest first; for what runs at import, those that reach the file at all."""
+        """The tests to run for a mutant, quickest first; for what runs at import, all of its class or file."""
         reached = (
             found
             for (module, function), found in self.tests.items()
-            if module == mutant.module and (not mutant.function or function == mutant.function)
+            if module == mutant.module
+            and f"{function}.".startswith(f"{mutant.function}." if mutant.function else "")
         )
         quick = (test for test in frozenset[str]().union(*reached) if self.seconds[test] <= SLOWEST_TEST_S)
         return sorted(quick, key=lambda test: self.seconds[test])[:LONGEST_TESTS]
@@ -203,7 +204,8 @@ def try_mutant(job: tuple[Mutant, Sequence[str]]) -> Verdict:
     status = _in_fork(work, LONGEST_CPU_S)
     if status in {-signal.SIGXCPU, -signal.SIGKILL}:
         return "timeout"
-    verdicts: dict[int, Verdict] = {0: "survived", 1: "killed", 2: "killed"}  # 2: it cannot even be imported
+    # 2 and 4: it cannot even be imported, and so the tests cannot be found.
+    verdicts: dict[int, Verdict] = {0: "survived", 1: "killed", 2: "killed", 4: "killed"}
     if status not in verdicts:
         raise RuntimeError(f"{mutant.name}: pytest ended with {status}; tests: {' '.join(tests)[:300]}")
     return verdicts[status]

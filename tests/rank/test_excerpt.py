@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.rank.excerpt import GAP, PASSAGE_CHARS, passage
+from outcrop.rank.excerpt import GAP, HEAD_SHARE, PASSAGE_CHARS, passage
 from outcrop.search.terms import Terms
 
 TERMS = Terms()
@@ -104,3 +104,10 @@ def test_a_megabyte_takes_no_longer_than_its_size() -> None:
     started = time.process_time()
     assert len(ask("quick fox", text)) <= PASSAGE_CHARS
     assert time.process_time() - started < 5  # 0.3 s where this was written
+
+
+def test_a_place_that_fits_is_told_whole_and_one_that_does_not_by_its_end() -> None:
+    room = PASSAGE_CHARS // HEAD_SHARE
+    assert passage("x" * room, (), "text", {}, words) == f"{'x' * room}\ntext"
+    head, _, _ = passage("y" + "x" * room, (), "text", {}, words).partition("\n")
+    assert head == GAP + "x" * (room - 1)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outcrop.rank.merge import MAX_MERGED, Scored, as_hit, match_type, merge_hits
+from outcrop.rank.merge import MAX_MERGED, Fate, Scored, as_hit, match_type, merge_hits
 from outcrop.records import CodeNotes, DocumentInfo, Explanation, Hit, StoredChunk
 
 
@@ -214,3 +214,10 @@ def test_code_that_does_something_and_parts_of_one_file_are_never_repetition() -
     again = ("import os\nimport json\n# a\n", "import os\nimport json\n# b\n")
     assert len(merge_hits(heads(*again, documents=(1, 1)), 10)) == 2
     assert len(merge_hits(heads(*again), 10)) == 1
+
+
+def test_what_is_no_hit_of_its_own_is_told_with_the_reason() -> None:
+    fates: dict[int, Fate] = {}
+    hits = heads("same words", "same  words", LICENCE, LICENCE + "import os\n", kind="header")
+    merge_hits(hits, 10, fates=fates)
+    assert fates == {200: Fate("same text as", 100), 400: Fate("boilerplate")}

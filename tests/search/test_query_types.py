@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outcrop.records import QueryType
-from outcrop.search.query import MAX_QUERY_CHARS, read_query
+from outcrop.search.query import MAX_QUERY_CHARS, Symbol, read_query, read_symbols
 
 
 @pytest.mark.parametrize(
@@ -146,3 +146,28 @@ def test_reading_a_hostile_query_takes_no_time(unit: str, end: str) -> None:
 )
 def test_a_short_acronym_is_a_name_by_itself_and_a_word_in_a_sentence(text: str, kind: str) -> None:
     assert read_query(text).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "symbols"),
+    [
+        ("authentication", [Symbol("authentication")]),
+        ("Pool.acquire", [Symbol("acquire", "Pool")]),
+        ("std::chrono::seconds", [Symbol("seconds", "chrono")]),
+        ("how does connect() work", [Symbol("connect")]),
+        ("what does `open` return", [Symbol("open")]),
+        ("what does `open return", []),
+        ("where is max_rows set and where is HTTPServer", [Symbol("max_rows"), Symbol("HTTPServer")]),
+        ("max_rows or max_rows", [Symbol("max_rows")]),
+        ("rotating the signing keys", []),
+        ("", []),
+    ],
+)
+def test_names_of_code_are_seen_in_a_query(text: str, symbols: list[Symbol]) -> None:
+    assert list(read_symbols(text)) == symbols
+
+
+def test_a_pasted_listing_is_about_a_few_of_its_names() -> None:
+    assert [symbol.name for symbol in read_symbols(" ".join(f"name_{i}" for i in range(90)))] == [
+        f"name_{i}" for i in range(12)
+    ]
