@@ -20,7 +20,7 @@ from benchmarks.compare_run import run_measured
 from benchmarks.compare_score import quality_rows, score_question
 from benchmarks.readme import latest
 
-from benchmarks import compare, compare_install, compare_page, compare_peers
+from benchmarks import compare, compare_install, compare_page, compare_peers, compare_run
 
 ABSENT = Peer("nobody", ("outcrop-no-such-package==0.0.0",), "files", "is not there", "nobody")
 
@@ -83,8 +83,9 @@ def test_a_run_that_fails_or_takes_too_long_says_why() -> None:
     assert run_measured(["/no/such/program"], limit_s=1).problem.startswith("cannot be started")
 
 
-def test_a_run_is_measured_with_its_children() -> None:
-    child = "x = bytearray(80_000_000); sum(range(10_000_000)); import time; time.sleep(0.5)"
+def test_a_run_is_measured_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare_run, "LOOK_AROUND_S", 0.0)
+    child = "x = bytearray(80_000_000); sum(range(10_000_000)); import time; time.sleep(1)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}]); print('{{\"a\": 1}}')"
     done = run_measured([sys.executable, "-c", parent], limit_s=100)
     assert (done.problem, done.answer) == ("", {"a": 1})
