@@ -42,12 +42,15 @@ FORGOTTEN_S: Final = 300
 
 SESSION: Final = {
     "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "400",
+    "ivfflat.probes": "20",
     "hnsw.max_scan_tuples": "400000",
     "hnsw.scan_mem_multiplier": "16",
     "ivfflat.iterative_scan": "relaxed_order",
     "jit": "off",
 }
-"""Set once a connection; how far a query looks is set with it (nearness.py). Without iterative scans a filter that lets
+"""Set once a connection; how far a query looks is set with it (nearness.py), and this is for the moments in which the
+index is of another kind than a process has last seen. Without iterative scans a filter that lets
 one row in a hundred pass leaves most answers empty; with too few tuples or too little memory, short
 (`benchmarks/pg_vectors.py`). The rows are put in order again, so a relaxed one will do."""
 

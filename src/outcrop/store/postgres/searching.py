@@ -6,6 +6,7 @@ of the other. Where a filter leaves few chunks, theirs are compared one by one a
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -19,7 +20,7 @@ from outcrop.derived import ChunkRows, DeclaredRows, TermRows, Totals
 from outcrop.records import Filter, Vector
 from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.filters import filter_sql
-from outcrop.store.postgres.nearness import Tuning, reach, vector_indexes
+from outcrop.store.postgres.nearness import Tuning, VectorIndex, reach, vector_indexes
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
 from outcrop.store.postgres.vectors import active_model, fresh, points
 
@@ -36,11 +37,16 @@ EXACT_CHUNKS: Final = 50_000
 passes, it takes 200 to 360 ms to find them, and with less memory they are too few (`benchmarks/pg_vectors.py`)."""
 
 
+INDEX_SEEN_S: Final = 30.0
+"""For how long the kind of the vector index is taken for known: to look takes a millisecond. Judgement."""
+
+
 class Searching(ABC):
     """The part of a `SearchableStore` that search asks. What it is mixed into has the connections."""
 
     _connections: Connections
     _tuning: Tuning
+    _indexes_seen: tuple[int, float, list[VectorIndex]] = (-1, 0.0, [])
 
     @abstractmethod
     def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]: ...
@@ -146,16 +152,23 @@ class Searching(ABC):
         ]
         bound = [half, *values, most]
         question = f"{' UNION ALL '.join(parts)} ORDER BY away LIMIT %s"
-        there = self._connections.known("index", lambda connection: vector_indexes(connection, points(model)))
+        far = [reach(index, count, self._tuning.effort) for index in self._indexes_of(model)[:1]]
 
         def ask(connection: Connection) -> list[tuple[int, float]]:
             with connection.transaction():
-                for index in there[:1]:
-                    name, value = reach(index, count, self._tuning.effort)
+                for name, value in far:
                     connection.execute("SELECT set_config(%s, %s, true)", (name, str(value)))
                 return connection.execute(question, (*bound, *bound, most), binary=True).fetchall()
 
         return self._connections.read(ask)
+
+    def _indexes_of(self, model: int) -> list[VectorIndex]:
+        """The vector indexes of a model, as they were lately: they say how far to look, not what is there."""
+        seen, when, there = self._indexes_seen
+        if seen != model or time.monotonic() - when > INDEX_SEEN_S:
+            there = self._connections.read(lambda connection: vector_indexes(connection, points(model)))
+            self._indexes_seen = (model, time.monotonic(), there)
+        return there
 
     def _nearest_of(
         self, model: int, half: Half, most: int, condition: str, values: list[Any]
