@@ -16,7 +16,7 @@ MADE: Final[dict[str, Callable[[], str]]] = {
     "commands": commands.commands,
     "common options": commands.common_options,
     "settings": settings.settings,
-    "library": library.library,
+    "library": library.front_door,
     "library records": library.records,
     "library parts": library.parts,
     "adapters": library.adapters,

@@ -1,4 +1,4 @@
-"""The words of a phrase, as the keyword index of SQLite (FTS5, unicode61) sees them, for stores without such an index.
+"""The words of a phrase, the same for every store: cut and folded as FTS5 does with its tokenizer unicode61.
 
 Letters, digits and marks make a word; case does not count, nor do accents on Latin letters; characters of scripts
 written without spaces stand each for itself.

@@ -34,7 +34,7 @@ WIDTH: Final = 90
 """Characters of a signature on one line: what fits beside the contents. Judgement."""
 
 
-def library() -> str:
+def front_door() -> str:
     """The names of `outcrop`, the engine first."""
     others = sorted(name for name in outcrop.__all__ if name not in FRONT)
     return "\n\n".join(_describe(f"outcrop.{name}", getattr(outcrop, name)) for name in (*FRONT, *others))
