@@ -21,7 +21,7 @@ from outcrop.folders import collection_of, tags_of, watch_roots
 from outcrop.ingest import IngestOptions, Ingestor
 from outcrop.parse import ParseLimits
 from outcrop.parts import PartsMaker, lasting
-from outcrop.preparing import Prepare, prepare_here
+from outcrop.preparing import Prepare
 from outcrop.records import IngestReport, OnProgress, SourceFile
 from outcrop.retrieve import Stop
 
@@ -90,6 +90,8 @@ class Adder:
 
     def ingestor(self) -> Ingestor:
         """What brings documents in with the model of this moment; who uses it by itself settles by itself."""
+        from outcrop.spread.readers import ReadersPrepare  # a search need not wait for what starts processes
+
         self._renew_vectors()
         waiting = 0
 
@@ -109,7 +111,8 @@ class Adder:
             index_secrets=config.index_secrets,
         )
         embedder, commentator = self.maker.parts().embedder, self.maker.commentator()
-        return Ingestor(self.store, embedder, options, after_write, commentator)
+        readers = ReadersPrepare(config.readers)
+        return Ingestor(self.store, embedder, options, after_write, commentator, readers)
 
     def _renew_vectors(self) -> None:
         """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is
@@ -153,16 +156,16 @@ class Adder:
                 force=force or new,
                 later=later,
                 prune=path.is_dir(),
-                prepare=self._prepare(ray, later),
+                prepare=self._cluster(ray, later),
                 progress=progress,
                 stopped=stopped,
             )
         )
 
-    def _prepare(self, ray: str | None, later: bool) -> Prepare:
-        """Who reads files: this process, or a Ray cluster, which opens the model by its name."""
+    def _cluster(self, ray: str | None, later: bool) -> Prepare | None:
+        """The Ray cluster that reads files, if one shall, and opens the model by its name."""
         if ray is None:
-            return prepare_here
+            return None
         from outcrop.spread.over import RayPrepare, embedding_of
 
         parts = self.maker.parts()
