@@ -11,7 +11,7 @@ from tests.test_engine import CountingEmbedder, open_with
 
 import outcrop
 from outcrop.errors import Cancelled
-from outcrop.records import Progress
+from outcrop.records import IngestReport, Progress
 
 
 def section(name: str, words: str) -> str:
@@ -241,3 +241,27 @@ def test_tags_given_to_a_folder_stay_with_it_through_later_syncs(tmp_path: Path,
         assert (report.added, report.changed, report.unchanged) == (1, 1, 1)
         assert all(document.tags == ("field",) for document in kb.list())
         assert kb.add(folder, tags=["field"]).unchanged == 3
+
+
+def test_an_edited_file_is_brought_up_to_date_by_itself_unless_it_is_no_content_any_more(
+    tmp_path: Path, folder: Path
+) -> None:
+    """What a watch does after a save, and where it has to look at the whole folder instead."""
+    with outcrop.open(tmp_path / "i.db", max_file_bytes=10_000) as kb:
+        kb.add(folder)
+        note = folder / "other.txt"
+
+        def sync() -> IngestReport | None:
+            return kb._adder.ingestor().sync_known([note], folder, "docs")
+
+        note.write_text("A longer note on feldspar.\n", "utf-8")
+        report = sync()
+        assert report is not None
+        assert report.changed == 1
+        for nothing in ("", "x" * 10_001):
+            note.write_text(nothing, "utf-8")
+            assert sync() is None
+            assert kb.add(folder).removed == 1
+            assert [info.path for info in kb.list()] == ["guide.md"]
+            note.write_text("A note on feldspar.\n", "utf-8")
+            kb.add(folder)

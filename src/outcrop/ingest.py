@@ -156,8 +156,8 @@ class Ingestor:
     ) -> IngestReport | None:
         """Bring edited files up to date without walking the folder; None when that is not enough.
 
-        It is enough when each path is a file that is already a document. A new, vanished or ignored file and a
-        changed folder need the rules of the whole folder.
+        It is enough when each path is a file that is already a document. A new, vanished, emptied or ignored file, one
+        that became too large, and a changed folder need the rules of the whole folder.
         """
         real = root.resolve()
         files: list[SourceFile] = []
@@ -168,8 +168,10 @@ class Ingestor:
                 return None
             if looks_secret(str(path)) and not self._options.index_secrets:
                 return None
-            states[str(path)] = state_of(known)
             status = path.stat()
+            if not 0 < status.st_size <= self._options.max_file_bytes:
+                return None
+            states[str(path)] = state_of(known)
             files.append(
                 SourceFile(
                     uri=str(path),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
 from outcrop.errors import ConfigError
 from outcrop.store.opening import open_store
-from outcrop.store.sqlite import SqliteStore
+from outcrop.store.sqlite import SqliteStore, open_sqlite
 
 
 def no_deriver() -> Deriver:
@@ -28,3 +29,29 @@ def test_without_its_library_postgres_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ConfigError, match=r"pip install 'outcrop\[postgres\]'"):
         open_store(DatabaseUrl.parse("postgresql://localhost/papers"), no_deriver)
+
+
+OPEN_ON_A_FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from outcrop.errors import StoreError
+from outcrop.store.sqlite import open_sqlite
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (14_336, 14_336))
+try:
+    open_sqlite(Path(sys.argv[1]))
+except StoreError as error:
+    print(error)
+"""
+
+
+def test_a_disk_without_room_for_the_files_beside_an_index_is_named_as_the_reason(tmp_path: Path) -> None:
+    """The error of the disk ends the transaction in which it comes up; what is said is the disk's, not that."""
+    index = tmp_path / "index.db"
+    open_sqlite(index).close()
+    done = subprocess.run(
+        [sys.executable, "-c", OPEN_ON_A_FULL_DISK, str(index)], capture_output=True, text=True, check=True
+    )
+    assert "check the disk, then try again" in done.stdout
+    open_sqlite(index).close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import apsw
 
@@ -194,7 +195,7 @@ _CONVERTED = 4
 
 def schema_version(connection: apsw.Connection, known: int = len(MIGRATIONS)) -> int:
     """The version of the database's schema, 0 when it is empty; refuses what is newer than us or not ours."""
-    with connection:  # one moment of the database: another process may be creating the tables just now
+    with _one_moment(connection):  # another process may be creating the tables just now
         version, application_id = (int(connection.pragma(name)) for name in ("user_version", "application_id"))
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if application_id != APPLICATION_ID:
@@ -210,6 +211,20 @@ def schema_version(connection: apsw.Connection, known: int = len(MIGRATIONS)) ->
             "upgrade Outcrop, or choose another file for the index"
         )
     return version
+
+
+@contextmanager
+def _one_moment(connection: apsw.Connection) -> Iterator[None]:
+    """All that is read inside is of one moment. Not the connection's own block: after an error that ended the
+    transaction that says there is none, and not what the error was."""
+    outermost = not connection.in_transaction
+    if outermost:
+        connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if outermost and connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
