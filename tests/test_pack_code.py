@@ -334,7 +334,7 @@ def test_a_text_made_from_a_file_names_no_lines_of_it() -> None:
 # ------------------------------------------------------------------ musts
 
 
-def test_room_that_stays_free_is_given_back_a_few_times() -> None:
+def test_room_that_stays_free_is_given_back() -> None:
     sizes = (2, 8, 21, 16, 38, 38)
     hits = [
         make_hit(function(i, size), i, file=i // 2, index=i % 2, start=1000 * i, terms=("value_3",))

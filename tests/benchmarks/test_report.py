@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
+from benchmarks.report import Report
 
 from benchmarks import report
-from benchmarks.report import Report
 
 
 def test_a_report_made_at_the_end_counts_from_where_the_run_began() -> None:
