@@ -242,6 +242,32 @@ def test_what_is_left_makes_the_best_whole_first() -> None:
     assert context.sources[-1].truncated
 
 
+def test_the_best_does_not_take_what_the_second_needs() -> None:
+    """Who is wrong about the best is not wrong about everything: that takes two fifths, the next about a quarter."""
+    hits = [make_hit(function(i, 200), i) for i in range(3)]
+    context = pack_code(hits, 3000)
+    shares = [safe(source.text) / 3000 for source in context.sources]
+    assert shares[0] < 0.6
+    assert shares[1] > 0.2
+    assert shares[2] > 0.15
+
+
+def test_neighbours_of_several_files_are_each_joined_with_their_own() -> None:
+    hits = [make_hit(f"x = {i}", i, file=i // 2, index=i % 2, start=10 * (i % 2)) for i in range(8)]
+    context = pack_code(hits, 3000)
+    assert [source.hit.chunk_ids for source in context.sources] == [(0, 1), (2, 3), (4, 5), (6, 7)]
+
+
+def test_what_is_no_neighbour_stands_by_itself() -> None:
+    apart = make_hit("x = 1", 1, file=1, index=0), make_hit("y = 2", 2, file=1, index=2, start=9)
+    over = make_hit("x = 1", 1, file=1, index=0), make_hit("1\ny", 2, file=1, index=1, start=4)
+    pages = tuple(
+        replace(make_hit("text", i, file=1, kind="pdf", index=i - 1, start=9 * i), page=i) for i in (1, 2)
+    )
+    for hits in (apart, over, pages):
+        assert len(pack_code(hits, 3000).sources) == 2
+
+
 def test_an_elided_chunk_keeps_its_signature_and_the_line_that_matched() -> None:
     hits = [make_hit(function(i, 60), i, terms=("value_33",)) for i in range(20)]
     context = pack_code(hits, 2400)
@@ -318,9 +344,24 @@ def test_commentary_never_costs_a_file() -> None:
     assert files(pack_code(commented, 1500)) == files(pack_code(hits, 1500))
 
 
+def test_commentary_that_has_no_room_is_left_out_and_costs_nothing() -> None:
+    notes = CodeNotes(summary="A long story about what this function does. " * 200)
+    plain = pack_code([make_hit(function(i, 60), i) for i in range(4)], 1500)
+    assert pack_code([make_hit(function(i, 60), i, code=notes) for i in range(4)], 1500).text == plain.text
+
+
 def test_a_repository_is_named_at_any_budget_when_there_are_several() -> None:
     hits = [make_hit("x = 1", i, revision="ab", root=f"/r/repo{i}") for i in range(2)]
     assert [entry["repository"] for entry in metadata(pack_code(hits, 400))] == ["repo0", "repo1"]
+
+
+def test_a_file_outside_any_repository_is_not_another_one() -> None:
+    inside = make_hit("x = 1", 1, revision="ab", root="/r/repo")
+    folder, single = make_hit("y = 2", 2, root="/r/folder"), make_hit("z = 3", 3, revision="cd")
+    for outside in (folder, single):
+        assert all("repository" not in entry for entry in metadata(pack_code([inside, outside], 600)))
+        told = [entry.get("repository") for entry in metadata(pack_code([inside, outside], 5000))]
+        assert told == ["repo", None]
 
 
 def test_a_text_made_from_a_file_names_no_lines_of_it() -> None:
@@ -331,17 +372,20 @@ def test_a_text_made_from_a_file_names_no_lines_of_it() -> None:
     assert metadata(pack_code([paged], 500)) == [{"file": "src/f1.py", "page": "7"}]
 
 
-# ------------------------------------------------------------------ musts
-
-
-def test_room_that_stays_free_is_given_back() -> None:
-    sizes = (2, 8, 21, 16, 38, 38)
+def test_room_that_joining_neighbours_sets_free_makes_more_of_them_whole() -> None:
+    """Six chunks that stand together are one element, and what five elements would cost goes to their lines."""
     hits = [
-        make_hit(function(i, size), i, file=i // 2, index=i % 2, start=1000 * i, terms=("value_3",))
-        for i, size in enumerate(sizes)
+        make_hit(function(i, 24), i, file=1, index=i, start=2000 * i, gap="\n\n", terms=("value_3",))
+        for i in range(6)
     ]
-    context = pack_code(hits, 153, count=lambda text: len(text) // 4)
-    assert 130 < context.tokens == len(context.text) // 4 <= 153
+    whole = pack_code(hits, 100_000).tokens
+    for budget in (whole - 400, whole - 200, whole - 100):
+        context = pack_code(hits, budget)
+        assert len(context.sources) == 1
+        assert budget - 40 < context.tokens <= budget
+
+
+# ------------------------------------------------------------------ musts
 
 
 def test_a_must_stands_first_and_whole() -> None:
@@ -351,6 +395,31 @@ def test_a_must_stands_first_and_whole() -> None:
     assert context.sources[0].text == hits[7].text
     assert context.detail == ""
     assert sum(7 in source.hit.chunk_ids for source in context.sources) == 1
+
+
+def test_a_must_that_cannot_fit_costs_the_others_nothing() -> None:
+    endless = make_hit(
+        "def f(\n" + "".join(f"    {letter * 150},\n" for letter in "abcdef") + "):\n    pass", 9
+    )
+    hits = [make_hit(f"x = {i}", i) for i in range(2)]
+    context = pack_code(hits, 300, must=[endless])
+    assert [source.hit for source in context.sources] == hits
+    assert context.left_out == (endless,)
+    assert "did not fit" in context.detail
+
+
+def test_what_turns_out_too_long_as_a_whole_loses_its_last_pieces_and_no_must() -> None:
+    def dearer(text: str) -> int:
+        """Counts long texts for more than their parts."""
+        return len(text) // 4 + 80 * (len(text) > 1200)
+
+    hits = [make_hit(function(i, 6), i) for i in range(8)]
+    context = pack_code(hits, 500, must=[hits[6]], count=dearer)
+    shown = [source.hit.chunk_ids[0] for source in context.sources]
+    assert context.tokens <= 500
+    assert len(context.text) > 1200, "it was counted for more"
+    assert shown[0] == 6
+    assert shown[1:] == list(range(len(shown) - 1)), "the best of the others"
 
 
 def test_a_must_too_long_is_elided() -> None:

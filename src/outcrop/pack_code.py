@@ -7,8 +7,10 @@ what is left of the budget then makes the best ones whole. The text is one well-
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePath
 from typing import Final
 
@@ -85,7 +87,7 @@ def pack_code(
     )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class _Piece:
     """A hit on its way into the text: what of it is shown, and what that costs."""
 
@@ -96,25 +98,30 @@ class _Piece:
     count: Count
     shown: str | None = None
     commented: bool = False
-    frame_cost: int = 0
     content_cost: int = 0
-    _whole_cost: int | None = None
-    _keep: list[int] | None = field(default=None)
+    frame_cost: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.weigh()
 
     @property
     def cost(self) -> int:
-        return self.frame_cost + self.content_cost
+        """What it takes of the budget now."""
+        return 0 if self.shown is None else self.frame_cost + self.content_cost
 
     @property
     def is_whole(self) -> bool:
-        return self.shown is not None and self.shown == self.hit.text
+        return self.shown == self.hit.text
 
-    @property
+    @cached_property
     def keep(self) -> list[int]:
         """The lines that matched, the most telling first."""
-        if self._keep is None:
-            self._keep = matched_lines(self.hit.text, self.hit.why.matched_terms)[:MATCHED_LINES]
-        return self._keep
+        return matched_lines(self.hit.text, self.hit.why.matched_terms)[:MATCHED_LINES]
+
+    @cached_property
+    def whole_cost(self) -> int:
+        """What its whole content costs, without the element around it."""
+        return self.count_content(self.hit.text)
 
     def weigh(self) -> None:
         """What the element costs around its content; the content's own cost is counted apart, once."""
@@ -128,24 +135,18 @@ class _Piece:
     def count_content(self, text: str) -> int:
         return self.count(_content(text))
 
-    def whole_cost(self) -> int:
-        if self._whole_cost is None:
-            self._whole_cost = self.count_content(self.hit.text)
-        return self._whole_cost
-
     def shorten(self, room: int, keep: Sequence[int], *, least_only: bool = False) -> str | None:
         """The content in at most `room` tokens, frame included; None when it cannot be."""
         room -= self.frame_cost
         if room <= 0:
             return None
-        if self.whole_cost() <= room and not least_only:
+        if self.whole_cost <= room and not least_only:
             return self.hit.text
         return elide(self.hit.text, keep, room, self.count_content, least_only=least_only)
 
     def show(self, text: str) -> None:
         self.shown = text
-        whole = text is self.hit.text
-        self.content_cost = self.whole_cost() if whole else self.count_content(text)
+        self.content_cost = self.whole_cost if self.is_whole else self.count_content(text)
 
 
 class _Shelf:
@@ -162,7 +163,7 @@ class _Shelf:
         musts = [piece for piece in self.pieces if piece.must]
         needed = self.budget_tokens - self.room
         for piece in musts:
-            least = piece.shorten(1 << 40, (), least_only=True) or piece.hit.text
+            least = piece.shorten(sys.maxsize, (), least_only=True) or piece.hit.text
             shortest = min(least, piece.hit.text, key=piece.count_content)
             needed += piece.frame_cost + piece.count_content(shortest)
             self._put(piece, shortest)
@@ -194,8 +195,7 @@ class _Shelf:
             if piece.is_whole:
                 continue
             share = BEST_SHARE / (1 + SHARE_DECAY * rank) if capped else 1.0
-            held = piece.cost if piece.shown is not None else 0
-            text = piece.shorten(min(int(share * self.budget_tokens), held + self.room), piece.keep)
+            text = piece.shorten(min(int(share * self.budget_tokens), piece.cost + self.room), piece.keep)
             if text is not None and len(text) > len(piece.shown or ""):
                 self._put(piece, text)
 
@@ -222,7 +222,7 @@ class _Shelf:
     def _put(self, piece: _Piece, text: str) -> bool:
         """Show this text of a piece if there is room for it."""
         before = (piece.shown, piece.content_cost)
-        held = 0 if piece.shown is None else piece.cost
+        held = piece.cost
         piece.show(text)
         if piece.cost - held > self.room:
             piece.shown, piece.content_cost = before
@@ -278,7 +278,7 @@ class _Shelf:
             elements.append(_element(attributes, commentary, _content(text)))
             truncated = not all(piece.is_whole for piece in run)
             tokens = (
-                (sum(piece.whole_cost() for piece in run), sum(piece.content_cost for piece in run))
+                (sum(piece.whole_cost for piece in run), sum(piece.content_cost for piece in run))
                 if truncated
                 else (None, None)
             )
@@ -297,9 +297,7 @@ def _line_up(must: Sequence[Hit], hits: Sequence[Hit], budget_tokens: int, count
     several = len({_repository(hit) for hit, _ in chosen} - {""}) > 1
     pieces = []
     for rank, (hit, wanted) in enumerate(chosen):
-        piece = _Piece(hit, rank, wanted, _attributes(hit, budget_tokens, several), count)
-        piece.weigh()
-        pieces.append(piece)
+        pieces.append(_Piece(hit, rank, wanted, _attributes(hit, budget_tokens, several), count))
     return pieces
 
 
