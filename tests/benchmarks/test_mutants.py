@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.mutants.__main__ import MODULES, TESTS, all_mutants
+from benchmarks.mutants.__main__ import MODULES, TESTS, all_mutants, report_on
 from benchmarks.mutants.accepted import ACCEPTED
 from benchmarks.mutants.make import mutants_of
 
@@ -65,6 +65,22 @@ def test_names_tell_mutants_apart_and_every_accepted_one_is_still_there_with_a_r
     assert ACCEPTED.keys() <= set(names), "a reason for a mutant that is no more"
     assert all(len(reason) > 15 for reason in ACCEPTED.values())
     assert all((ROOT / test).exists() for test in TESTS)
+
+
+def test_what_is_tried_again_is_counted_with_what_was_noticed_before() -> None:
+    one, other, third = mutants_of("m.one", SOURCE)[:3]
+    first = report_on([(one, "killed"), (other, "survived"), (third, "uncovered")], 9, {"only": ["m.one"]})
+    assert first.name == "mutants-one"
+    assert [row["name"] for row in first.tables["alive"]] == [other.name, third.name]
+    kept = {"tables": first.tables}
+    again = report_on([(other, "killed"), (third, "survived")], 9, {"only": ["m.one"]}, kept)
+    assert {figure.name: figure.value for figure in again.figures} == {
+        "mutants tried": 3,
+        "noticed": 200 / 3,
+        "noticed or accepted": 200 / 3,
+        "alive without a reason": 1,
+    }
+    assert [row["name"] for row in again.tables["alive"]] == [third.name]
 
 
 _TRY = """
