@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.rank.measured_texts import MOST, TEXTS, TOKENS
 from tokenizers import Tokenizer as Library
-from tokenizers import models, pre_tokenizers
+from tokenizers import models, pre_tokenizers, processors
 
 from outcrop.contracts import Tokenizer
 from outcrop.errors import ConfigError
@@ -349,6 +349,8 @@ def test_a_tokenizer_that_cannot_be_had_says_what_to_do(
 def test_a_tokenizer_file_counts_without_special_tokens(tmp_path: Path) -> None:
     library = Library(models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
     library.pre_tokenizer = pre_tokenizers.Whitespace()
+    library.post_processor = processors.TemplateProcessing(single="? $A ?", special_tokens=[("?", 2)])
+    assert len(library.encode("a b c a").ids) == 6
     library.save(str(tmp_path / "tokenizer.json"))
     assert FileTokenizer(tmp_path / "tokenizer.json").count("a b c a") == 4
 

@@ -164,6 +164,12 @@ def test_thousands_of_random_packings_are_well_formed_and_give_the_code_back() -
     assert run < 9_000
 
 
+def test_what_xml_cannot_hold_is_replaced_in_code_and_in_names() -> None:
+    context = pack_code([make_hit("a\x00b\ud800<", 1, path="src/\x0bname.py")], 500)
+    assert contents(context) == ["a\ufffdb\ufffd<"]
+    assert metadata(context)[0]["file"] == "src/\ufffdname.py"
+
+
 def test_code_reads_as_it_stands_and_in_cdata_where_it_must() -> None:
     context = pack_code([make_hit("a = b", 1), make_hit("if a < b && c:\n    x(']]>')", 2)], 2000)
     assert "<codeRag:content>a = b</codeRag:content>" in context.text
@@ -233,6 +239,19 @@ def test_no_file_has_a_second_chunk_before_the_others_have_their_first() -> None
     assert [source.hit.document.id for source in context.sources] == [0, 1, 2, 3]
 
 
+def test_small_files_are_all_shown_as_long_as_there_is_room() -> None:
+    hits = [make_hit(f"x = {i}", i) for i in range(12)]
+    assert files(pack_code(hits, 900)) == 12
+
+
+def test_a_signature_without_an_end_does_not_take_the_room_of_others() -> None:
+    endless = make_hit(
+        "def f(\n" + "".join(f"    {letter * 150},\n" for letter in "abcdef") + "):\n    pass", 9
+    )
+    hits = [endless, *(make_hit(function(i, 6), i) for i in range(8))]
+    assert files(pack_code(hits, 1400)) >= 8
+
+
 def test_what_is_left_makes_the_best_whole_first() -> None:
     hits = [make_hit(function(i), i) for i in range(10)]
     context = pack_code(hits, 2000)
@@ -293,6 +312,7 @@ def test_neighbours_become_one_chunk_and_files_stand_in_order_of_their_best() ->
     joined = context.sources[1].hit
     assert joined.chunk_ids == (4, 2)
     assert (joined.start, joined.end, joined.score) == (0, 25 + len(second), hits[1].score)
+    assert joined.text == f"{first}\n\n\n{second}"
     assert [source.number for source in context.sources] == [1, 2, 3]
 
 
@@ -335,6 +355,22 @@ def test_a_small_budget_says_where_and_what_is_doubtful() -> None:
         {"file": 'src/<odd>&"name".py', "lines": "1-6", "dirty": "true", "stale": "true"}
     ]
     assert parse(context)[0].find(f"{TAG}commentary") is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (999, set()),
+        (1000, {"symbol", "commentary"}),
+        (3999, {"symbol", "commentary"}),
+        (4000, {"symbol", "commentary", "repository", "revision"}),
+    ],
+)
+def test_what_is_said_of_a_chunk_grows_with_the_budget(budget: int, said: set[str]) -> None:
+    context = pack_code([described()], budget)
+    (told,) = metadata(context)
+    commented = parse(context)[0].find(f"{TAG}commentary") is not None
+    assert told.keys() | ({"commentary"} if commented else set()) == said | {"file", "lines", "dirty", "stale"}
 
 
 def test_commentary_never_costs_a_file() -> None:
@@ -408,11 +444,18 @@ def test_a_must_that_cannot_fit_costs_the_others_nothing() -> None:
     assert "did not fit" in context.detail
 
 
-def test_what_turns_out_too_long_as_a_whole_loses_its_last_pieces_and_no_must() -> None:
-    def dearer(text: str) -> int:
-        """Counts long texts for more than their parts."""
-        return len(text) // 4 + 80 * (len(text) > 1200)
+def dearer(text: str) -> int:
+    """Counts long texts for more than their parts."""
+    return len(text) // 4 + 80 * (len(text) > 1200)
 
+
+def test_what_turns_out_too_long_as_a_whole_still_uses_the_budget() -> None:
+    hits = [make_hit(function(i, 30), i) for i in range(8)]
+    context = pack_code(hits, 800, count=dearer)
+    assert 600 < context.tokens <= 800
+
+
+def test_what_turns_out_too_long_as_a_whole_loses_its_last_pieces_and_no_must() -> None:
     hits = [make_hit(function(i, 6), i) for i in range(8)]
     context = pack_code(hits, 500, must=[hits[6]], count=dearer)
     shown = [source.hit.chunk_ids[0] for source in context.sources]

@@ -6,11 +6,17 @@ _WEIGHTS = (
     "the weights are a fit from above: a larger one errs on the same side, and how far is measured elsewhere"
 )
 _JUDGEMENT = "how much is judgement and said to be; a test of the figure would only repeat it"
+_REMEMBERED = "which words are remembered changes, not what is counted"
 
 ACCEPTED: dict[str, str] = {
     "outcrop.pack:_weigh_character:030e615e": _WEIGHTS,
     "outcrop.pack:_weigh_character:2c8440c6": _WEIGHTS,
-    "outcrop.pack:SafeEstimate.count:4f0d000d": "which words are remembered changes, not what is counted",
+    "outcrop.pack:SafeEstimate.count:4f0d000d": _REMEMBERED,
+    "outcrop.pack:-:8183ecfb": _REMEMBERED,
+    "outcrop.pack:SafeEstimate.count:f91b23ed": _REMEMBERED,
+    "outcrop.pack:SafeEstimate.count:cb1b52d7": "such a run has one character, or three and more",
+    "outcrop.pack:_choose:ce4987a4": "of the number of a source only its digits cost anything",
+    "outcrop.pack:_cut_to_fit:f7092dc9": "a cut after one character leaves a stump, which is left out all the same",
     "outcrop.pack:_cut_to_fit:1463d51a": "a cut at the very start leaves a stump, which is left out all the same",
     "outcrop.pack_code:_Piece.shorten:0bf749c1": "no content fits into no room: what follows finds that out too",
     "outcrop.pack_code:-:69b772c4": _JUDGEMENT,

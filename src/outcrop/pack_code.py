@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Final
@@ -99,7 +99,6 @@ class _Piece:
     shown: str | None = None
     commented: bool = False
     content_cost: int = 0
-    frame_cost: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.weigh()
@@ -121,7 +120,7 @@ class _Piece:
     @cached_property
     def whole_cost(self) -> int:
         """What its whole content costs, without the element around it."""
-        return self.count_content(self.hit.text)
+        return self.count(_content(self.hit.text))
 
     def weigh(self) -> None:
         """What the element costs around its content; the content's own cost is counted apart, once."""
@@ -133,7 +132,8 @@ class _Piece:
         return _clean(" ".join(notes.summary.split())) if self.commented and notes else ""
 
     def count_content(self, text: str) -> int:
-        return self.count(_content(text))
+        """What so much of it costs, without the element around it."""
+        return self.whole_cost if text == self.hit.text else self.count(_content(text))
 
     def shorten(self, room: int, keep: Sequence[int], *, least_only: bool = False) -> str | None:
         """The content in at most `room` tokens, frame included; None when it cannot be."""
@@ -143,10 +143,6 @@ class _Piece:
         if self.whole_cost <= room and not least_only:
             return self.hit.text
         return elide(self.hit.text, keep, room, self.count_content, least_only=least_only)
-
-    def show(self, text: str) -> None:
-        self.shown = text
-        self.content_cost = self.whole_cost if self.is_whole else self.count_content(text)
 
 
 class _Shelf:
@@ -221,13 +217,12 @@ class _Shelf:
 
     def _put(self, piece: _Piece, text: str) -> bool:
         """Show this text of a piece if there is room for it."""
-        before = (piece.shown, piece.content_cost)
-        held = piece.cost
-        piece.show(text)
-        if piece.cost - held > self.room:
-            piece.shown, piece.content_cost = before
+        content_cost = piece.count_content(text)
+        more = piece.frame_cost + content_cost - piece.cost
+        if more > self.room:
             return False
-        self.room -= piece.cost - held
+        piece.shown, piece.content_cost = text, content_cost
+        self.room -= more
         return True
 
     def settle(self) -> tuple[str, list[PackedSource]]:

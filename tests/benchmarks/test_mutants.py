@@ -83,6 +83,20 @@ def test_what_is_tried_again_is_counted_with_what_was_noticed_before() -> None:
     assert [row["name"] for row in again.tables["alive"]] == [third.name]
 
 
+_REACH = """
+from benchmarks.mutants.trying import find_reach
+what = ("is_never_below_what_tokenizers_count", "is_not_far_above_for_prose_and_code")
+tests = [f"tests/test_pack.py::test_the_estimate_{each}[prose]" for each in what]
+reach = find_reach(["outcrop.pack"], tests)
+print("\\n" + str(reach.tests["outcrop.pack", "_weigh_word"] == set(tests)))
+"""
+
+
+def test_every_test_that_needs_a_remembered_function_reaches_it() -> None:
+    done = subprocess.run([sys.executable, "-c", _REACH], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "True"
+
+
 _TRY = """
 from dataclasses import replace
 from benchmarks.mutants.make import mutants_of
