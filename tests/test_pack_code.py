@@ -252,6 +252,19 @@ def test_a_signature_without_an_end_does_not_take_the_room_of_others() -> None:
     assert files(pack_code(hits, 1400)) >= 8
 
 
+@pytest.mark.parametrize("found", [1, 10])
+def test_a_signature_longer_than_its_share_is_shown_where_there_is_room(found: int) -> None:
+    options = "".join(
+        f"    {word}: Optional[Mapping[str, Sequence[{word.title()}Setting]]] = None,\n"
+        for word in ("host", "port", "user", "retries", "timeout")
+    )
+    hits = [make_hit(f"def connect_{i}(\n{options}) -> Connection:\n    return None", i) for i in range(found)]
+    for budget in (400, 700, 1000):
+        context = pack_code(hits, budget)
+        assert context.sources[0].hit == hits[0]
+        assert context.sources[0].text.startswith("def connect_0(\n    host")
+
+
 def test_what_is_left_makes_the_best_whole_first() -> None:
     hits = [make_hit(function(i), i) for i in range(10)]
     context = pack_code(hits, 2000)
@@ -275,6 +288,11 @@ def test_neighbours_of_several_files_are_each_joined_with_their_own() -> None:
     hits = [make_hit(f"x = {i}", i, file=i // 2, index=i % 2, start=10 * (i % 2)) for i in range(8)]
     context = pack_code(hits, 3000)
     assert [source.hit.chunk_ids for source in context.sources] == [(0, 1), (2, 3), (4, 5), (6, 7)]
+
+
+def test_neighbours_without_anything_between_them_are_joined() -> None:
+    hits = make_hit("x = 1\n", 1, file=1, index=0), make_hit("y = 2", 2, file=1, index=1, start=6)
+    assert [source.hit.text for source in pack_code(hits, 3000).sources] == ["x = 1\ny = 2"]
 
 
 def test_what_is_no_neighbour_stands_by_itself() -> None:
@@ -482,6 +500,18 @@ def test_a_must_that_does_not_fit_is_reported_with_the_length_that_would_do() ->
     enough = pack_code([], int(reported[0][1]), must=musts)
     assert enough.detail == ""
     assert len(enough.sources) == 8
+    by_length = pack_code([], 400, must=musts, count=len)
+    (least,) = set(re.findall(r"at least (\d+)", by_length.detail))
+    assert pack_code([], int(least), must=musts, count=len).detail == ""
+    assert pack_code([], int(least) - 1, must=musts, count=len).detail != "", "and no less will do"
+
+
+def test_a_must_gets_its_commentary_when_a_line_would_still_fit_beside_it() -> None:
+    must = make_hit(function(1, 30), 1, code=CodeNotes(summary="Computes one value after the other."))
+    full = pack_code([], 100_000, must=[must], count=len)
+    assert "one value after" in full.text
+    assert pack_code([], full.tokens + 24, must=[must], count=len).text == full.text
+    assert "one value after" not in pack_code([], full.tokens + 23, must=[must], count=len).text
 
 
 # ------------------------------------------------------------------ cost
@@ -509,12 +539,21 @@ def test_the_wrapper_is_one_element_with_its_namespace() -> None:
 
 def test_what_fits_exactly_is_there_whole() -> None:
     texts = [f"def run_{n}(value):\n" + f"    step = value + {n}\n" * 20 + "    return step" for n in range(3)]
-    hits = [make_hit(text, number) for number, text in enumerate(texts, 1)]
-    whole = pack_code(hits, 900, count=lambda text: len(text) // 4 if text else 0)
-    full = pack_code(hits, 100_000, count=len)
-    assert all(not source.truncated for source in full.sources)
-    assert pack_code(hits, full.tokens, count=len).text == full.text
-    less = pack_code(hits, full.tokens - 1, count=len)
-    assert less.text != full.text
-    assert 0 < less.tokens < full.tokens
-    assert whole.tokens <= 900
+    apart = [make_hit(text, number) for number, text in enumerate(texts, 1)]
+    one_file = [make_hit(text, n, file=1, index=5 * n, start=900 * n) for n, text in enumerate(texts, 1)]
+    for hits in (apart, one_file):
+        full = pack_code(hits, 100_000, count=len)
+        assert all(not source.truncated for source in full.sources)
+        assert pack_code(hits, full.tokens, count=len).text == full.text
+        less = pack_code(hits, full.tokens - 1, count=len)
+        assert len(less.sources) == 3
+        (cut,) = (source for source in less.sources if source.truncated)
+        assert (cut.whole_tokens, cut.shown_tokens) == (len(cut.hit.text), len(cut.text))
+        assert {(source.whole_tokens, source.shown_tokens) for source in full.sources} == {(None, None)}
+    joined = [make_hit(text, n, file=1, index=n, start=500 * n, gap="\n") for n, text in enumerate(texts)]
+    full = pack_code(joined, 100_000, count=len)
+    assert len(full.sources) == 1
+    assert pack_code(joined, full.tokens, count=len).text == full.text
+    (letter,) = pack_code([make_hit("x", 1)], 100_000, count=len).sources
+    needed = len(pack_code([letter.hit], 100_000, count=len).text)
+    assert pack_code([letter.hit], needed, count=len).tokens == needed

@@ -71,6 +71,7 @@ def pack_code(
     shelf.spread(files[:target], share)
     shelf.grow()
     shelf.spread(files, share)
+    shelf.spread(files, shelf.room)  # what was too long for its share
     shelf.grow(capped=False)
     text, sources = shelf.settle()
     return Context(
@@ -140,8 +141,6 @@ class _Piece:
         room -= self.frame_cost
         if room <= 0:
             return None
-        if self.whole_cost <= room and not least_only:
-            return self.hit.text
         return elide(self.hit.text, keep, room, self.count_content, least_only=least_only)
 
 
@@ -161,8 +160,10 @@ class _Shelf:
         for piece in musts:
             least = piece.shorten(sys.maxsize, (), least_only=True) or piece.hit.text
             shortest = min(least, piece.hit.text, key=piece.count_content)
-            needed += piece.frame_cost + piece.count_content(shortest)
-            self._put(piece, shortest)
+            cost = piece.frame_cost + piece.count_content(shortest)
+            needed += cost
+            if cost <= self.room:
+                self._put(piece, shortest)
         for piece in musts:
             if piece.shown is not None and (longer := piece.shorten(piece.cost + self.room, piece.keep)):
                 self._put(piece, longer)
@@ -176,7 +177,8 @@ class _Shelf:
             tries = ((share, piece.keep[:1]), (share, ()), (2 * share, ()))
             for room, keep in tries:
                 text = piece.shorten(min(room, self.room), keep, least_only=True)
-                if text is not None and self._put(piece, text):
+                if text is not None:
+                    self._put(piece, text)
                     break
 
     def grow(self, *, capped: bool = True) -> None:
@@ -188,10 +190,10 @@ class _Shelf:
             if piece.hit.document.id not in here:
                 continue
             self._comment(piece)
-            if piece.is_whole:
-                continue
-            share = BEST_SHARE / (1 + SHARE_DECAY * rank) if capped else 1.0
-            text = piece.shorten(min(int(share * self.budget_tokens), piece.cost + self.room), piece.keep)
+            room = piece.cost + self.room
+            if capped:
+                room = min(room, int(BEST_SHARE / (1 + SHARE_DECAY * rank) * self.budget_tokens))
+            text = piece.shorten(room, piece.keep)
             if text is not None and len(text) > len(piece.shown or ""):
                 self._put(piece, text)
 
@@ -215,15 +217,11 @@ class _Shelf:
         else:
             self.room -= more
 
-    def _put(self, piece: _Piece, text: str) -> bool:
-        """Show this text of a piece if there is room for it."""
-        content_cost = piece.count_content(text)
-        more = piece.frame_cost + content_cost - piece.cost
-        if more > self.room:
-            return False
-        piece.shown, piece.content_cost = text, content_cost
-        self.room -= more
-        return True
+    def _put(self, piece: _Piece, text: str) -> None:
+        """Show this text of a piece, for which there is room."""
+        self.room += piece.cost
+        piece.shown, piece.content_cost = text, piece.count_content(text)
+        self.room -= piece.cost
 
     def settle(self) -> tuple[str, list[PackedSource]]:
         """The text, counted as a whole: over the budget its last pieces go, well under it the best ones grow.
