@@ -9,6 +9,8 @@ _JUDGEMENT = "how much is judgement and said to be; a test of the figure would o
 _REMEMBERED = "which words are remembered changes, not what is counted"
 _TINY = "differs only for a passage of some five characters, which nobody reads"
 _HALF = "a blank in the second half of a part never stands at its beginning"
+_SAVES_TIME = "what comes after it would change nothing: it saves time"
+_TIE = "differs only where a sum of floats is the bound to the last bit"
 
 ACCEPTED: dict[str, str] = {
     "outcrop.pack:_weigh_character:030e615e": _WEIGHTS,
@@ -27,6 +29,12 @@ ACCEPTED: dict[str, str] = {
     "outcrop.rank.excerpt:_cut:dce4e072": _HALF,
     "outcrop.rank.excerpt:_cut:b63f32a7": _HALF,
     "outcrop.rank.walk:-:8e632f44": _JUDGEMENT,
-    "outcrop.rank.walk:pagerank:df867b8e": "a start that is too small is made to sum to one in the first round",
+    "outcrop.rank.walk:-:52d44042": _JUDGEMENT,
+    "outcrop.rank.walk:walk:92e5dc12": _SAVES_TIME,
+    "outcrop.rank.walk:pagerank:79e69a38": _SAVES_TIME,
+    "outcrop.rank.walk:pagerank:428fc0e1": _TIE,
+    "outcrop.rank.walk:walk:bde2deeb": _TIE,
+    "outcrop.rank.walk:-:3edc4c59": _JUDGEMENT,
+    "outcrop.rank.merge:_join:f21e7866": "where one chunk ends as the next begins nothing lies between them",
 }
 """Name of a mutant → why no test should tell it from the code."""

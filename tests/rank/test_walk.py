@@ -127,3 +127,26 @@ def test_pagerank_sums_to_one_and_equals_the_solution_of_its_equations(
 
 def test_pagerank_of_nothing_is_nothing() -> None:
     assert len(pagerank(0, *columns_of([]))) == 0
+
+
+@pytest.mark.parametrize("count", [255, 256, 1000])
+def test_only_so_many_pass_something_on_and_those_with_the_most(count: int) -> None:
+    asked: list[Nodes] = []
+
+    def edges_of(nodes: Nodes) -> Columns:
+        asked.append(nodes)
+        return columns_of([])
+
+    walk(np.arange(count), np.linspace(2, 1, count, dtype=np.float32), edges_of, rounds=1)
+    assert [nodes.tolist() for nodes in asked] == [list(range(min(count, 256)))]
+
+
+def test_too_little_goes_no_further() -> None:
+    asked: list[int] = []
+
+    def edges_of(nodes: Nodes) -> Columns:
+        asked.extend(nodes.tolist())
+        return columns_of([])
+
+    walk(np.arange(3), np.array([1, 2e-4, 5e-5], np.float32), edges_of, rounds=1)
+    assert asked == [0, 1]
