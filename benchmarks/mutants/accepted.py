@@ -5,6 +5,7 @@ from __future__ import annotations
 _WEIGHTS = (
     "the weights are a fit from above: a larger one errs on the same side, and how far is measured elsewhere"
 )
+_FIT = "decided by the 3 800 texts of the fit; the few that are kept with the tests do not tell"
 _JUDGEMENT = "how much is judgement and said to be; a test of the figure would only repeat it"
 _REMEMBERED = "which words are remembered changes, not what is counted"
 _TINY = "differs only for a passage of some five characters, which nobody reads"
@@ -16,6 +17,9 @@ ACCEPTED: dict[str, str] = {
     "outcrop.pack:_weigh_character:030e615e": _WEIGHTS,
     "outcrop.pack:_weigh_character:2c8440c6": _WEIGHTS,
     "outcrop.pack:SafeEstimate.count:4f0d000d": _REMEMBERED,
+    "outcrop.pack:_weigh_word:b16937a7": _FIT,
+    "outcrop.pack:_weigh_word:237d73bf": _FIT,
+    "outcrop.pack:_weigh_word:5de4f088": _FIT,
     "outcrop.pack:-:8183ecfb": _REMEMBERED,
     "outcrop.pack:SafeEstimate.count:f91b23ed": _REMEMBERED,
     "outcrop.pack:SafeEstimate.count:cb1b52d7": "such a run has one character, or three and more",
