@@ -33,6 +33,16 @@ def test_meaning_weighs_more_the_less_exact_a_query_is_and_nothing_without_trust
         assert steps == sorted(steps)
 
 
+@pytest.mark.parametrize("kind", SEMANTIC_SHARE)
+def test_half_the_trust_is_half_the_odds(kind: QueryType) -> None:
+    full, half = dense_weight(kind, 1.0), dense_weight(kind, 0.5)
+    assert half / (1 - half) == pytest.approx(0.5 * full / (1 - full))
+
+
+def test_far_down_both_lists_is_worth_half() -> None:
+    assert fuse_ranks(np.array([62], np.int32), np.array([62], np.int32)).fused.tolist() == [0.5]
+
+
 def test_code_and_prose_are_weighed_by_the_models_trust_in_each() -> None:
     lexical, cosine, code = floats([1, 1]), floats([0, 0]), np.array([True, False])
     fused = fuse_scores(lexical, cosine, code, "mixed", Trust(prose=1.0, code=0.0)).fused
