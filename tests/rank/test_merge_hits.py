@@ -236,6 +236,14 @@ def test_code_that_does_something_and_parts_of_one_file_are_never_repetition() -
     assert len(merge_hits(heads(*again), 10)) == 1
 
 
+def test_half_of_a_head_is_enough_and_code_that_shares_lines_with_one_is_code() -> None:
+    half = heads("import alpha\nimport delta", "import alpha\nimport gamma")
+    assert len(merge_hits(half, 10)) == 1
+    (head,), (code,) = heads("import alpha\nimport delta"), heads("import alpha\nimport gamma", kind="function")
+    code = replace(code, chunk_ids=(900,), document=document(9))
+    assert len(merge_hits([head, code], 10)) == 2
+
+
 def test_what_is_no_hit_of_its_own_is_told_with_the_reason() -> None:
     fates: dict[int, Fate] = {}
     hits = heads("same words", "same  words", LICENCE, LICENCE + "import os\n", kind="header")
