@@ -253,7 +253,7 @@ def test_a_signature_without_an_end_does_not_take_the_room_of_others() -> None:
 
 
 def test_a_long_signature_waits_until_all_short_ones_have_their_place() -> None:
-    long = make_hit("def f(\n" + "".join(f"    {letter * 150},\n" for letter in "ab") + "):\n    pass", 99)
+    long = make_hit(f"def f(\n    {'a' * 150},\n):\n    pass", 99)
     short = [make_hit(f"x = {i}", i) for i in range(12)]
     assert files(pack_code(short, 900)) == 12
     context = pack_code([long, *short], 900)

@@ -29,6 +29,7 @@ ACCEPTED: dict[str, str] = {
     "outcrop.pack_code:_Piece.shorten:0bf749c1": "no content fits into no room: what follows finds that out too",
     "outcrop.pack_code:-:69b772c4": _JUDGEMENT,
     "outcrop.pack_code:-:7160eb9e": _JUDGEMENT,
+    "outcrop.pack_code:pack_code:c25baf9a": _JUDGEMENT,
     "outcrop.pack_code:pack_code:4b138a9e": "what it leaves undone `settle` does, with the same room",
     "outcrop.pack_code:_Piece:c2876656": "it is set before anybody looks",
     "outcrop.pack_code:_Piece:1c9fca34": "it is set before anybody looks",
