@@ -18,6 +18,7 @@ GROUND = {
     "derived",
     "phrases",
     "database_url",
+    "machine",
 }
 STAGES = {
     "sources",
@@ -36,6 +37,7 @@ ALLOWED = {
     "records": set(),
     "distinct": set(),
     "frames": set(),
+    "machine": set(),
     "phrases": set(),
     "derived": {"records"},
     "errors": set(),

@@ -33,7 +33,7 @@ from outcrop.lookup import find_document
 from outcrop.pack import FileTokenizer, SafeEstimate, pack, tell_dropped
 from outcrop.parse import ParseLimits
 from outcrop.parts import Parts, PartsMaker, lasting
-from outcrop.preparing import Prepare, prepare_here
+from outcrop.preparing import Prepare
 from outcrop.rank.merge import merge_hits
 from outcrop.records import (
     RERANK_SECONDS,
@@ -152,6 +152,8 @@ class Engine:
             self.reembed()
 
     def _ingestor(self) -> Ingestor:
+        from outcrop.spread.readers import ReadersPrepare  # a search need not wait for what starts processes
+
         self._renew_vectors()
         waiting = 0
 
@@ -170,7 +172,10 @@ class Engine:
             own=config.beside("").resolve(),
             index_secrets=config.index_secrets,
         )
-        return Ingestor(self._store, self.parts.embedder, options, after_write, self._maker.commentator())
+        prepare = ReadersPrepare(config.readers)
+        return Ingestor(
+            self._store, self.parts.embedder, options, after_write, self._maker.commentator(), prepare
+        )
 
     def _ingest(self, work: Callable[[Ingestor], T]) -> T:
         """Do it, and once more if the index was given another model meanwhile: what is done costs next to nothing."""
@@ -289,7 +294,7 @@ class Engine:
                 force=force or new,
                 later=later,
                 prune=path.is_dir(),
-                prepare=self._prepare(ray, later),
+                prepare=self._cluster(ray, later),
                 progress=progress,
                 stopped=stopped,
             )
@@ -297,10 +302,10 @@ class Engine:
         self._settle()
         return report
 
-    def _prepare(self, ray: str | None, later: bool) -> Prepare:
-        """Who reads files: this process, or a Ray cluster, which opens the model by its name."""
+    def _cluster(self, ray: str | None, later: bool) -> Prepare | None:
+        """The Ray cluster that reads files, if one shall, and opens the model by its name."""
         if ray is None:
-            return prepare_here
+            return None
         from outcrop.spread.over import RayPrepare, embedding_of
 
         parts = self.parts
