@@ -103,6 +103,8 @@ def test_where_a_signature_begins_and_ends(text: str, lines: tuple[int, int]) ->
             "def f(alpha\n      , beta):\n    pass",
             (0, 1),
         ),  # a bracket is open, though nothing at the end says so
+        ("def f(\n" + "    a,\n" * 6 + "):\n    pass", (0, 7)),  # eight lines
+        ("def f(\n" + "    a,\n" * 7 + "):\n    pass", (0, 0)),  # nine: a table or a literal
         ("Connection\nopen(Path where)", (0, 1)),  # a type by itself, and there is no third line
     ],
 )

@@ -12,6 +12,7 @@ _TINY = "differs only for a passage of some five characters, which nobody reads"
 _HALF = "a blank in the second half of a part never stands at its beginning"
 _SAVES_TIME = "what comes after it would change nothing: it saves time"
 _TIE = "differs only where a sum of floats is the bound to the last bit"
+_SETTLED = "what it leaves undone `settle` does, with the same room"
 
 ACCEPTED: dict[str, str] = {
     "outcrop.pack:_weigh_character:030e615e": _WEIGHTS,
@@ -30,7 +31,11 @@ ACCEPTED: dict[str, str] = {
     "outcrop.pack_code:-:69b772c4": _JUDGEMENT,
     "outcrop.pack_code:-:7160eb9e": _JUDGEMENT,
     "outcrop.pack_code:pack_code:c25baf9a": _JUDGEMENT,
-    "outcrop.pack_code:pack_code:4b138a9e": "what it leaves undone `settle` does, with the same room",
+    "outcrop.pack_code:pack_code:4b138a9e": _SETTLED,
+    "outcrop.pack_code:pack_code:0f843dd0": _SETTLED,
+    "outcrop.pack_code:_Shelf.grow:12375981": _JUDGEMENT,
+    "outcrop.pack_code:_Shelf.grow:9f1b4d28": "a text as long as the one that is shown is that one",
+    "outcrop.elide:elide:1e27e60b": "that the whole does not fit was seen before",
     "outcrop.pack_code:_Piece:c2876656": "it is set before anybody looks",
     "outcrop.pack_code:_Piece:1c9fca34": "it is set before anybody looks",
     "outcrop.rank.excerpt:passage:611605e5": _TINY,
