@@ -560,7 +560,8 @@ def test_what_fits_exactly_is_there_whole() -> None:
         assert {(source.whole_tokens, source.shown_tokens) for source in full.sources} == {(None, None)}
     joined = [make_hit(text, n, file=1, index=n, start=500 * n, gap="\n") for n, text in enumerate(texts)]
     full = pack_code(joined, 100_000, count=len)
-    assert len(full.sources) == 1
+    (source,) = full.sources
+    assert (source.hit.end, source.hit.line_end) == (joined[-1].end, joined[-1].line_end)
     assert pack_code(joined, full.tokens, count=len).text == full.text
     (letter,) = pack_code([make_hit("x", 1)], 100_000, count=len).sources
     needed = len(pack_code([letter.hit], 100_000, count=len).text)

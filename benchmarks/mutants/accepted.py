@@ -13,6 +13,7 @@ _HALF = "a blank in the second half of a part never stands at its beginning"
 _SAVES_TIME = "what comes after it would change nothing: it saves time"
 _TIE = "differs only where a sum of floats is the bound to the last bit"
 _SETTLED = "what it leaves undone `settle` does, with the same room"
+_MORE_NEEDED = "where a must did not fit more is needed than the budget, unless a tokenizer counts oddly"
 
 ACCEPTED: dict[str, str] = {
     "outcrop.pack:_weigh_character:030e615e": _WEIGHTS,
@@ -31,6 +32,13 @@ ACCEPTED: dict[str, str] = {
     "outcrop.pack_code:-:69b772c4": _JUDGEMENT,
     "outcrop.pack_code:-:7160eb9e": _JUDGEMENT,
     "outcrop.pack_code:pack_code:c25baf9a": _JUDGEMENT,
+    "outcrop.pack_code:pack_code:51b06468": _JUDGEMENT,
+    "outcrop.pack_code:pack_code:ae471680": _JUDGEMENT,
+    "outcrop.pack_code:_Shelf.spread:57a03ffe": _JUDGEMENT,
+    "outcrop.pack_code:_Shelf.spread:3a601ea1": _JUDGEMENT,
+    "outcrop.pack_code:_Shelf.settle:b86bf659": "there is one entry for each piece",
+    "outcrop.pack_code:pack_code:1b5b8ae2": _MORE_NEEDED,
+    "outcrop.pack_code:pack_code:84c38203": _MORE_NEEDED,
     "outcrop.pack_code:pack_code:4b138a9e": _SETTLED,
     "outcrop.pack_code:pack_code:0f843dd0": _SETTLED,
     "outcrop.pack_code:_Shelf.grow:12375981": _JUDGEMENT,
