@@ -102,6 +102,10 @@ def main() -> int:
     parameters = {"seed": given.seed, "sample": given.sample, "only": only}
     if earlier:
         parameters = {**earlier["parameters"], "again": given.again.stem}
+        tried = {
+            mutant.name for mutant, _ in verdicts
+        }  # for the others there was no time: they stay as they were
+        verdicts += [(mutant, "survived") for mutant in mutants if mutant.name not in tried]
     report = report_on(verdicts, len(everything), parameters, earlier)
     report.keep()
     return 1 if report.failed else 0
