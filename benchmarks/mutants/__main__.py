@@ -118,9 +118,8 @@ def report_on(
     earlier: dict[str, Any] | None = None,
 ) -> Report:
     """The figures of a run, together with what an earlier one, a kept result, says of mutants not tried again."""
-    report = Report(
-        "-".join(["mutants", *(name.rpartition(".")[2] for name in parameters["only"])]), parameters
-    )
+    only = [name.rpartition(".")[2] for name in parameters["only"]]
+    report = Report("-".join(["mutants", *(only if len(only) <= 3 else ["several"])]), parameters)
     told = [
         (mutant, "accepted" if verdict in {"survived", "uncovered"} and mutant.name in ACCEPTED else verdict)
         for mutant, verdict in verdicts
