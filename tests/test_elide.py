@@ -96,6 +96,28 @@ def test_where_a_signature_begins_and_ends(text: str, lines: tuple[int, int]) ->
     assert signature(text.split("\n")) == lines
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            "def f(alpha\n      , beta):\n    pass",
+            (0, 1),
+        ),  # a bracket is open, though nothing at the end says so
+        ("def f(\n" + "    a,\n" * 6 + "):\n    pass", (0, 7)),  # eight lines
+        ("def f(\n" + "    a,\n" * 7 + "):\n    pass", (0, 0)),  # nine: a table or a literal
+        ("Connection\nopen(Path where)", (0, 1)),  # a type by itself, and there is no third line
+    ],
+)
+def test_a_signature_goes_on_where_it_must(text: str, lines: tuple[int, int]) -> None:
+    assert signature(text.split("\n")) == lines
+
+
+def test_a_comment_that_matched_is_shown_above_what_it_is_about() -> None:
+    text = "# Retries are capped.\ndef f():\n" + "    step()\n" * 20
+    shown = elide(text, [0], 1000, len, least_only=True)
+    assert shown == "# Retries are capped.\ndef f():\n    ..."
+
+
 def test_matched_lines_finds_forms_and_parts_of_names_rarest_first() -> None:
     text = "retry = 1\nmaxRetryCount = retry\nretry_policy = x\nBACKOFF_MS = 3\nnothing here\nHTTPRetries()"
     assert matched_lines(text, ["retries", "backoff"]) == [3, 0, 1, 2, 5]

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.rank.measured_texts import TEXTS, TOKENS
+from tests.rank.measured_texts import MOST, TEXTS, TOKENS
 from tokenizers import Tokenizer as Library
-from tokenizers import models, pre_tokenizers
+from tokenizers import models, pre_tokenizers, processors
 
 from outcrop.contracts import Tokenizer
 from outcrop.errors import ConfigError
-from outcrop.pack import MIN_TRUNCATED_TOKENS, SEPARATOR, FileTokenizer, SafeEstimate, pack, source_line
+from outcrop.pack import SEPARATOR, FileTokenizer, SafeEstimate, pack, source_line
 from outcrop.rank.merge import merge_hits
 from outcrop.records import Answer, Context, DocumentInfo, Explanation, Hit, LeftOut
 
@@ -149,6 +149,23 @@ def test_with_room_for_all_every_text_is_whole_and_best_first() -> None:
     assert context.text.startswith("[1] notes/d0.md:1-2 (Title 0)\nText 0.")
 
 
+def test_what_fills_the_budget_to_the_last_token_is_whole() -> None:
+    hits = [make_hit(f"Text {i} of some words.", i) for i in range(3)]
+    needed = pack(make_answer(*hits), 10_000).tokens
+    context = pack(make_answer(*hits), needed)
+    assert (context.tokens, [source.truncated for source in context.sources]) == (needed, [False] * 3)
+
+
+def test_neighbours_that_fill_the_budget_to_the_last_token_are_joined() -> None:
+    first = make_hit("Alpha words.", 1, start=0, end=12)
+    second = make_hit("Beta words.", 1, index=1, start=13, end=24, gap=" ", chunk_ids=(2,))
+    blocks = (f"{source_line(i, hit)}\n{hit.text}{SEPARATOR}" for i, hit in enumerate((first, second), 1))
+    room = sum(map(Pairs().count, blocks))
+    for budget, joined in ((room, [(1, 2)]), (room - 1, [(1,), (2,)])):
+        context = pack(make_answer(first, second), budget, Pairs(), lambda hits: merge_hits(hits, 9))
+        assert [source.hit.chunk_ids for source in context.sources] == joined
+
+
 def test_a_budget_of_one_gives_an_empty_text() -> None:
     answer = make_answer(make_hit("Some words."), make_hit("Others.", 2))
     context = pack(answer, 1)
@@ -182,12 +199,38 @@ def test_a_text_without_a_break_is_cut_all_the_same() -> None:
         assert source.truncated
         assert len(source.text) > 40
 
+    context = pack(make_answer(make_hit("x1" * 800)), 300, Pairs())
+    assert context.tokens > 290, "within twenty characters of what fits"
+
 
 def test_a_stump_is_left_out() -> None:
     hit = make_hit("word " * 400)
     header = SafeEstimate().count(source_line(1, hit))
-    context = pack(make_answer(hit), header + MIN_TRUNCATED_TOKENS // 2)
-    assert context.left_out == (hit,)
+    assert pack(make_answer(hit), header + 20).left_out == (hit,)
+    assert pack(make_answer(hit), header + 60).left_out == (), "so much says something"
+    for letters, shown in ((75, 0), (77, 1)):  # 39 and 40 tokens
+        hit = make_hit(f"{'x' * letters} {'y' * 400}")
+        assert len(pack(make_answer(hit), 120, Pairs()).sources) == shown
+
+
+@pytest.mark.parametrize("breaks", [1, 2, 3, 4, 7])
+def test_the_cut_is_at_the_last_break_that_fits(breaks: int) -> None:
+    sentences = [f"{'x' * 89}{i}." for i in range(breaks + 1)]
+    hit = make_hit(" ".join(sentences))
+    for kept in range(1, breaks + 1):
+        shown = f"{' '.join(sentences[:kept])} …"
+        needed = Pairs().count(f"{source_line(1, hit)}\n{shown}")
+        assert pack(make_answer(hit), needed, Pairs()).sources[0].text == shown
+        sources = pack(make_answer(hit), needed - 1, Pairs()).sources
+        assert [source.text for source in sources] == [f"{' '.join(sentences[: kept - 1])} …"] * (kept > 1)
+
+
+def test_a_cut_source_says_how_long_it_was_and_how_long_it_is() -> None:
+    whole, cut = make_hit("Short words.", 1), make_hit("Filler words. " * 200, 2)
+    context = pack(make_answer(whole, cut), 300, Pairs())
+    told = [(source.truncated, source.whole_tokens, source.shown_tokens) for source in context.sources]
+    shown = context.sources[1].text
+    assert told == [(False, None, None), (True, Pairs().count(cut.text), Pairs().count(shown))]
 
 
 def test_a_source_line_says_where_and_what() -> None:
@@ -212,7 +255,7 @@ def test_names_cannot_break_out_of_their_line(newline: str) -> None:
 
 
 def test_there_are_counts_for_every_measured_text() -> None:
-    assert TEXTS.keys() == TOKENS.keys()
+    assert TEXTS.keys() == TOKENS.keys() == MOST.keys()
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -223,6 +266,30 @@ def test_the_estimate_is_never_below_what_tokenizers_count(name: str) -> None:
 @pytest.mark.parametrize("name", ["prose", "technical prose", "python", "table"])
 def test_the_estimate_is_not_far_above_for_prose_and_code(name: str) -> None:
     assert SafeEstimate().count(TEXTS[name]) <= 1.5 * max(TOKENS[name])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_estimate_wastes_no_more_of_a_budget_than_was_measured(name: str) -> None:
+    assert SafeEstimate().count(TEXTS[name]) <= MOST[name] * max(TOKENS[name])
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("\u0080", "\u024f"),  # accented letters
+        ("\u0400", "\u04ff"),  # Cyrillic
+        ("\u2010", "\u2027"),  # dashes, quotes, bullets
+        ("\u3000", "\u30ff"),  # Japanese
+        ("\u4e00", "\u9fff"),  # Chinese
+        ("\uac00", "\ud7af"),  # Korean
+    ],
+)
+def test_the_characters_of_a_script_are_counted_alike_and_its_neighbours_are_not(first: str, last: str) -> None:
+    def count(character: str) -> int:
+        return SafeEstimate().count(100 * character)
+
+    assert count(first) == count(last)
+    assert count(first) not in {count(chr(ord(first) - 1)), count(chr(ord(last) + 1))}
 
 
 @settings(max_examples=200, deadline=None)
@@ -272,7 +339,7 @@ def test_a_tokenizer_that_cannot_be_had_says_what_to_do(
         broken.write_bytes(content)
         with pytest.raises(ConfigError, match="cannot be read"):
             FileTokenizer(broken)
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match=r"cannot be read: .*No such file"):
         FileTokenizer(tmp_path / "nowhere.json")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ConfigError, match=r"pip install 'outcrop\[onnx\]'"):
@@ -282,6 +349,8 @@ def test_a_tokenizer_that_cannot_be_had_says_what_to_do(
 def test_a_tokenizer_file_counts_without_special_tokens(tmp_path: Path) -> None:
     library = Library(models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
     library.pre_tokenizer = pre_tokenizers.Whitespace()
+    library.post_processor = processors.TemplateProcessing(single="? $A ?", special_tokens=[("?", 2)])
+    assert len(library.encode("a b c a").ids) == 6
     library.save(str(tmp_path / "tokenizer.json"))
     assert FileTokenizer(tmp_path / "tokenizer.json").count("a b c a") == 4
 

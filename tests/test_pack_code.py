@@ -164,6 +164,12 @@ def test_thousands_of_random_packings_are_well_formed_and_give_the_code_back() -
     assert run < 9_000
 
 
+def test_what_xml_cannot_hold_is_replaced_in_code_and_in_names() -> None:
+    context = pack_code([make_hit("a\x00b\ud800<", 1, path="src/\x0bname.py")], 500)
+    assert contents(context) == ["a\ufffdb\ufffd<"]
+    assert metadata(context)[0]["file"] == "src/\ufffdname.py"
+
+
 def test_code_reads_as_it_stands_and_in_cdata_where_it_must() -> None:
     context = pack_code([make_hit("a = b", 1), make_hit("if a < b && c:\n    x(']]>')", 2)], 2000)
     assert "<codeRag:content>a = b</codeRag:content>" in context.text
@@ -233,6 +239,40 @@ def test_no_file_has_a_second_chunk_before_the_others_have_their_first() -> None
     assert [source.hit.document.id for source in context.sources] == [0, 1, 2, 3]
 
 
+def test_small_files_are_all_shown_as_long_as_there_is_room() -> None:
+    hits = [make_hit(f"x = {i}", i) for i in range(12)]
+    assert files(pack_code(hits, 900)) == 12
+
+
+def test_a_signature_without_an_end_does_not_take_the_room_of_others() -> None:
+    endless = make_hit(
+        "def f(\n" + "".join(f"    {letter * 150},\n" for letter in "abcdef") + "):\n    pass", 9
+    )
+    hits = [endless, *(make_hit(function(i, 6), i) for i in range(8))]
+    assert files(pack_code(hits, 1400)) >= 8
+
+
+def test_a_long_signature_waits_until_all_short_ones_have_their_place() -> None:
+    long = make_hit(f"def f(\n    {'a' * 150},\n):\n    pass", 99)
+    short = [make_hit(f"x = {i}", i) for i in range(12)]
+    assert files(pack_code(short, 900)) == 12
+    context = pack_code([long, *short], 900)
+    assert context.left_out == (long,)
+
+
+@pytest.mark.parametrize("found", [1, 10])
+def test_a_signature_longer_than_its_share_is_shown_where_there_is_room(found: int) -> None:
+    options = "".join(
+        f"    {word}: Optional[Mapping[str, Sequence[{word.title()}Setting]]] = None,\n"
+        for word in ("host", "port", "user", "retries", "timeout")
+    )
+    hits = [make_hit(f"def connect_{i}(\n{options}) -> Connection:\n    return None", i) for i in range(found)]
+    for budget in (400, 700, 1000):
+        context = pack_code(hits, budget)
+        assert context.sources[0].hit == hits[0]
+        assert context.sources[0].text.startswith("def connect_0(\n    host")
+
+
 def test_what_is_left_makes_the_best_whole_first() -> None:
     hits = [make_hit(function(i), i) for i in range(10)]
     context = pack_code(hits, 2000)
@@ -240,6 +280,37 @@ def test_what_is_left_makes_the_best_whole_first() -> None:
     assert not context.sources[0].truncated
     assert context.sources[0].text == hits[0].text
     assert context.sources[-1].truncated
+
+
+def test_the_best_does_not_take_what_the_second_needs() -> None:
+    """Who is wrong about the best is not wrong about everything: that takes two fifths, the next about a quarter."""
+    hits = [make_hit(function(i, 200), i) for i in range(3)]
+    context = pack_code(hits, 3000)
+    shares = [safe(source.text) / 3000 for source in context.sources]
+    assert shares[0] < 0.6
+    assert shares[1] > 0.2
+    assert shares[2] > 0.15
+
+
+def test_neighbours_of_several_files_are_each_joined_with_their_own() -> None:
+    hits = [make_hit(f"x = {i}", i, file=i // 2, index=i % 2, start=10 * (i % 2)) for i in range(8)]
+    context = pack_code(hits, 3000)
+    assert [source.hit.chunk_ids for source in context.sources] == [(0, 1), (2, 3), (4, 5), (6, 7)]
+
+
+def test_neighbours_without_anything_between_them_are_joined() -> None:
+    hits = make_hit("x = 1\n", 1, file=1, index=0), make_hit("y = 2", 2, file=1, index=1, start=6)
+    assert [source.hit.text for source in pack_code(hits, 3000).sources] == ["x = 1\ny = 2"]
+
+
+def test_what_is_no_neighbour_stands_by_itself() -> None:
+    apart = make_hit("x = 1", 1, file=1, index=0), make_hit("y = 2", 2, file=1, index=2, start=9)
+    over = make_hit("x = 1", 1, file=1, index=0), make_hit("1\ny", 2, file=1, index=1, start=4)
+    pages = tuple(
+        replace(make_hit("text", i, file=1, kind="pdf", index=i - 1, start=9 * i), page=i) for i in (1, 2)
+    )
+    for hits in (apart, over, pages):
+        assert len(pack_code(hits, 3000).sources) == 2
 
 
 def test_an_elided_chunk_keeps_its_signature_and_the_line_that_matched() -> None:
@@ -267,6 +338,7 @@ def test_neighbours_become_one_chunk_and_files_stand_in_order_of_their_best() ->
     joined = context.sources[1].hit
     assert joined.chunk_ids == (4, 2)
     assert (joined.start, joined.end, joined.score) == (0, 25 + len(second), hits[1].score)
+    assert joined.text == f"{first}\n\n\n{second}"
     assert [source.number for source in context.sources] == [1, 2, 3]
 
 
@@ -311,6 +383,22 @@ def test_a_small_budget_says_where_and_what_is_doubtful() -> None:
     assert parse(context)[0].find(f"{TAG}commentary") is None
 
 
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (999, set()),
+        (1000, {"symbol", "commentary"}),
+        (3999, {"symbol", "commentary"}),
+        (4000, {"symbol", "commentary", "repository", "revision"}),
+    ],
+)
+def test_what_is_said_of_a_chunk_grows_with_the_budget(budget: int, said: set[str]) -> None:
+    context = pack_code([described()], budget)
+    (told,) = metadata(context)
+    commented = parse(context)[0].find(f"{TAG}commentary") is not None
+    assert told.keys() | ({"commentary"} if commented else set()) == said | {"file", "lines", "dirty", "stale"}
+
+
 def test_commentary_never_costs_a_file() -> None:
     notes = CodeNotes(summary="A long story about what this function does. " * 4)
     hits = [make_hit(function(i), i) for i in range(60)]
@@ -318,9 +406,24 @@ def test_commentary_never_costs_a_file() -> None:
     assert files(pack_code(commented, 1500)) == files(pack_code(hits, 1500))
 
 
+def test_commentary_that_has_no_room_is_left_out_and_costs_nothing() -> None:
+    notes = CodeNotes(summary="A long story about what this function does. " * 200)
+    plain = pack_code([make_hit(function(i, 60), i) for i in range(4)], 1500)
+    assert pack_code([make_hit(function(i, 60), i, code=notes) for i in range(4)], 1500).text == plain.text
+
+
 def test_a_repository_is_named_at_any_budget_when_there_are_several() -> None:
     hits = [make_hit("x = 1", i, revision="ab", root=f"/r/repo{i}") for i in range(2)]
     assert [entry["repository"] for entry in metadata(pack_code(hits, 400))] == ["repo0", "repo1"]
+
+
+def test_a_file_outside_any_repository_is_not_another_one() -> None:
+    inside = make_hit("x = 1", 1, revision="ab", root="/r/repo")
+    folder, single = make_hit("y = 2", 2, root="/r/folder"), make_hit("z = 3", 3, revision="cd")
+    for outside in (folder, single):
+        assert all("repository" not in entry for entry in metadata(pack_code([inside, outside], 600)))
+        told = [entry.get("repository") for entry in metadata(pack_code([inside, outside], 5000))]
+        assert told == ["repo", None]
 
 
 def test_a_text_made_from_a_file_names_no_lines_of_it() -> None:
@@ -331,17 +434,20 @@ def test_a_text_made_from_a_file_names_no_lines_of_it() -> None:
     assert metadata(pack_code([paged], 500)) == [{"file": "src/f1.py", "page": "7"}]
 
 
-# ------------------------------------------------------------------ musts
-
-
-def test_room_that_stays_free_is_given_back_a_few_times() -> None:
-    sizes = (2, 8, 21, 16, 38, 38)
+def test_room_that_joining_neighbours_sets_free_makes_more_of_them_whole() -> None:
+    """Six chunks that stand together are one element, and what five elements would cost goes to their lines."""
     hits = [
-        make_hit(function(i, size), i, file=i // 2, index=i % 2, start=1000 * i, terms=("value_3",))
-        for i, size in enumerate(sizes)
+        make_hit(function(i, 24), i, file=1, index=i, start=2000 * i, gap="\n\n", terms=("value_3",))
+        for i in range(6)
     ]
-    context = pack_code(hits, 153, count=lambda text: len(text) // 4)
-    assert 130 < context.tokens == len(context.text) // 4 <= 153
+    whole = pack_code(hits, 100_000).tokens
+    for budget in (whole - 400, whole - 200, whole - 100):
+        context = pack_code(hits, budget)
+        assert len(context.sources) == 1
+        assert budget - 40 < context.tokens <= budget
+
+
+# ------------------------------------------------------------------ musts
 
 
 def test_a_must_stands_first_and_whole() -> None:
@@ -351,6 +457,38 @@ def test_a_must_stands_first_and_whole() -> None:
     assert context.sources[0].text == hits[7].text
     assert context.detail == ""
     assert sum(7 in source.hit.chunk_ids for source in context.sources) == 1
+
+
+def test_a_must_that_cannot_fit_costs_the_others_nothing() -> None:
+    endless = make_hit(
+        "def f(\n" + "".join(f"    {letter * 150},\n" for letter in "abcdef") + "):\n    pass", 9
+    )
+    hits = [make_hit(f"x = {i}", i) for i in range(2)]
+    context = pack_code(hits, 300, must=[endless])
+    assert [source.hit for source in context.sources] == hits
+    assert context.left_out == (endless,)
+    assert "did not fit" in context.detail
+
+
+def dearer(text: str) -> int:
+    """Counts long texts for more than their parts."""
+    return len(text) // 4 + 80 * (len(text) > 1200)
+
+
+def test_what_turns_out_too_long_as_a_whole_still_uses_the_budget() -> None:
+    hits = [make_hit(function(i, 30), i) for i in range(8)]
+    context = pack_code(hits, 800, count=dearer)
+    assert 600 < context.tokens <= 800
+
+
+def test_what_turns_out_too_long_as_a_whole_loses_its_last_pieces_and_no_must() -> None:
+    hits = [make_hit(function(i, 6), i) for i in range(8)]
+    context = pack_code(hits, 500, must=[hits[6]], count=dearer)
+    shown = [source.hit.chunk_ids[0] for source in context.sources]
+    assert context.tokens <= 500
+    assert len(context.text) > 1200, "it was counted for more"
+    assert shown[0] == 6
+    assert shown[1:] == list(range(len(shown) - 1)), "the best of the others"
 
 
 def test_a_must_too_long_is_elided() -> None:
@@ -370,6 +508,18 @@ def test_a_must_that_does_not_fit_is_reported_with_the_length_that_would_do() ->
     enough = pack_code([], int(reported[0][1]), must=musts)
     assert enough.detail == ""
     assert len(enough.sources) == 8
+    by_length = pack_code([], 400, must=musts, count=len)
+    (least,) = set(re.findall(r"at least (\d+)", by_length.detail))
+    assert pack_code([], int(least), must=musts, count=len).detail == ""
+    assert pack_code([], int(least) - 1, must=musts, count=len).detail != "", "and no less will do"
+
+
+def test_a_must_gets_its_commentary_when_a_line_would_still_fit_beside_it() -> None:
+    must = make_hit(function(1, 30), 1, code=CodeNotes(summary="Computes one value after the other."))
+    full = pack_code([], 100_000, must=[must], count=len)
+    assert "one value after" in full.text
+    assert pack_code([], full.tokens + 24, must=[must], count=len).text == full.text
+    assert "one value after" not in pack_code([], full.tokens + 23, must=[must], count=len).text
 
 
 # ------------------------------------------------------------------ cost
@@ -397,12 +547,22 @@ def test_the_wrapper_is_one_element_with_its_namespace() -> None:
 
 def test_what_fits_exactly_is_there_whole() -> None:
     texts = [f"def run_{n}(value):\n" + f"    step = value + {n}\n" * 20 + "    return step" for n in range(3)]
-    hits = [make_hit(text, number) for number, text in enumerate(texts, 1)]
-    whole = pack_code(hits, 900, count=lambda text: len(text) // 4 if text else 0)
-    full = pack_code(hits, 100_000, count=len)
-    assert all(not source.truncated for source in full.sources)
-    assert pack_code(hits, full.tokens, count=len).text == full.text
-    less = pack_code(hits, full.tokens - 1, count=len)
-    assert less.text != full.text
-    assert 0 < less.tokens < full.tokens
-    assert whole.tokens <= 900
+    apart = [make_hit(text, number) for number, text in enumerate(texts, 1)]
+    one_file = [make_hit(text, n, file=1, index=5 * n, start=900 * n) for n, text in enumerate(texts, 1)]
+    for hits in (apart, one_file):
+        full = pack_code(hits, 100_000, count=len)
+        assert all(not source.truncated for source in full.sources)
+        assert pack_code(hits, full.tokens, count=len).text == full.text
+        less = pack_code(hits, full.tokens - 1, count=len)
+        assert len(less.sources) == 3
+        (cut,) = (source for source in less.sources if source.truncated)
+        assert (cut.whole_tokens, cut.shown_tokens) == (len(cut.hit.text), len(cut.text))
+        assert {(source.whole_tokens, source.shown_tokens) for source in full.sources} == {(None, None)}
+    joined = [make_hit(text, n, file=1, index=n, start=500 * n, gap="\n") for n, text in enumerate(texts)]
+    full = pack_code(joined, 100_000, count=len)
+    (source,) = full.sources
+    assert (source.hit.end, source.hit.line_end) == (joined[-1].end, joined[-1].line_end)
+    assert pack_code(joined, full.tokens, count=len).text == full.text
+    (letter,) = pack_code([make_hit("x", 1)], 100_000, count=len).sources
+    needed = len(pack_code([letter.hit], 100_000, count=len).text)
+    assert pack_code([letter.hit], needed, count=len).tokens == needed

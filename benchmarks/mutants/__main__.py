@@ -1,15 +1,17 @@
 """Would a test notice a small mistake in the code that ranks and packs?
 
     python -m benchmarks.mutants --sample 400 --seed 1 [--only MODULE …] [--minutes 60]
+    python -m benchmarks.mutants --again benchmarks/results/mutants-COMMIT.json
 
 Makes mutants (a comparison, a sum, a number, a condition changed; a statement left out), runs the tests that reach the
-changed function, and lists those that no test noticed and `accepted.py` does not explain. Ends with 1 when there are
-any.
+changed function, and lists those that no test noticed and `accepted.py` does not explain. `--again` tries only what was
+alive in an earlier run, after tests were added. Ends with 1 when there are any.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import sys
@@ -17,6 +19,8 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
 
 from benchmarks.mutants.accepted import ACCEPTED
 from benchmarks.mutants.make import Mutant, mutants_of
@@ -64,11 +68,18 @@ def main() -> int:
         "--minutes", type=float, default=60.0, help="stop after so long, and say how far it came"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--again", type=Path, help="a kept result: try what was alive in it, and count the others as it does"
+    )
     given = parser.parse_args()
-    chosen = tuple(given.only) or MODULES
-    everything = all_mutants(chosen)
+    earlier: dict[str, Any] | None = json.loads(given.again.read_text("utf-8")) if given.again else None
+    only: list[str] = earlier["parameters"]["only"] if earlier else given.only
+    everything = all_mutants(tuple(only) or MODULES)
     mutants = everything
-    if given.sample and given.sample < len(everything):
+    if earlier:
+        alive = {row["name"] for row in earlier["tables"]["alive"]}
+        mutants = [mutant for mutant in everything if mutant.name in alive]
+    elif given.sample and given.sample < len(everything):
         mutants = random.Random(given.seed).sample(everything, given.sample)
     reach = _reach()
     jobs = [(mutant, reach.tests_of(mutant)) for mutant in mutants]
@@ -88,24 +99,41 @@ def main() -> int:
             if time.monotonic() > end:
                 pool.shutdown(wait=False, cancel_futures=True)
                 break
-    report = _report(
-        verdicts, len(everything), {"seed": given.seed, "sample": given.sample, "only": given.only}
-    )
+    parameters = {"seed": given.seed, "sample": given.sample, "only": only}
+    if earlier:
+        parameters = {**earlier["parameters"], "again": given.again.stem}
+        tried = {
+            mutant.name for mutant, _ in verdicts
+        }  # for the others there was no time: they stay as they were
+        verdicts += [(mutant, "survived") for mutant in mutants if mutant.name not in tried]
+    report = report_on(verdicts, len(everything), parameters, earlier)
     report.keep()
     return 1 if report.failed else 0
 
 
-def _report(verdicts: list[tuple[Mutant, str]], of: int, parameters: dict[str, object]) -> Report:
-    report = Report("mutants", parameters)
+def report_on(
+    verdicts: list[tuple[Mutant, str]],
+    of: int,
+    parameters: dict[str, Any],
+    earlier: dict[str, Any] | None = None,
+) -> Report:
+    """The figures of a run, together with what an earlier one, a kept result, says of mutants not tried again."""
+    only = [name.rpartition(".")[2] for name in parameters["only"]]
+    report = Report("-".join(["mutants", *(only if len(only) <= 3 else ["several"])]), parameters)
     told = [
         (mutant, "accepted" if verdict in {"survived", "uncovered"} and mutant.name in ACCEPTED else verdict)
         for mutant, verdict in verdicts
     ]
-    rows = []
-    for module in dict.fromkeys(mutant.module for mutant, _ in told):
-        counted = Counter(verdict for mutant, verdict in told if mutant.module == module)
-        names = ("killed", "timeout", "survived", "uncovered", "accepted")
-        rows.append({"module": module, "mutants": counted.total(), **{name: counted[name] for name in names}})
+    by_module: dict[str, Counter[str]] = {}
+    for row in earlier["tables"]["modules"] if earlier else ():
+        by_module[row["module"]] = Counter({name: row[name] for name in ("killed", "timeout", "accepted")})
+    for mutant, verdict in told:
+        by_module.setdefault(mutant.module, Counter())[verdict] += 1
+    names = ("killed", "timeout", "survived", "uncovered", "accepted")
+    rows = [
+        {"module": module, "mutants": counted.total(), **{name: counted[name] for name in names}}
+        for module, counted in by_module.items()
+    ]
     report.add_table("modules", rows)
     report.tables["alive"] = [
         {
@@ -119,11 +147,11 @@ def _report(verdicts: list[tuple[Mutant, str]], of: int, parameters: dict[str, o
         for m, verdict in told
         if verdict in {"survived", "uncovered"}
     ]
-    counted = Counter(verdict for _, verdict in told)
-    noticed = counted["killed"] + counted["timeout"]
-    report.add("mutants tried", len(told), f"of {of}")
-    report.add("noticed", 100 * noticed / max(1, len(told)), "%")
-    report.add("noticed or accepted", 100 * (noticed + counted["accepted"]) / max(1, len(told)), "%")
+    counted = sum(by_module.values(), Counter[str]())
+    noticed, tried = counted["killed"] + counted["timeout"], counted.total()
+    report.add("mutants tried", tried, f"of {of}")
+    report.add("noticed", 100 * noticed / max(1, tried), "%")
+    report.add("noticed or accepted", 100 * (noticed + counted["accepted"]) / max(1, tried), "%")
     report.add("alive without a reason", counted["survived"] + counted["uncovered"], "mutants", at_most=0)
     return report
 

@@ -54,14 +54,20 @@ class Reach:
 
     def tests_of(self, mutant: Mutant) -> list[str]:
         """The tests to run for a mutant, quickest first; for what runs at import, all of its class or file."""
-        reached = (
-            found
-            for (module, function), found in self.tests.items()
-            if module == mutant.module
-            and f"{function}.".startswith(f"{mutant.function}." if mutant.function else "")
-        )
-        quick = (test for test in frozenset[str]().union(*reached) if self.seconds[test] <= SLOWEST_TEST_S)
+        reached = self._reaching(mutant.module, mutant.function) or self._reaching(mutant.module, "")
+        quick = (test for test in reached if self.seconds[test] <= SLOWEST_TEST_S)
         return sorted(quick, key=lambda test: self.seconds[test])[:LONGEST_TESTS]
+
+    def _reaching(self, module: str, function: str) -> frozenset[str]:
+        """The tests that reach a function, a method of a class, or anything in a module."""
+        inside = f"{function}." if function else ""
+        return frozenset[str]().union(
+            *(
+                found
+                for (where, name), found in self.tests.items()
+                if where == module and f"{name}.".startswith(inside)
+            )
+        )
 
 
 REACHED: set[tuple[str, str]] = set()
@@ -104,6 +110,10 @@ def _instrumented(module: str, source: str) -> str:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 inside = f"{function}.{node.name}" if function else node.name
             if isinstance(node, ast.FunctionDef):
+                for decorator in node.decorator_list:
+                    if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("lru_cache"):
+                        # What is remembered would run, and say so, in the first test only.
+                        decorator.keywords = [ast.keyword("maxsize", ast.Constant(0))]
                 told = ast.parse(f"__reached__.add(({module!r}, {inside!r}))").body[0]
                 at = 1 if ast.get_docstring(node) is not None else 0
                 node.body.insert(at, told)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.mutants.__main__ import MODULES, TESTS, all_mutants
+from benchmarks.mutants.__main__ import MODULES, TESTS, all_mutants, report_on
 from benchmarks.mutants.accepted import ACCEPTED
 from benchmarks.mutants.make import mutants_of
 
@@ -65,6 +65,36 @@ def test_names_tell_mutants_apart_and_every_accepted_one_is_still_there_with_a_r
     assert ACCEPTED.keys() <= set(names), "a reason for a mutant that is no more"
     assert all(len(reason) > 15 for reason in ACCEPTED.values())
     assert all((ROOT / test).exists() for test in TESTS)
+
+
+def test_what_is_tried_again_is_counted_with_what_was_noticed_before() -> None:
+    one, other, third = mutants_of("m.one", SOURCE)[:3]
+    first = report_on([(one, "killed"), (other, "survived"), (third, "uncovered")], 9, {"only": ["m.one"]})
+    assert first.name == "mutants-one"
+    assert [row["name"] for row in first.tables["alive"]] == [other.name, third.name]
+    kept = {"tables": first.tables}
+    again = report_on([(other, "killed"), (third, "survived")], 9, {"only": ["m.one"]}, kept)
+    assert {figure.name: figure.value for figure in again.figures} == {
+        "mutants tried": 3,
+        "noticed": 200 / 3,
+        "noticed or accepted": 200 / 3,
+        "alive without a reason": 1,
+    }
+    assert [row["name"] for row in again.tables["alive"]] == [third.name]
+
+
+_REACH = """
+from benchmarks.mutants.trying import find_reach
+what = ("is_never_below_what_tokenizers_count", "is_not_far_above_for_prose_and_code")
+tests = [f"tests/test_pack.py::test_the_estimate_{each}[prose]" for each in what]
+reach = find_reach(["outcrop.pack"], tests)
+print("\\n" + str(reach.tests["outcrop.pack", "_weigh_word"] == set(tests)))
+"""
+
+
+def test_every_test_that_needs_a_remembered_function_reaches_it() -> None:
+    done = subprocess.run([sys.executable, "-c", _REACH], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "True"
 
 
 _TRY = """

@@ -248,6 +248,9 @@ def test_a_table_row_that_fits_is_never_cut() -> None:
     text = "\n".join([row] * 12)
     assert len(row) < 800
     assert all(part == row for made in chunk(plain(text)) for part in made.text.split("\n"))
+    lead = "Some words before it. " * 5
+    led = f"{lead}\n{row} |\n{lead}\n{row} |"
+    assert sum(f"{row} |" in made.text.split("\n") for made in chunk(plain(led))) == 2
 
 
 def test_code_keeps_the_indentation_of_its_first_line() -> None:

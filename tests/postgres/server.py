@@ -131,6 +131,13 @@ class PostgresServer:
                 rows = cursor.fetchall() if cursor.description else []
             return rows
 
+    def cut_connections(self) -> None:
+        """End every connection of the owner, as a network or a failover does; they are gone on return."""
+        ended = self.execute(
+            f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = '{OWNER}'"
+        )
+        assert all(gone for (gone,) in ended)
+
     def drop(self, schema: str) -> None:
         """Drop a schema and all in it. Fails, instead of waiting for ever, when a test left a transaction open."""
         self.execute("SET lock_timeout = '10s'", f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')

@@ -23,9 +23,7 @@ def test_a_search_goes_on_with_another_connection(
         def cut_off(self: PostgresStore, *args: object, **options: object) -> object:
             if not cuts:
                 cuts.append(1)
-                postgres_server.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'outcrop'"
-                )
+                postgres_server.cut_connections()
             return whole(self, *args, **options)  # type: ignore[arg-type]
 
         monkeypatch.setattr(PostgresStore, "chunk_rows", cut_off)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.rank.excerpt import GAP, HEAD_SHARE, PASSAGE_CHARS, passage
+from outcrop.rank.excerpt import GAP, PASSAGE_CHARS, passage
 from outcrop.search.terms import Terms
 
 TERMS = Terms()
@@ -107,7 +107,71 @@ def test_a_megabyte_takes_no_longer_than_its_size() -> None:
 
 
 def test_a_place_that_fits_is_told_whole_and_one_that_does_not_by_its_end() -> None:
-    room = PASSAGE_CHARS // HEAD_SHARE
-    assert passage("x" * room, (), "text", {}, words) == f"{'x' * room}\ntext"
-    head, _, _ = passage("y" + "x" * room, (), "text", {}, words).partition("\n")
-    assert head == GAP + "x" * (room - 1)
+    assert PASSAGE_CHARS == 480
+    assert passage("x" * 160, (), "text", {}, words) == f"{'x' * 160}\ntext", "a third of the room"
+    head, _, _ = passage("y" + "x" * 160, (), "text", {}, words).partition("\n")
+    assert head == GAP + "x" * 159
+
+
+def test_what_fits_to_the_last_character_is_read_whole_and_else_no_line_in_part() -> None:
+    whole = "a.py\nfirst line\nsecond line"
+    assert passage("a.py", (), "first line\nsecond line", {}, words, len(whole)) == whole
+    assert passage("a.py", (), "first line\nsecond line", {}, words, len(whole) - 1) == "a.py\nfirst line"
+
+
+def test_a_line_that_matters_is_read_if_it_fits_to_the_last_character() -> None:
+    text = "aaaa\n" + "x" * 50 + "\nbeta two\n" + "y" * 50
+    expected = f"a\naaaa\n{GAP}\nbeta two"
+    assert passage("a", (), text, {"beta": 1.0}, words, len(expected)) == expected
+    assert passage("a", (), text, {"beta": 1.0}, words, len(expected) - 1) == "a\naaaa"
+
+
+def test_of_two_lines_that_matter_the_heavier_is_read_where_only_one_fits() -> None:
+    text = "start\nalpha word\n" + "x" * 90 + "\nzeta words\n" + "y" * 90
+    expected = f"a\nstart\n{GAP}\nzeta words"
+    assert passage("a", (), text, {"alpha": 0.1, "zeta": 5.0}, words, len(expected)) == expected
+
+
+def test_a_first_line_takes_half_of_the_room_at_most() -> None:
+    text = "f" * 150 + "\nbeta two\n" + "x" * 90
+    assert passage("a", (), text, {"beta": 1.0}, words, 102) == f"a\n{'f' * 50}\nbeta two"
+
+
+def test_room_for_forty_characters_is_filled_with_what_fits_and_less_is_not() -> None:
+    text = "aaaa\n" + "x" * 100 + "\nzz"
+    assert passage("a", (), text, {}, words, 46) == f"a\naaaa\n{GAP}\nzz"
+    assert passage("a", (), text, {}, words, 45) == "a\naaaa"
+
+
+def test_lines_that_stand_together_are_read_without_a_mark_between_them() -> None:
+    text = "start\nalpha one\nbeta two\n" + "filler\n" * 100
+    read = passage("a.txt", (), text, {"alpha": 1.0, "beta": 1.0}, words, 60)
+    assert read.startswith("a.txt\nstart\nalpha one\nbeta two\nfiller")
+    assert GAP not in read
+
+
+SENTENCE = f"{'word ' * 31}ends."
+"""As long as a piece may be."""
+
+
+@pytest.mark.parametrize(
+    ("line", "pieces"),
+    [
+        (SENTENCE, [SENTENCE]),
+        (f"One. {SENTENCE[5:]}", [f"One. {SENTENCE[5:]}"]),  # no longer than a piece, and so not taken apart
+        (f"{SENTENCE} {SENTENCE}", [SENTENCE, SENTENCE]),
+        (f"{SENTENCE} Short one.", [SENTENCE, "Short one."]),
+        (
+            f"{'a' * 80} {'b' * 79} {'c' * 100}",
+            [f"{'a' * 80} {'b' * 79}", "c" * 100],
+        ),  # at the last blank there is
+        (f"{'a' * 90} {'b' * 90} {'c' * 90}", ["a" * 90, "b" * 90, "c" * 90]),
+        (
+            f"short {'x' * 300}",
+            [f"short {'x' * 154}", "x" * 146],
+        ),  # a blank in the first half would leave a stump
+    ],
+)
+def test_a_long_line_is_read_in_sentences_and_a_long_sentence_in_parts(line: str, pieces: list[str]) -> None:
+    assert len(SENTENCE) == 160
+    assert passage("a.txt", (), line, {}, words, 1000).split("\n")[1:] == pieces

@@ -88,6 +88,26 @@ def test_a_chunk_that_closes_a_gap_makes_one_hit_of_two_and_the_limit_is_still_f
     assert hits[0].text == text[hits[0].start : hits[0].end]
 
 
+@pytest.mark.parametrize(
+    ("order", "merged"),
+    [
+        ([3, 4, 2], {104: 103, 102: 103}),
+        ([2, 4, 3], {103: 102, 104: 102}),  # the last one closes the gap
+        ([4, 2, 3], {103: 102, 102: 104}),
+    ],
+)
+def test_what_was_merged_is_told_with_the_chunk_it_went_to(order: list[int], merged: dict[int, int]) -> None:
+    fates: dict[int, Fate] = {}
+    (hit,) = merge_hits(scored(plain(1, 6)[1], order), 10, fates=fates)
+    assert fates == {chunk: Fate("merged into", other) for chunk, other in merged.items()}
+    assert sorted([*fates, 100 + order[0]]) == list(hit.chunk_ids)
+
+
+def test_two_hits_that_are_one_with_what_lies_between_may_hold_as_many_chunks_as_allowed() -> None:
+    (hit,) = merge_hits(scored(plain(1, 6)[1], [0, 1, 3, 4, 5, 2]), 10)
+    assert len(hit.chunk_ids) == MAX_MERGED == 6
+
+
 def test_a_hit_never_holds_more_chunks_than_allowed() -> None:
     _, chunks = plain(1, 20)
     hits = merge_hits(scored(chunks, range(20)), 10)
@@ -214,6 +234,14 @@ def test_code_that_does_something_and_parts_of_one_file_are_never_repetition() -
     again = ("import os\nimport json\n# a\n", "import os\nimport json\n# b\n")
     assert len(merge_hits(heads(*again, documents=(1, 1)), 10)) == 2
     assert len(merge_hits(heads(*again), 10)) == 1
+
+
+def test_half_of_a_head_is_enough_and_code_that_shares_lines_with_one_is_code() -> None:
+    half = heads("import alpha\nimport delta", "import alpha\nimport gamma")
+    assert len(merge_hits(half, 10)) == 1
+    (head,), (code,) = heads("import alpha\nimport delta"), heads("import alpha\nimport gamma", kind="function")
+    code = replace(code, chunk_ids=(900,), document=document(9))
+    assert len(merge_hits([head, code], 10)) == 2
 
 
 def test_what_is_no_hit_of_its_own_is_told_with_the_reason() -> None:

@@ -142,6 +142,17 @@ def test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_si
     assert moved("coherence", candidates([0.0, -0.5], file=[0, 0])) == [0, 0]
 
 
+def test_a_file_is_as_good_as_the_root_of_the_sum_of_squares_of_its_chunks() -> None:
+    pair = moved("coherence", candidates([0.3, 0.4, 0.5, 0.25], file=[0, 0, 1, 2]))
+    assert pair[0] == pair[1] == pytest.approx(pair[2])
+    assert pair[3] == pytest.approx(pair[2] / 2)
+    weak = moved("coherence", candidates([0.03, 0.04, 0.05, 0.025], file=[0, 0, 1, 2]))
+    assert weak == pytest.approx([value / 10 for value in pair]), "whatever a query's best score is"
+    assert moved("coherence", candidates([0.5, -3.0], file=[0, 0])) == pytest.approx([pair[2]] * 2), (
+        "none is bad"
+    )
+
+
 def test_who_wants_to_use_a_program_is_answered_by_its_documentation() -> None:
     asked = candidates([0.8, 0.5, 0.4], code=[True, False, True], wants_guide=True)
     assert moved("guide", asked) == pytest.approx([0, GUIDE_WEIGHT * 0.8, 0])

@@ -127,3 +127,41 @@ def test_pagerank_sums_to_one_and_equals_the_solution_of_its_equations(
 
 def test_pagerank_of_nothing_is_nothing() -> None:
     assert len(pagerank(0, *columns_of([]))) == 0
+
+
+@pytest.mark.parametrize("count", [255, 256, 1000])
+def test_only_so_many_pass_something_on_and_those_with_the_most(count: int) -> None:
+    asked: list[Nodes] = []
+
+    def edges_of(nodes: Nodes) -> Columns:
+        asked.append(nodes)
+        return columns_of([])
+
+    walk(np.arange(count), np.linspace(2, 1, count, dtype=np.float32), edges_of, rounds=1)
+    assert [nodes.tolist() for nodes in asked] == [list(range(min(count, 256)))]
+
+
+def test_too_little_goes_no_further() -> None:
+    asked: list[int] = []
+
+    def edges_of(nodes: Nodes) -> Columns:
+        asked.extend(nodes.tolist())
+        return columns_of([])
+
+    walk(np.arange(3), np.array([1, 2e-4, 5e-5], np.float32), edges_of, rounds=1)
+    assert asked == [0, 1]
+
+
+def test_a_walk_from_nowhere_arrives_nowhere() -> None:
+    for seeds, shares in (([], []), ([3, 4], [0, 0])):
+        nodes, visits = walk(
+            np.array(seeds, np.int64), np.array(shares, np.float32), steps_of(columns_of([(3, 4, 1)]))
+        )
+        assert len(nodes) == len(visits) == 0
+
+
+def test_where_walkers_begin_is_told_in_shares() -> None:
+    source, target, weight = columns_of([(0, 1, 1), (1, 2, 1), (2, 0, 1)])
+    few, many = (pagerank(3, source, target, weight, np.array([x, 0, 0], np.float32)) for x in (0.125, 8))
+    assert few.tolist() == many.tolist()
+    assert few.sum() == pytest.approx(1)

@@ -24,8 +24,9 @@ from outcrop.contracts import Store
 from outcrop.database_url import DatabaseUrl
 from outcrop.engine import Engine
 from outcrop.errors import NewerDatabase
+from outcrop.store.converting import finish_conversion, is_converting
 from outcrop.store.postgres.schema import MIGRATIONS as POSTGRES_MIGRATIONS
-from outcrop.store.schema import MIGRATIONS
+from outcrop.store.schema import MIGRATIONS, migrate
 from outcrop.store.sqlite import open_sqlite
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +121,62 @@ def test_a_kill_in_the_middle_of_the_migration_is_made_good_by_the_next_open(
         assert list(store.check()) == []
         store.close()
     assert reached == {version, len(MIGRATIONS)}, "one step in one transaction, then the texts, some at a time"
+
+
+def half_migrated(version: int, folder: Path) -> tuple[Path, Content]:
+    """An old index as a kill after the step to a newer schema leaves it, and what it holds."""
+    db = unpack(version, folder)
+    before = content_by_sql(db)
+    raw = apsw.Connection(str(db))
+    raw.set_exec_trace(
+        lambda _cursor, statement, _values: "converting" not in statement or "INSERT" in statement
+    )
+    with pytest.raises(apsw.ExecTraceAbort):
+        migrate(raw)
+    raw.close()
+    return db, before
+
+
+def check_converted(db: Path, before: Content) -> None:
+    store = open_sqlite(db)
+    assert content_of(store) == before
+    assert list(store.check()) == []
+    store.close()
+
+
+def test_who_stops_the_conversion_leaves_the_rest_to_the_next_open(tmp_path: Path) -> None:
+    db, before = half_migrated(3, tmp_path)
+    raw = apsw.Connection(str(db))
+
+    def press_control_c(_cursor: apsw.Cursor, statement: str, _values: object) -> bool:
+        if "INTO blocks" in statement:
+            raise KeyboardInterrupt
+        return True
+
+    raw.set_exec_trace(press_control_c)
+    with pytest.raises(KeyboardInterrupt):
+        finish_conversion(raw)
+    assert not raw.in_transaction
+    raw.set_exec_trace(None)
+    assert is_converting(raw)
+    raw.close()
+    check_converted(db, before)
+
+
+def test_who_waited_while_another_converted_the_rest_does_nothing(tmp_path: Path) -> None:
+    db, before = half_migrated(3, tmp_path)
+    late, quick = apsw.Connection(str(db)), apsw.Connection(str(db))
+
+    def be_quicker(_cursor: apsw.Cursor, statement: str, _values: object) -> bool:
+        if statement == "BEGIN IMMEDIATE":
+            finish_conversion(quick)
+        return True
+
+    late.set_exec_trace(be_quicker)
+    finish_conversion(late)
+    late.close()
+    quick.close()
+    check_converted(db, before)
 
 
 def test_an_index_of_a_newer_version_is_refused_with_what_to_do_and_stays_as_it_is(tmp_path: Path) -> None:

@@ -50,6 +50,25 @@ def test_a_new_file_that_another_reads_is_waited_for(db: Path) -> None:
     store.close()
 
 
+def test_a_copy_that_another_program_writes_is_waited_for(db: Path) -> None:
+    """A copy as `VACUUM INTO` makes it has no log, and where that changes SQLite does not wait for a writer."""
+    store = open_sqlite(db)
+    put(store, make_write(text="there"))
+    store.close()
+    other = apsw.Connection(str(db))
+    other.pragma("journal_mode", "delete")
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(DatabaseBusy):
+        open_sqlite(db, busy_timeout_s=0.05)
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(open_sqlite, db, busy_timeout_s=60.0)
+        other.execute("COMMIT")
+        store = opening.result(60)
+    other.close()
+    assert store.stats().documents == 1
+    store.close()
+
+
 def test_who_waited_while_another_brought_the_file_up_to_date_does_nothing(db: Path) -> None:
     steps: list[apsw.Connection] = []
     waits = threading.Event()

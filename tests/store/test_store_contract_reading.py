@@ -134,6 +134,14 @@ def test_a_phrase_finds_the_words_in_their_order_in_any_script(
     assert [ids.index(chunk.document.id) for chunk in found] == texts
 
 
+def test_a_phrase_is_looked_for_among_some_and_one_without_words_nowhere(store: Store) -> None:
+    put(store, *(make_write(f"{i}.md", f"red apples, {i} of them") for i in range(3)))
+    whole = store.match_phrase("red apples")
+    assert len(whole) == 3
+    assert store.match_phrase("red apples", whole[1:]).tolist() == whole[1:].tolist()
+    assert store.match_phrase("...").tolist() == []
+
+
 # ------------------------------------------------------------------ care
 
 

@@ -110,6 +110,12 @@ def test_a_forked_child_opens_its_own_connections(store: Store) -> None:
     assert os.waitstatus_to_exitcode(status) == 0
     put(store, make_write("parent2.md"))
     assert store.stats().documents == 3
+    pid = os.fork()
+    if pid == 0:  # one that never used it
+        store.close()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert store.stats().documents == 3, "the connections are still its own"
     assert list(store.check()) == []
 
 

@@ -58,8 +58,6 @@ def walk(
         waiting[active] = 0
         settled[active] += (1 - DAMPING) * moving
         source, target, weight = edges_of(nodes[active])
-        if not len(source):
-            continue
         at = np.searchsorted(nodes[active], source)
         leaving = np.bincount(at, weight, len(active))
         flow = DAMPING * moving[at] * weight / np.maximum(leaving[at], 1e-12)
@@ -99,7 +97,6 @@ def pagerank(
         flowing = np.bincount(target, rank[source] * share, count)
         lost = 1 - float(flowing.sum())  # from nodes that lead nowhere
         fresh = PAGERANK_DAMPING * (flowing + lost * begin) + (1 - PAGERANK_DAMPING) * begin
-        fresh /= max(float(fresh.sum()), 1e-12)
         done = float(np.abs(fresh - rank).sum()) < CHANGE
         rank = fresh
         if done:

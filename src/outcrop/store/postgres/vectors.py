@@ -148,11 +148,8 @@ def fresh(model_id: int) -> str:
     return f"fresh_{int(model_id)}"
 
 
-def ensure_points(connection: Connection, model_id: int, dimensions: int) -> None:
-    """Make both tables of a model, if they are not there yet; whoever may read chunks may read them."""
-    row = connection.execute("SELECT to_regclass(%s)", (fresh(model_id),)).fetchone()
-    if row is not None and row[0] is not None:
-        return
+def make_points(connection: Connection, model_id: int, dimensions: int) -> None:
+    """Make both tables of a model, which becomes active once in its life; whoever may read chunks may read them."""
     for table in (points(model_id), fresh(model_id)):
         name = sql.Identifier(table)
         connection.execute(

@@ -262,7 +262,7 @@ def set_active(connection: Connection, state: State, model_id: int, model: Model
     """Make this the model whose vectors are searched."""
     state.active_model = model_id
     connection.execute("UPDATE state SET active_model = %s", (model_id,))
-    vectors.ensure_points(connection, model_id, model.dimensions)
+    vectors.make_points(connection, model_id, model.dimensions)
 
 
 def _copy(connection: Connection, target: str, types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
