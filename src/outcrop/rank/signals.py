@@ -130,7 +130,7 @@ def coherence(candidates: Candidates, score: Floats) -> Floats:
 # instead of .464; questions about code asked of fifteen whole trees go from .880 to .869, mostly where a page of the
 # documentation answers too; the code set stays (.901). To lift all prose by the lead of its best, to lift more, or to
 # credit documents for coherence as code is cost more for what it brought. To halve each further passage of a document,
-# as of code, brought .03 and hid passages: in that trial five hits showed .27 of the lines of a section, without it .44.
+# as of code, brought .03 and hid passages: in that trial five hits showed .27 of a section's lines, without it .44.
 def lead(candidates: Candidates, score: Floats) -> Floats:
     """A passage that leads all code by words and meaning has its lead counted once more.
 
