@@ -93,7 +93,7 @@ QUESTIONS = {
 }
 
 DOCUMENTED = ("alamofire", "click", "ecto", "exposed", "fmtlib", "gson", "nvm", "rack", "vitest")
-"""Repositories with twenty headings or more of three words in Markdown; release notes are left out."""
+"""Repositories with a good many headings of three words or more in Markdown; release notes are left out."""
 HEADINGS = 40
 _RELEASE_NOTES = re.compile(r"change|history|news|release", re.IGNORECASE)
 

@@ -39,7 +39,7 @@ from typing import Any
 
 from benchmarks.report import Report, say  # first: it holds numpy to one core
 
-import outcrop.engine  # isort: skip
+import outcrop.adding  # isort: skip
 import outcrop.committing
 import outcrop.search.arrays
 from benchmarks.crash_check import Expected, Promise, Scene, content, read_journal, verify
@@ -90,7 +90,7 @@ class Worker:
     def run(self) -> None:
         """Work until killed."""
         outcrop.committing.BATCH_CHUNKS = SMALL_BATCH_CHUNKS
-        outcrop.engine.SAVE_EVERY_CHUNKS = SMALL_SAVE_CHUNKS
+        outcrop.adding.SAVE_EVERY_CHUNKS = SMALL_SAVE_CHUNKS
         outcrop.search.arrays.SAVE_AFTER_ROWS = SMALL_SAVE_ROWS  # type: ignore[misc]  # final for everybody else
         engine = self._scene.open(self._embedder)
         self._call(self._scene.files(), lambda: engine.add(self._scene.folder, collection=FOLDER_COLLECTION))

@@ -42,6 +42,7 @@ from benchmarks.crash_kill import BY_TIME, Kill, die_at, draw_kill
 from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
 from outcrop.engine import Engine
+from outcrop.errors import DatabaseBusy
 from outcrop.kb import KnowledgeBase
 
 WRITES = 100
@@ -105,8 +106,9 @@ def serve(home: Path, embedder: Embedder, first: int, said: int, url: str, kill:
 
     def background() -> None:
         while True:
-            engine.embed_waiting()
-            kb.refresh()
+            with contextlib.suppress(DatabaseBusy):  # as a server does: the next time
+                engine.embed_waiting()
+                kb.refresh()
             time.sleep(0.02)
 
     threading.Thread(target=background, daemon=True).start()

@@ -86,6 +86,13 @@ def test_a_blank_line_between_two_chunks_means_the_nearest_of_them(kb: outcrop.E
     assert [chunk.id for chunk in kb.related("acme/cleaner.py:99").target] == [chunks[1].id]
 
 
+def test_a_line_that_no_file_has_means_the_end_however_large_its_number(kb: outcrop.Engine) -> None:
+    last = kb.chunks("acme/big.py")[-1]
+    for line in ("999", "9" * 5000):  # more digits than Python reads into a number
+        assert kb.related(f"acme/big.py:{line}").target == (last,)
+        assert kb.related(f"acme/big.py:1-{line}").target == tuple(kb.chunks("acme/big.py"))
+
+
 def test_a_class_of_several_chunks_has_the_callers_of_all_its_parts(kb: outcrop.Engine) -> None:
     related = kb.related("Big")
     assert len(related.target) >= 2

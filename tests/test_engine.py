@@ -464,7 +464,7 @@ def test_a_restored_copy_of_the_database_does_not_take_over_the_arrays_of_anothe
         (tmp_path / leftover).unlink(missing_ok=True)
     with open_with(db, StaticEmbedder()) as kb:
         # As many writes as before, so that the versions agree and only their history differs.
-        kb._ingestor().add_many(notes("slate"), "default")
+        kb._adder.ingestor().add_many(notes("slate"), "default")
     with outcrop.open(db) as kb:
         assert len(kb.search("slate", mode="keyword", limit=5, merge=False).hits) == 5
         assert not kb.search("marble", mode="keyword").hits
@@ -498,7 +498,7 @@ def test_an_empty_source_is_not_the_current_folder(kb: outcrop.Engine) -> None:
 
 def test_a_search_keeps_what_it_took_long_to_catch_up_and_never_waits_to_do_so(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "i.db") as kb:
-        kb._ingestor().add_many((Text(f"note {i} on gneiss", id=str(i)) for i in range(600)), "default")
+        kb._adder.ingestor().add_many((Text(f"note {i} on gneiss", id=str(i)) for i in range(600)), "default")
         assert kb.status().array_bytes == 0
         assert isinstance(kb.parts.index, SearchArrays)
         held = kb.parts.index._lock

@@ -18,6 +18,7 @@ GROUND = {
     "derived",
     "phrases",
     "database_url",
+    "machine",
 }
 STAGES = {
     "sources",
@@ -36,6 +37,7 @@ ALLOWED = {
     "records": set(),
     "distinct": set(),
     "frames": set(),
+    "machine": set(),
     "phrases": set(),
     "derived": {"records"},
     "errors": set(),
@@ -64,12 +66,16 @@ ALLOWED = {
     "codegraph": GROUND | STAGES | {"codemap"},
     "revisions": GROUND | STAGES,
     "codebase": GROUND | STAGES | {"lookup"},
+    "code_context": GROUND | STAGES | {"lookup", "codebase", "pack_code"},
     "spread": GROUND | {"embed", "preparing", "config"},
+    "adding": GROUND
+    | STAGES
+    | {"config", "parts", "care", "folders", "ingest", "preparing", "retrieve", "spread"},
+    "asking": GROUND | STAGES | {"config", "parts", "retrieve"},
     "engine": GROUND
     | STAGES
-    | {"spread", "preparing"}
-    | {"config", "ingest", "retrieve", "parts", "care", "lookup", "folders"}
-    | {"pack_code", "codebase", "codegraph", "codemap", "revisions", "moving", "parity"},
+    | {"config", "parts", "adding", "asking", "retrieve", "care", "lookup", "folders", "revisions"}
+    | {"codebase", "code_context", "codegraph", "codemap", "moving", "parity"},
     "evals": GROUND | {"engine"},
     "adapters": {"records", "errors", "engine"},
     "kb": GROUND | {"engine", "config"},

@@ -133,6 +133,21 @@ def test_an_engine_moves_to_another_and_says_that_both_rank_alike(tmp_path: Path
             here.move_to(there)
 
 
+def test_what_was_edited_weighs_no_words_when_rankings_are_compared(tmp_path: Path) -> None:
+    """Words of rows that are gone count in an index that is in use until its arrays are tidied; in a copy never."""
+    with outcrop.open(tmp_path / "a.db") as here, outcrop.open(tmp_path / "b.db") as there:
+        here.add_texts(Text(f"A note about {topic} and the weather.", id=topic) for topic in TOPICS)
+        assert here.search("comets").hits
+        here.add(text="A note about glaciers.", id=TOPICS[0])
+        assert here.move_to(there).ok
+        for query in ("weather", "glaciers", "a note about the weather"):
+            found = [
+                [(hit.document.uri, hit.score) for hit in kb.search(query, mode="keyword", floor=0).hits]
+                for kb in (here, there)
+            ]
+            assert found[0] == found[1]
+
+
 def test_a_target_that_is_held_to_another_model_is_refused(tmp_path: Path) -> None:
     with (
         outcrop.open(tmp_path / "a.db") as here,

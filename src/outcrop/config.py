@@ -64,6 +64,9 @@ class Config:
     """The longest that a PDF, an Office file or a page may take to be read."""
     parse_memory_bytes: int = 1024 * 1024 * 1024
     """The most memory that reading such a file may take."""
+    readers: int = 2
+    """Processes that read and parse files beside this one while a large folder is added; 0: this one does it all. Two
+    keep the writing of an index busy, more do not."""
     index_secrets: bool = False
     """Take in files that look like credentials, and leave keys and passwords in texts as they are. Off, such files are
     skipped, and what looks like a key is masked before it reaches the index."""
@@ -292,6 +295,8 @@ def _validate(config: Config) -> Config:
         raise ConfigError("floor must lie between 0 and 1")
     if not 0 < config.vector_effort <= 100:
         raise ConfigError("vector_effort must lie above 0 and be 100 at most; 1 is the default")
+    if config.readers < 0:
+        raise ConfigError("readers must be zero (this process reads files itself) or more")
     if config.chunk_tokens < 0:
         raise ConfigError("chunk_tokens must be zero (the default) or more")
     if not 0 <= config.port <= 65_535:

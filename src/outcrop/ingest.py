@@ -74,8 +74,11 @@ class Ingestor:
         options: IngestOptions,
         after_write: Callable[[int], None],
         commentator: Commentator | None = None,
+        prepare: Prepare = prepare_here,
     ) -> None:
+        """`prepare` says who reads the files of folders, unless a sync says otherwise."""
         self._store = store
+        self._prepare = prepare
         self._options = options
         self._committer = Committer(store, embedder, after_write, commentator)
 
@@ -110,7 +113,7 @@ class Ingestor:
         force: bool = False,
         later: bool = False,
         prune: bool = True,
-        prepare: Prepare = prepare_here,
+        prepare: Prepare | None = None,
         progress: OnProgress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> IngestReport:
@@ -133,7 +136,7 @@ class Ingestor:
         states = self._store.states(collection, str(real) if real.is_dir() else None)
         if not real.is_dir():
             states = {uri: state for uri, state in states.items() if uri == str(real)}
-        self._sync_files(run, seen, states, str(real), prune, prepare)
+        self._sync_files(run, seen, states, str(real), prune, prepare or self._prepare)
         self._note_revisions(run, real, checkouts)
         return self._finish(run)
 

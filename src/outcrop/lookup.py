@@ -1,13 +1,44 @@
-"""A reference, as people write it, to the document that is meant."""
+"""A reference, as people write it, to the document or the collection that is meant."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
 from outcrop.contracts import Store
 from outcrop.errors import Ambiguous, NotFound
-from outcrop.records import DocumentInfo, Filter
+from outcrop.records import CollectionInfo, DocumentInfo, Filter
+
+
+class KnownCollections:
+    """The collections of a store, read again when it has changed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
+
+    def infos(self) -> tuple[CollectionInfo, ...]:
+        """Every collection and how much it holds."""
+        version = self._store.version()
+        if self._known[0] != version:
+            self._known = (version, tuple(self._store.collections()))
+        return self._known[1]
+
+    def names(self) -> list[str]:
+        """The names of all."""
+        return [info.name for info in self.infos()]
+
+    def require(self, names: Sequence[str]) -> None:
+        """NotFound, with the name that was meant perhaps, where one of these is not there."""
+        if not names:
+            return
+        known = self.names()
+        for name in names:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none yet'}"
+                raise NotFound(f"there is no collection {name!r}; {hint}")
 
 
 def find_document(
@@ -32,7 +63,7 @@ def _by_uri(store: Store, name: str, collections: Sequence[str]) -> DocumentInfo
 
 
 def _by_path(store: Store, name: str, within: str | None) -> DocumentInfo:
-    where = Filter(collections=(within,) if within else (), paths=(_escape(name),))
+    where = Filter(collections=(within,) if within else (), paths=(glob_of(name),))
     matches = [info for info in store.documents(where) if info.path.endswith(name)]
     whole = [info for info in matches if info.path == name]  # README.md at the top, not one somewhere below
     if len(whole) == 1 or len(matches) == 1:
@@ -43,6 +74,6 @@ def _by_path(store: Store, name: str, within: str | None) -> DocumentInfo:
     raise NotFound(f"there is no document {name!r}; `outcrop ls` lists them")
 
 
-def _escape(name: str) -> str:
+def glob_of(name: str) -> str:
     """A glob pattern that matches just this name."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in name)

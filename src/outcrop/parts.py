@@ -14,6 +14,8 @@ from typing import Final
 
 from outcrop.config import Config
 from outcrop.contracts import Commentator, Embedder, Reranker, SearchableStore, Store
+from outcrop.database_url import DatabaseUrl
+from outcrop.derived import Deriver
 from outcrop.embed.models import open_embedder, open_reranker
 from outcrop.errors import ConfigError, EmbedError
 from outcrop.records import Model
@@ -127,6 +129,31 @@ class PartsMaker:
         name holds, so there is no moment at which the two disagree."""
         if parts.name and self._name_of(parts.embedder.model) != lasting(parts.name):
             self._store.put_setting(f"{_SETTING} {parts.embedder.model}", lasting(parts.name))
+
+    def require_model_of(self, source: PartsMaker) -> None:
+        """Before this index becomes the copy of another: what is derived of the copy must be derived with the model of
+        its vectors; ConfigError says what to do where it would not."""
+        active = source._store.active_model()
+        if active is None:
+            return
+        if not self.follows and self.parts().embedder.model != active:
+            raise ConfigError(
+                f"the target was opened with {self.parts().embedder.model}, this index has vectors of {active}: "
+                "open it without naming a model, and it takes that of the copy"
+            )
+        # A file is searched by arrays, made once there is a model; a database by rows that are made with the copy.
+        if isinstance(self._config.db, DatabaseUrl) and source.parts().embedder.model != active:
+            raise ConfigError(
+                f"this index has vectors of {active}, its model is {source.parts().embedder.model} by now: run "
+                "`outcrop reembed` on it, then move it to a database"
+            )
+
+    def deriver(self) -> Deriver:
+        """What makes the rows that a database is searched by; it is asked for at the first write or search."""
+        from outcrop.search.derive import SearchDeriver
+
+        parts = self.parts()
+        return SearchDeriver(parts.terms, parts.embedder.path_weight)
 
     # ------------------------------------------------------------------ the optional ones
 

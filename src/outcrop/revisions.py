@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from dataclasses import replace
 
 from outcrop.contracts import Store
-from outcrop.records import DocumentInfo
+from outcrop.records import DocumentInfo, Hit
 from outcrop.sources.checkout import Checkouts
+from outcrop.sources.freshness import looks_stale
 from outcrop.sources.survey import Stamp, Survey, survey_documents
 
 _SETTING = "revisions"
@@ -51,6 +54,16 @@ class Revisions:
         if survey is None:
             survey = surveys[key] = Survey.from_json(self._store.setting(_name(*key)))
         return survey.stamp(document.uri, document.updated_at)
+
+    def dated(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
+        """Hits with whether their files changed since, and the commit they came from."""
+        self.refresh()
+        found = []
+        for hit in hits:
+            stamp = self.stamp(hit.document)
+            stale = looks_stale(hit.document)
+            found.append(replace(hit, stale=stale, revision=stamp.revision, dirty=stamp.dirty))
+        return tuple(found)
 
 
 def _name(collection: str, root: str) -> str:

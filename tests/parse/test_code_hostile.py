@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
+import tree_sitter
+import tree_sitter_python
 
-from outcrop.parse.code import LANGUAGES, Language, read_code
+from outcrop.parse.code import LANGUAGES, Language, guard, read_code
 from outcrop.parse.code.guard import TooHard, check_source, parse_within
 from outcrop.parse.code.languages import grammar_of
 
@@ -102,3 +106,31 @@ def test_a_file_that_is_refused_is_plain_text() -> None:
     document = read_code("{" * 5_000, "a.json.js")
     assert document.outline is None
     assert document.kind == "code"
+
+
+MANY = b"def f(a, b):\n    return [x + 1 for x in range(a * b)]\n" * 3_000
+
+
+def test_a_parser_that_the_clock_stopped_goes_on_while_it_has_processor_time() -> None:
+    """On a busy machine the clock runs while others have the processor: that must not change what is read."""
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_python.language()))
+    guard.limit_time(parser, 0.001)
+    tree = guard.parse_within(parser, MANY)
+    assert tree.root_node.child_count == 3_000
+    assert not tree.root_node.has_error
+
+
+def test_a_query_that_the_clock_stopped_begins_again_with_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    grammar = tree_sitter.Language(tree_sitter_python.language())
+    root = tree_sitter.Parser(grammar).parse(MANY).root_node
+    cursor = tree_sitter.QueryCursor(tree_sitter.Query(grammar, "(identifier) @name"))
+    whole = len(guard.match_within(cursor, root))
+    monkeypatch.setattr(guard, "TIME_LIMIT_S", 0.002)
+    guard.limit_time(cursor, 0.002)
+    assert len(guard.match_within(cursor, root)) < whole  # all of that time was its own
+    monkeypatch.setattr(guard, "TIME_LIMIT_S", 1.2)
+    # Of 1.2 s by the clock it had none: as if something else had run all the while.
+    ticks = itertools.count(0.0, 1.3)
+    clocks = SimpleNamespace(monotonic=lambda: next(ticks), thread_time=time.thread_time)
+    monkeypatch.setattr(guard, "time", clocks)
+    assert len(guard.match_within(cursor, root)) == whole

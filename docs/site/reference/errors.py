@@ -8,8 +8,8 @@ from docs.site.reference.settings import attribute_docs
 from docs.site.table import code, table
 
 from outcrop import errors as tree
-from outcrop import records
 from outcrop.errors import OutcropError
+from outcrop.records import found
 from outcrop.serve import cli
 from outcrop.serve.http.problems import CODES, STATUSES
 
@@ -44,4 +44,4 @@ def _all(kind: type[OutcropError]) -> list[type[OutcropError]]:
 
 def reasons() -> str:
     """Why an answer holds nothing, or less than it could."""
-    return attribute_docs(records, None)["Reason"]
+    return attribute_docs(found, None)["Reason"]

@@ -196,4 +196,5 @@ def _annotations(value: Any) -> str:
 
 def _kinds_in(text: str) -> list[type]:
     named = {word: getattr(nouns, word, None) for word in re.findall(r"\w+", text)}
-    return [value for value in named.values() if inspect.isclass(value) and value.__module__ == nouns.__name__]
+    own = f"{nouns.__name__}."
+    return [value for value in named.values() if inspect.isclass(value) and value.__module__.startswith(own)]

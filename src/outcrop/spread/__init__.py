@@ -1,4 +1,9 @@
-"""Many machines prepare files at once: `preparing.Prepare` over a Ray cluster. On the way of a file:
+"""Many processes prepare files at once (`preparing.Prepare`): some of this machine, or those of a Ray cluster.
+
+readers.py  this process: starts some beside it, hands them files, yields what comes back in the order of the files
+reader.py   one of them
+
+On the way of a file to a cluster:
 
 over.py     this process: starts a driver, hands it the files, yields what comes back
 driver.py   a process of its own that talks to Ray, which never enters the caller's

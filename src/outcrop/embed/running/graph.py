@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Literal
 
 from outcrop.embed.folder import Pooling
 from outcrop.errors import EmbedError
+from outcrop.machine import usable_cores
 
 Reads = Literal["texts", "pairs"]
 
@@ -54,6 +54,4 @@ def stamp_files(files: Iterable[Path]) -> str:
 
 def usual_threads() -> int:
     """How many texts run side by side when nobody says: one a core, four at most."""
-    affinity = getattr(os, "sched_getaffinity", None)  # a container may have fewer cores than its machine
-    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return min(cores, _USUAL_THREADS)
+    return min(usable_cores(), _USUAL_THREADS)

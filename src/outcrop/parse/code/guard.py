@@ -31,8 +31,10 @@ JavaScript busy for minutes."""
 MAX_DEPTH = 3_000
 """Of a tree along its heaviest branch: queries take time with the square of it."""
 TIME_LIMIT_S = 1.2
-"""For one file: to parse it, to run its query, and CPU time to make something of that. Source takes about 10 µs a
+"""CPU time for one file: to parse it, to run its query, and to make something of that, each. Source takes about 10 µs a
 line in all, so that this is 100 000 lines."""
+MAX_LOAD = 50.0
+"""Processes for each core, beyond which a machine is too busy for a long file to be read whole. Judgement."""
 MAX_STRAY_SIGNS = 10_000
 """Punctuation and keywords in one error: 60 000 take a query 4 s, a tenth of that is not felt."""
 
@@ -84,28 +86,53 @@ def check_source(data: bytes) -> None:
             raise TooHard("this nests too deep")
 
 
-def limit_time(machine: tree_sitter.Parser | tree_sitter.QueryCursor) -> None:
-    """Make the C code give up by itself after TIME_LIMIT_S.
+def limit_time(machine: tree_sitter.Parser | tree_sitter.QueryCursor, seconds: float = TIME_LIMIT_S) -> None:
+    """Make the C code give up by itself after some time, by the clock on the wall.
 
     The library calls these limits deprecated and offers callbacks instead; those crash (0.25.2 and 0.26.0), and 0.26
     has no limits any more. So its version is pinned, and the warning is silenced here and nowhere else.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        machine.timeout_micros = int(TIME_LIMIT_S * 1_000_000)  # type: ignore[misc]  # the stubs forgot the setter
+        machine.timeout_micros = int(seconds * 1_000_000)  # type: ignore[misc]  # the stubs forgot the setter
 
 
 def parse_within(parser: tree_sitter.Parser, data: bytes) -> tree_sitter.Tree:
     """The tree of a text, or TooHard when it takes too long or is none that a query could pass."""
-    try:
-        tree = parser.parse(data)
-    except ValueError as error:  # all the library says is that parsing failed
-        parser.reset()
-        raise TooHard("reading this as source code takes too long") from error
+    deadline = Deadline()
+    tree = None
+    while tree is None:
+        try:
+            tree = parser.parse(data)  # goes on where the clock stopped it
+        except ValueError as error:  # all the library says is that parsing failed
+            if deadline.is_over():
+                parser.reset()
+                raise TooHard("reading this as source code takes too long") from error
     _check_depth(tree.root_node)
     if tree.root_node.has_error:
         _check_errors(tree.root_node)
     return tree
+
+
+Matches = list[tuple[int, dict[str, list[tree_sitter.Node]]]]
+
+
+def match_within(cursor: tree_sitter.QueryCursor, root: tree_sitter.Node) -> Matches:
+    """What a query finds in a tree in as much time as a file may take, which is what `limit_time` gave the cursor.
+
+    One that the clock stopped while others had the processor begins again with as much more by the clock.
+    """
+    began, spent = time.monotonic(), time.thread_time()
+    found: Matches = cursor.matches(root)
+    wall, own = time.monotonic() - began, time.thread_time() - spent
+    if wall < TIME_LIMIT_S or own > TIME_LIMIT_S / 2:
+        return found
+    limit_time(cursor, TIME_LIMIT_S * wall / max(own, wall / MAX_LOAD))
+    try:
+        again: Matches = cursor.matches(root)
+        return again
+    finally:
+        limit_time(cursor)
 
 
 def _check_errors(root: tree_sitter.Node) -> None:

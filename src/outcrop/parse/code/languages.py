@@ -18,7 +18,7 @@ from importlib.util import find_spec
 import tree_sitter
 
 from outcrop.errors import ParseError
-from outcrop.parse.code.guard import limit_time
+from outcrop.parse.code.guard import Matches, limit_time, match_within
 from outcrop.parse.title import file_name
 
 
@@ -238,13 +238,12 @@ class Grammar:
         parser: tree_sitter.Parser = self._local.parser
         return parser
 
-    def matches(self, root: tree_sitter.Node) -> list[tuple[int, dict[str, list[tree_sitter.Node]]]]:
+    def matches(self, root: tree_sitter.Node) -> Matches:
         """What the query finds in a tree, in as much time as a file may take."""
         if not hasattr(self._local, "cursor"):
             self._local.cursor = tree_sitter.QueryCursor(self.query)
             limit_time(self._local.cursor)
-        found: list[tuple[int, dict[str, list[tree_sitter.Node]]]] = self._local.cursor.matches(root)
-        return found
+        return match_within(self._local.cursor, root)
 
 
 @cache

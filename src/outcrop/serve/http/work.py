@@ -7,7 +7,6 @@ came. All other routes are plain functions that FastAPI runs in its own pool.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +14,8 @@ from typing import Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
+
+from outcrop.machine import usable_cores
 
 THREADS: Final = 16
 """Requests worked on at a time, searches apart. Judgement: most of them wait for a disk or a remote model."""
@@ -25,7 +26,7 @@ T = TypeVar("T")
 def search_threads() -> int:
     """Searches done at a time. They hold the interpreter for most of their time: more threads than cores only make
     each of them slower (`benchmarks/serve_load.py`)."""
-    return max(2, min(4, os.cpu_count() or 1))
+    return max(2, min(4, usable_cores()))
 
 
 async def run_while_wanted(

@@ -1,6 +1,7 @@
 """The store on Postgres with pgvector: one index for many machines, searched where it lies."""
 
 from outcrop.store.postgres.nearness import Tuning
-from outcrop.store.postgres.store import PostgresStore, open_postgres
+from outcrop.store.postgres.opening import open_postgres
+from outcrop.store.postgres.store import PostgresStore
 
 __all__ = ["PostgresStore", "Tuning", "open_postgres"]

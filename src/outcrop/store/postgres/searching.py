@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.derived import ChunkRows, DeclaredRows, TermRows, Totals
+from outcrop.derived import ChunkRows, DeclaredRows, Deriver, TermRows, Totals
+from outcrop.distinct import is_among
+from outcrop.phrases import holds_phrase, phrase_words
 from outcrop.records import Filter, Vector
 from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.filters import filter_sql
 from outcrop.store.postgres.nearness import Tuning, VectorIndex, reach, vector_indexes
+from outcrop.store.postgres.reading import read_rows
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
 from outcrop.store.postgres.vectors import active_model, fresh, points
 
@@ -37,6 +40,10 @@ EXACT_CHUNKS: Final = 50_000
 passes, it takes 200 to 360 ms to find them, and with less memory they are too few (`benchmarks/pg_vectors.py`)."""
 
 
+PHRASE_CHUNKS: Final = 500
+"""Chunks whose text is read at a time to look for a phrase: bounds memory."""
+
+
 INDEX_SEEN_S: Final = 30.0
 """For how long the kind of the vector index is taken for known: to look takes a millisecond. Judgement."""
 
@@ -45,6 +52,7 @@ class Searching(ABC):
     """The part of a `SearchableStore` that search asks. What it is mixed into has the connections."""
 
     _connections: Connections
+    _deriver: Callable[[], Deriver]
     _tuning: Tuning
     _indexes_seen: tuple[int, float, list[VectorIndex]] = (-1, 0.0, [])
 
@@ -86,6 +94,30 @@ class Searching(ABC):
             values,
         )
         return {term: in_order(unpack_lists(firsts, counts, bodies)) for term, firsts, counts, bodies in rows}
+
+    def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
+
+        Found by the lists of its words, then read: what takes long is a phrase of common words only.
+        """
+        with self._connections.translated():
+            phrase.encode()
+        words = phrase_words(phrase)
+        if not words:
+            return np.zeros(0, np.int64)
+        with self.snapshot():
+            likely = self._holding(self._deriver().phrase_terms(words))
+            if among is not None:
+                likely = likely[is_among(likely, np.sort(among))]
+            found: list[int] = []
+            for start in range(0, len(likely), PHRASE_CHUNKS):
+                part = likely[start : start + PHRASE_CHUNKS].tolist()
+                found += (id_ for id_, text in self._texts(part) if holds_phrase(text, words))
+        return np.array(sorted(found), np.int64)
+
+    def _texts(self, chunk_ids: Sequence[int]) -> list[tuple[Any, ...]]:
+        query = "SELECT id, text FROM chunks WHERE id = ANY (%s)"
+        return self._connections.read(lambda connection: read_rows(connection, query, (chunk_ids,)))
 
     def _holding(self, words: Sequence[Collection[int]]) -> NDArray[np.int64]:
         """Chunks that hold, for each word, one of its terms."""

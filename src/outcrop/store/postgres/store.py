@@ -1,25 +1,20 @@
 """The store on Postgres: any number of threads, processes and machines.
 
-This module says what is read and in which transaction; writing.py says what a write does, searching.py how it is
-searched where it lies.
+This module says what is asked and in which transaction; reading.py says what is read, writing.py what a write does,
+switching.py how another model comes, searching.py how it is searched where it lies.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
-from outcrop.distinct import is_among
 from outcrop.errors import NotFound, StoreError
-from outcrop.phrases import holds_phrase, phrase_words
 from outcrop.records import (
     CollectionInfo,
     DocumentInfo,
@@ -32,91 +27,34 @@ from outcrop.records import (
     StoreStats,
     Vector,
 )
-from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
-from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
-from outcrop.store.exporting import as_writes, first_batch
 from outcrop.store.postgres import tenancy
 from outcrop.store.postgres import vectors as stored_vectors
-from outcrop.store.postgres.care import rederive, replace_points, settle
+from outcrop.store.postgres.care import rederive, settle
 from outcrop.store.postgres.checking import count_everything, find_problems
-from outcrop.store.postgres.connections import PATIENCE_S, Connection, Connections, State
+from outcrop.store.postgres.connections import Connection, Connections, State
 from outcrop.store.postgres.deriving import FEED_TABLES
 from outcrop.store.postgres.filters import filter_sql
-from outcrop.store.postgres.nearness import Tuning, chosen, vector_indexes
-from outcrop.store.postgres.schema import migrate, schema_version
+from outcrop.store.postgres.nearness import Tuning
+from outcrop.store.postgres.reading import (
+    CHUNKS_NAMED,
+    CHUNKS_OF,
+    export_writes,
+    find_summaries,
+    read_chunks,
+    read_documents,
+    read_rows,
+    read_states,
+    read_text,
+)
 from outcrop.store.postgres.searching import Searching
-from outcrop.store.postgres.values import from_text, plain_row, register_vectors, to_text
-from outcrop.store.postgres.writing import (
-    complete_documents,
-    find_documents,
-    put_documents,
-    remove_documents,
-    set_active,
-)
-from outcrop.store.rows import (
-    CHUNK_COLUMNS,
-    FEED_COLUMNS,
-    NOTE_COLUMNS,
-    document_info,
-    feed_rows,
-    join_text,
-    stored_chunk,
-)
+from outcrop.store.postgres.switching import fill, keep_vectors, switch_model
+from outcrop.store.postgres.values import to_text
+from outcrop.store.postgres.writing import find_documents, put_documents, remove_documents
+from outcrop.store.rows import FEED_COLUMNS, feed_rows
 
 _EVERYTHING: Final = Filter()
 _AS_IT_IS: Final = Tuning()
-_NOTES: Final = "LEFT JOIN notes n ON n.chunk_id = c.id"
-_DOCUMENT_COLUMNS: Final = (
-    "d.id, d.collection, d.uri, d.path, d.origin, d.root, d.kind, d.title,"
-    " (SELECT coalesce(json_agg(tag ORDER BY tag)::text, '[]') FROM tags WHERE document_id = d.id),"
-    " d.meta, d.sha256, d.mtime_ns, d.size, d.created_at, d.updated_at, d.chunk_count, d.char_count,"
-    " d.language, d.role"
-)
-_PHRASE_CHUNKS: Final = 500
-"""Chunks whose text is read at a time to look for a phrase: bounds memory."""
-
-
-def open_postgres(
-    url: DatabaseUrl,
-    deriver: Callable[[], Deriver],
-    *,
-    read_only: bool = False,
-    create: bool = True,
-    tuning: Tuning = _AS_IT_IS,
-    patience_s: float = PATIENCE_S,
-) -> PostgresStore:
-    """Open the index in a schema of a database, creating or upgrading it unless this user may only read.
-
-    Without `create`, NotFound says that there is none.
-
-    `deriver` gives what makes the rows that search looks up; it is asked for when something is written.
-    """
-    schema = url.schema
-    connections = Connections(url.uri(), schema, str(url), patience_s=patience_s)
-    with connections.translated(), connections.connect() as connection:
-        may_write = not read_only and _may_write(connection, schema)
-        if not create and schema_version(connection, schema) == 0:
-            raise NotFound(f"there is no index in {connections.name} yet; `outcrop add FOLDER` makes one")
-        if may_write:
-            migrate(connection, schema)
-        elif schema_version(connection, schema) == 0:
-            raise StoreError(
-                f"there is no index in {connections.name}, or this user may not see it; add something to create it"
-            )
-        register_vectors(connection)  # to say at once, and not with each search, that the extension is gone
-    return PostgresStore(connections, deriver, read_only=not may_write, tuning=tuning)
-
-
-def _may_write(connection: Connection, schema: str) -> bool:
-    """Whether this user may change the index, or make it where there is none."""
-    row = connection.execute(
-        "SELECT CASE WHEN pg_is_in_recovery() THEN false"
-        " WHEN to_regclass(%(table)s) IS NULL THEN NOT EXISTS"
-        "   (SELECT 1 FROM pg_namespace WHERE nspname = %(schema)s AND NOT has_schema_privilege(oid, 'CREATE'))"
-        " ELSE has_table_privilege(to_regclass(%(table)s), 'UPDATE') END",
-        {"table": f'"{schema}".state', "schema": schema},
-    ).fetchone()
-    return bool(row and row[0])
+T = TypeVar("T")
 
 
 def _version(connection: Connection) -> int:
@@ -144,13 +82,18 @@ class PostgresStore(Searching):
 
     def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one question, texts as they were written."""
-        return [plain_row(row) for row in self._look_up(query, values)]
+        return self._connections.read(lambda connection: read_rows(connection, query, values))
 
     def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         """The same for rows without texts."""
         return self._connections.read(
             lambda connection: connection.execute(query, values, binary=True).fetchall()
         )
+
+    def _at_once(self, work: Callable[[Connection], T]) -> T:
+        """What several questions tell of one moment."""
+        with self.snapshot():
+            return self._connections.read(work)
 
     def _write(self, work: Callable[[Connection, State], Any]) -> Any:
         if self.read_only:
@@ -240,12 +183,7 @@ class PostgresStore(Searching):
 
     def summaries(self, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:
         """(text key, summary key, summary) of the stored chunks of code with these text keys, each once."""
-        rows = self._read(
-            "SELECT DISTINCT c.text_key, n.summary_key, n.summary FROM chunks c JOIN notes n ON n.chunk_id = c.id"
-            " WHERE c.text_key = ANY (%s) AND length(n.summary_key) > 0",
-            (list(keys),),
-        )
-        return [(bytes(text_key), bytes(summary_key), summary) for text_key, summary_key, summary in rows]
+        return self._connections.read(lambda connection: find_summaries(connection, keys))
 
     def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
         """Those of `keys` for which there is no vector of `model`."""
@@ -262,34 +200,26 @@ class PostgresStore(Searching):
 
     def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
         """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
-        return self._unembedded("text_key", "id", "chunks", "document_id = %s", model, limit, document)
+        return self._unembedded("chunks", model, limit, document)
 
     def unembedded_paths(
         self, model: Model, limit: int, document: int | None = None
     ) -> list[tuple[bytes, int]]:
         """The same for paths: (path key, document id)."""
-        return self._unembedded("path_key", "id", "documents", "id = %s", model, limit, document)
+        return self._unembedded("documents", model, limit, document)
 
     def unembedded_summaries(
         self, model: Model, limit: int, document: int | None = None
     ) -> list[tuple[bytes, int]]:
         """The same for the summaries of chunks of code: (summary key, chunk id)."""
-        of = "chunk_id IN (SELECT id FROM chunks WHERE document_id = %s)"
-        return self._unembedded("summary_key", "chunk_id", "notes", of, model, limit, document)
+        return self._unembedded("notes", model, limit, document)
 
     def _unembedded(
-        self, key: str, id_: str, table: str, of: str, model: Model, limit: int, document: int | None
+        self, table: stored_vectors.Keyed, model: Model, limit: int, document: int | None
     ) -> list[tuple[bytes, int]]:
-        values: list[Any] = [model.name, model.version, model.dimensions]
-        if document is not None:
-            values.append(int(document))
-        rows = self._read(
-            f"SELECT {key}, {id_} FROM {table} t WHERE length({key}) > 0 AND NOT EXISTS (SELECT 1 FROM vectors"
-            f" WHERE key = t.{key} AND model_id = (SELECT id FROM models WHERE name = %s AND version = %s"
-            f" AND dimensions = %s)) {'' if document is None else f'AND {of}'} ORDER BY {id_} LIMIT %s",
-            (*values, limit),
+        return self._connections.read(
+            lambda connection: stored_vectors.unembedded(connection, table, model, limit, document)
         )
-        return [(bytes(found), number) for found, number in rows]
 
     def waiting(self, limit: int | None = None) -> list[int]:
         """Ids of the documents that were written with `later` and still lack a vector, ascending."""
@@ -298,69 +228,29 @@ class PostgresStore(Searching):
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
         """Keep vectors that documents wait for; how many documents have all of theirs now."""
-
-        def work(connection: Connection, state: State) -> int:
-            active = stored_vectors.active_model(connection)
-            if active is None or active[1] != model:
-                raise StoreError(
-                    f"the index is searched with {active and active[1]}, not with {model}: reembed it"
-                )
-            return self._keep_vectors(connection, state, active[0], model, vectors)
-
-        return int(self._write(work))
+        return int(
+            self._write(lambda connection, state: fill(connection, state, self._deriver, model, vectors))
+        )
 
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors of a model that is not active yet; if it is, as `fill`. What nothing uses is passed over."""
         if not vectors:
             return
-        self._write(
-            lambda connection, state: self._keep_vectors(
-                connection, state, stored_vectors.ensure_model(connection, model), model, vectors
-            )
-        )
 
-    def _keep_vectors(
-        self, connection: Connection, state: State, model_id: int, model: Model, vectors: Mapping[bytes, Vector]
-    ) -> int:
-        used = stored_vectors.referenced(connection, vectors.keys())
-        came = stored_vectors.missing(connection, model_id, used)
-        stored_vectors.add(connection, model_id, model, {key: vectors[key] for key in came})
-        if state.active_model != model_id:
-            return 0
-        return complete_documents(connection, state, self._deriver(), came)
+        def work(connection: Connection, state: State) -> int:
+            model_id = stored_vectors.ensure_model(connection, model)
+            return keep_vectors(connection, state, self._deriver, model_id, model, vectors)
+
+        self._write(work)
 
     def activate(self, model: Model) -> None:
         """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector.
 
         What search looks up is made, and indexed, before the switch: those who search meanwhile do not wait.
         """
-
-        def work(connection: Connection, state: State) -> None:
-            model_id = stored_vectors.ensure_model(connection, model)
-            lacking = connection.execute(
-                "SELECT (SELECT count(*) FROM chunks c WHERE NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = %(model)s)),"
-                " (SELECT count(*) FROM notes n WHERE length(summary_key) > 0 AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = %(model)s)),"
-                " (SELECT count(*) FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = %(model)s))",
-                {"model": model_id},
-            ).fetchone()
-            chunks, summaries, paths = lacking or (0, 0, 0)
-            if chunks or summaries or paths:
-                raise StoreError(
-                    f"{chunks} chunks, {summaries} summaries and {paths} paths have no vector of {model} yet;"
-                    " embed them first"
-                )
-            if state.active_model != model_id:
-                there = vector_indexes(connection, stored_vectors.points(state.active_model or 0))
-                set_active(connection, state, model_id, model)
-                kind = chosen(self._tuning, there)
-                replace_points(connection, self._deriver(), model_id, model.dimensions, kind)
-            stored_vectors.drop_other_models(connection, model_id)
-            connection.execute("DELETE FROM waiting")  # all have their vectors, of this model
-
-        self._write(work)
+        self._write(
+            lambda connection, state: switch_model(connection, state, self._deriver, model, self._tuning)
+        )
 
     # ------------------------------------------------------------------ reading
 
@@ -384,55 +274,27 @@ class PostgresStore(Searching):
         )
 
     def _documents(self, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
-        rows = self._read(f"SELECT {_DOCUMENT_COLUMNS} FROM documents d WHERE {condition}", values)
-        found = [document_info(row) for row in rows]
-        # In JSON what stands for a NUL was escaped once more.
-        return [replace(info, tags=tuple(from_text(tag) or "" for tag in info.tags)) for info in found]
+        return self._connections.read(lambda connection: read_documents(connection, condition, values))
 
     def text(self, document_id: int) -> str:
         """The whole text of a document, exactly as it was parsed."""
-        with self.snapshot():
-            tail = self._read("SELECT tail FROM documents WHERE id = %s", (int(document_id),))
-            if not tail:
-                raise NotFound(f"there is no document {document_id}")
-            pieces = self._read(
-                "SELECT start_offset, gap, text FROM chunks WHERE document_id = %s ORDER BY position",
-                (int(document_id),),
-            )
-        return join_text(((start, gap, text) for start, gap, text in pieces), tail[0][0])
+        return self._at_once(lambda connection: read_text(connection, int(document_id)))
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
         """These chunks, in the order asked for; those that are gone are left out."""
-        return self._chunks(
-            f"unnest(%s::bigint[]) WITH ORDINALITY AS j (id, place) JOIN chunks c ON c.id = j.id {_NOTES}"
-            " ORDER BY j.place",
-            [int(id_) for id_ in chunk_ids],
-        )
+        ids = [int(id_) for id_ in chunk_ids]
+        return self._at_once(lambda connection: read_chunks(connection, CHUNKS_NAMED, ids))
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
         """The chunks of a document in order; none if there is no such document."""
-        return self._chunks(f"chunks c {_NOTES} WHERE c.document_id = %s ORDER BY c.position", int(document_id))
-
-    def _chunks(self, source: str, value: object) -> list[StoredChunk]:
-        with self.snapshot():
-            rows = self._read(f"SELECT {CHUNK_COLUMNS}, {NOTE_COLUMNS} FROM {source}", (value,))
-            owners = sorted({row[1] for row in rows})
-            documents = self._documents("d.id = ANY (%s)", (owners,)) if owners else []
-        by_id = {document.id: document for document in documents}
-        return [stored_chunk(row, by_id) for row in rows]
+        return self._at_once(lambda connection: read_chunks(connection, CHUNKS_OF, int(document_id)))
 
     def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
         """uri → state of every document of a collection, or of those below a root.
 
         Below it is what was added with this root, and files that lie in it whatever root they were added with.
         """
-        condition, values = "collection = %s", [to_text(collection)]
-        if root is not None:
-            below = root.rstrip(os.sep)
-            condition += " AND (root = %s OR (origin = 'file' AND uri > %s AND uri < %s))"
-            values += [to_text(root), to_text(below + os.sep), to_text(below + chr(ord(os.sep) + 1))]
-        rows = self._read(f"SELECT uri, id, mtime_ns, size, sha256 FROM documents WHERE {condition}", values)
-        return {uri: FileState(id_, mtime_ns, size, sha256) for uri, id_, mtime_ns, size, sha256 in rows}
+        return self._connections.read(lambda connection: read_states(connection, collection, root))
 
     def roots(self) -> list[tuple[str, str]]:
         """(collection, root) of every folder that documents came from."""
@@ -464,22 +326,7 @@ class PostgresStore(Searching):
 
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
         """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
-        with self.snapshot():
-            sizes = self._read(
-                "SELECT id, chunk_count, char_count FROM documents WHERE id > %s ORDER BY id LIMIT %s",
-                (int(after), limit),
-            )
-            ids = first_batch((id_, chunks, characters) for id_, chunks, characters in sizes)
-            tags = self._read("SELECT document_id, tag FROM tags WHERE document_id = ANY (%s)", (ids,))
-            return as_writes(
-                self._read(f"SELECT {EXPORT_DOCUMENT} FROM documents WHERE id = ANY (%s) ORDER BY id", (ids,)),
-                ((id_, tag) for id_, tag in tags),
-                self._read(
-                    f"SELECT {EXPORT_CHUNK} FROM chunks c {_NOTES} WHERE c.document_id = ANY (%s)"
-                    " ORDER BY c.document_id, c.position",
-                    (ids,),
-                ),
-            )
+        return self._at_once(lambda connection: export_writes(connection, int(after), limit))
 
     def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
         """The vectors of `model` that are kept under these keys, as float32 of the stored half floats."""
@@ -513,27 +360,6 @@ class PostgresStore(Searching):
         condition, values = filter_sql(where)
         rows = self._look_up(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id", values)
         return np.array([id_ for (id_,) in rows], np.int64)
-
-    def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
-
-        Found by the lists of its words, then read: what takes long is a phrase of common words only.
-        """
-        with self._connections.translated():
-            phrase.encode()
-        words = phrase_words(phrase)
-        if not words:
-            return np.zeros(0, np.int64)
-        with self.snapshot():
-            likely = self._holding(self._deriver().phrase_terms(words))
-            if among is not None:
-                likely = likely[is_among(likely, np.sort(among))]
-            found: list[int] = []
-            for start in range(0, len(likely), _PHRASE_CHUNKS):
-                part = likely[start : start + _PHRASE_CHUNKS].tolist()
-                rows = self._read("SELECT id, text FROM chunks WHERE id = ANY (%s)", (part,))
-                found += (id_ for id_, text in rows if holds_phrase(text, words))
-        return np.array(sorted(found), np.int64)
 
     def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
         """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from psycopg import sql
@@ -74,6 +74,34 @@ def missing(connection: Connection, model_id: int | None, keys: Collection[bytes
         "SELECT key FROM vectors WHERE key = ANY (%s) AND model_id = %s", (list(keys), model_id), binary=True
     )
     return set(keys).difference(bytes(key) for (key,) in rows)
+
+
+Keyed = Literal["chunks", "notes", "documents"]
+"""Tables whose rows have the key of a vector: of a text, a summary, a path."""
+_KEYS: Final[Mapping[Keyed, tuple[str, str, str]]] = {
+    "chunks": ("text_key", "id", "document_id = %s"),
+    "notes": ("summary_key", "chunk_id", "chunk_id IN (SELECT id FROM chunks WHERE document_id = %s)"),
+    "documents": ("path_key", "id", "id = %s"),
+}
+
+
+def unembedded(
+    connection: Connection, table: Keyed, model: Model, limit: int, document: int | None
+) -> list[tuple[bytes, int]]:
+    """Up to `limit` (key, id) of rows of a table, or of those of one document, that have no vector of `model`, oldest
+    first."""
+    key, id_, of = _KEYS[table]
+    values: list[str | int] = [model.name, model.version, model.dimensions]
+    if document is not None:
+        values.append(int(document))
+    rows = connection.execute(
+        f"SELECT {key}, {id_} FROM {table} t WHERE length({key}) > 0 AND NOT EXISTS (SELECT 1 FROM vectors"
+        f" WHERE key = t.{key} AND model_id = (SELECT id FROM models WHERE name = %s AND version = %s"
+        f" AND dimensions = %s)) {'' if document is None else f'AND {of}'} ORDER BY {id_} LIMIT %s",
+        (*values, limit),
+        binary=True,
+    )
+    return [(bytes(found), number) for found, number in rows]
 
 
 def referenced(connection: Connection, keys: Collection[bytes]) -> set[bytes]:

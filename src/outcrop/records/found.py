@@ -1,0 +1,202 @@
+"""What is found: hits and why they stand where they stand, answers, and the context packed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from outcrop.records.asked import QueryType
+from outcrop.records.parsed import CodeNotes
+from outcrop.records.stored import DocumentInfo
+
+MatchType = Literal["semantic", "keyword", "both"]
+Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
+"""Why an answer holds nothing, or less than it could: nothing was asked (`empty_query`), the index holds nothing yet
+(`empty_index`), nothing is near enough (`no_hits`), the filters leave nothing to search (`filtered_out`), the index has
+vectors of another model and only words were searched (`model_mismatch`), the index or a model failed (`error`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boost:
+    """One ranking signal's contribution to a hit, in the words of the table that lists it."""
+
+    name: str
+    amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a hit stands where it stands. Ranks count from 1; None where that leg did not find it.
+
+    `words` and `meaning` are what each leg gave and add up to `fused`; `fused` and the boosts add up to `total`, of
+    which the hit's `score` is the calibrated form. A context may then lift a hit: boosts named `must`, `preferred`,
+    `mentioned` and `followed` are in terms of the score itself and no part of the total.
+    """
+
+    lexical_rank: int | None
+    lexical_score: float | None
+    dense_rank: int | None
+    similarity: float | None
+    fused: float
+    boosts: tuple[Boost, ...] = ()
+    matched_terms: tuple[str, ...] = ()
+    words: float = 0.0
+    meaning: float = 0.0
+    total: float = 0.0
+
+
+EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf"})
+"""Kinds whose text is made from the file: its lines are not the file's lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that answers a query: one chunk, or adjacent chunks merged.
+
+    `score` lies in 0–1 and means the same across queries. `distance` is the cosine distance (0–2), None when no
+    vector took part. `stale` is True when the file changed since it was indexed, None when that cannot be told.
+    `gap` is the blank space before it in the document. `code` is there for source code. `revision` is the commit that
+    was checked out when the file was indexed, `dirty` whether the file differed from what git's index records; None
+    outside a repository.
+    """
+
+    chunk_ids: tuple[int, ...]
+    document: DocumentInfo
+    text: str
+    start: int
+    end: int
+    line_start: int
+    line_end: int
+    page: int | None
+    heading_path: tuple[str, ...]
+    index: int
+    tokens: int
+    score: float
+    distance: float | None
+    match_type: MatchType
+    why: Explanation
+    stale: bool | None = None
+    gap: str = ""
+    code: CodeNotes | None = None
+    revision: str | None = None
+    dirty: bool | None = None
+
+    @property
+    def place(self) -> str:
+        """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `page.html text 12-30` (of the extracted text)."""
+        return place_of(self.document.path, self.document.kind, self.page, self.line_start, self.line_end)
+
+
+def place_of(path: str, kind: str, page: int | None, line_start: int, line_end: int) -> str:
+    """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `page.html text 12-30` (of the extracted text)."""
+    if page is not None:
+        return f"{path} p. {page}"
+    last = "" if line_end == line_start else f"-{line_end}"
+    joint = " text " if kind in EXTRACTED_KINDS else ":"
+    return f"{path}{joint}{line_start}{last}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A chunk that could have been in an answer or a context and is not, or not by itself.
+
+    `reason` is one of: `below floor`, `too far` (max_distance), `below cutoff`, `past the limit`, `boilerplate`,
+    `merged into N`, `same text as N`, where N, also in `number`, is the place of a hit in the answer, counted from 1,
+    or the number of a source of the context. A context has `no room` besides.
+    """
+
+    chunk_id: int
+    document: DocumentInfo
+    text: str
+    line_start: int
+    line_end: int
+    page: int | None
+    heading_path: tuple[str, ...]
+    index: int
+    tokens: int
+    score: float
+    distance: float | None
+    match_type: MatchType
+    why: Explanation
+    reason: str
+    number: int | None = None
+
+    @classmethod
+    def of(cls, hit: Hit, reason: str, number: int | None = None) -> LeftOut:
+        """A hit as something that was left out."""
+        return cls(
+            chunk_id=hit.chunk_ids[0],
+            document=hit.document,
+            text=hit.text,
+            line_start=hit.line_start,
+            line_end=hit.line_end,
+            page=hit.page,
+            heading_path=hit.heading_path,
+            index=hit.index,
+            tokens=hit.tokens,
+            score=hit.score,
+            distance=hit.distance,
+            match_type=hit.match_type,
+            why=hit.why,
+            reason=reason,
+            number=number,
+        )
+
+    @property
+    def place(self) -> str:
+        """Where to look, as a hit says it."""
+        return place_of(self.document.path, self.document.kind, self.page, self.line_start, self.line_end)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search returns: hits, or the reason why there are none, and how long each step took.
+
+    `reason` can also stand beside hits: when they came from the keyword leg alone (`model_mismatch`), or a model failed
+    (`error`). `reranked` is how many candidates a reranker had its say on. `left_out` has, best first, what else was
+    considered, when that was asked for (`explain`).
+    """
+
+    query: str
+    query_type: QueryType
+    hits: tuple[Hit, ...]
+    reason: Reason | None = None
+    detail: str = ""
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    reranked: int = 0
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSource:
+    """A numbered source of a packed context.
+
+    `hit.chunk_ids` are the chunks that were joined in it. Where it is `truncated`, `whole_tokens` is what its text
+    would have taken and `shown_tokens` what it takes; None where it is whole.
+    """
+
+    number: int
+    hit: Hit
+    text: str
+    truncated: bool
+    whole_tokens: int | None = None
+    shown_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One text within a token budget, and where each part of it came from.
+
+    `left_out` are hits that did not fit; `dropped` has them with the reason and, where the search was asked to
+    explain, what it left out before.
+    """
+
+    text: str
+    tokens: int
+    budget_tokens: int
+    sources: tuple[PackedSource, ...]
+    left_out: tuple[Hit, ...]
+    reason: Reason | None = None
+    detail: str = ""
+    dropped: tuple[LeftOut, ...] = ()

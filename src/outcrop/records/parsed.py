@@ -1,0 +1,148 @@
+"""What a parser makes of bytes, and the chunks that are cut from it.
+
+Offsets are Python string offsets (code points) into `Document.text`; lines and pages count from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a document: its level (1 is the top), its text, and the offset where its line starts."""
+
+    level: int
+    title: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A named part of a source file: a function, a class, a type, a constant …
+
+    `text[start:end]` is all of it, with the comments, attributes and decorators before it; `at` is where the
+    declaration itself begins, `body` where what it holds begins (its `end` when it holds nothing). `scope` names what
+    it stands in, outermost first. `doc` is the first sentence of its documentation.
+    """
+
+    name: str
+    kind: str
+    scope: tuple[str, ...]
+    start: int
+    at: int
+    body: int
+    end: int
+    signature: str
+    doc: str = ""
+
+    @property
+    def qualified(self) -> str:
+        """The name with what it stands in: `ConnectionPool.acquire`."""
+        return ".".join((*self.scope, self.name))
+
+
+ReferenceKind = Literal["call", "type", "inherit", "import", "use", "link"]
+"""How a name is used: called, as a type, as a parent, brought in, otherwise, or as a path in a document."""
+
+
+class Reference(NamedTuple):
+    """A use of a name at an offset. `qualifier` is what stands before it (`self`, `os.path`); an import's name is the
+    module's path with `/` between its parts, its qualifier what is taken from it."""
+
+    name: str
+    kind: ReferenceKind
+    start: int
+    qualifier: str = ""
+
+
+Role = Literal[
+    "", "test", "example", "compat", "docs", "generated", "vendored", "minified", "lock", "benchmark"
+]
+"""What a file is for, where that is not simply to do its work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a parser knows of source code. `header_end` is where imports and the leading comment end; `cuts` are offsets
+    of statements, in order, at which a long declaration may be cut."""
+
+    language: str
+    declarations: tuple[Declaration, ...] = ()
+    references: tuple[Reference, ...] = ()
+    header_end: int = 0
+    cuts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a parser makes of some bytes: plain text and what is known of its structure.
+
+    `kind` is the format's short name (`markdown`, `pdf`, `text` …) and a filter value. `headings` are in order
+    of `start`. `pages` holds the offset at which each page starts, for formats that have pages, else nothing.
+    `keys` holds the offset at which each top-level entry of a data file starts. `meta` is front matter or
+    file properties, flattened to strings. `outline` is there for source code that a grammar could read.
+    """
+
+    text: str
+    kind: str
+    title: str
+    headings: tuple[Heading, ...] = ()
+    pages: tuple[int, ...] = ()
+    keys: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+    outline: Outline | None = None
+    role: Role = ""
+
+
+# A source file has thousands of the following: as tuples they are made, compared and stored twice as fast.
+
+
+class Definition(NamedTuple):
+    """A name that a chunk declares. `scope` is the name of what it directly stands in, or nothing."""
+
+    name: str
+    kind: str
+    scope: str = ""
+    line: int = 0
+
+
+class Mention(NamedTuple):
+    """A name that a chunk uses, how, and how often."""
+
+    name: str
+    kind: ReferenceKind
+    qualifier: str = ""
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CodeNotes:
+    """What is known of a chunk of code: its main declaration (`symbol` is the qualified name), a summary in words, and
+    the names it declares and uses."""
+
+    symbol: str = ""
+    kind: str = ""
+    signature: str = ""
+    summary: str = ""
+    defines: tuple[Definition, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A stretch of a document: `document.text[start:end] == text`, always."""
+
+    index: int
+    start: int
+    end: int
+    text: str
+    tokens: int
+    heading_path: tuple[str, ...] = ()
+    line_start: int = 1
+    line_end: int = 1
+    page: int | None = None
+    code: CodeNotes | None = None

@@ -1,0 +1,131 @@
+"""What a store takes, keeps and gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.records.parsed import Chunk, CodeNotes, Document, Role
+from outcrop.records.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A stored document without its text. Times are seconds since the epoch."""
+
+    id: int
+    collection: str
+    uri: str
+    path: str
+    origin: str
+    root: str | None
+    kind: str
+    title: str
+    tags: tuple[str, ...]
+    meta: Mapping[str, str]
+    sha256: str
+    mtime_ns: int | None
+    size: int | None
+    created_at: float
+    updated_at: float
+    chunks: int
+    characters: int
+    language: str = ""
+    role: Role = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What a sync needs to know of a stored document to tell whether its file changed."""
+
+    document_id: int
+    mtime_ns: int | None
+    size: int | None
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWrite:
+    """A document with everything that must change together with it.
+
+    `text_keys[i]` is the content address of the vector of `chunks[i]`, `summary_keys[i]` that of its summary (empty
+    where it has none; none at all where no chunk has), `path_key` that of the path. All are keys into the embedding
+    cache. `sha256` is of the source bytes, so that a re-read can tell. `created_at` and `updated_at` are those of a
+    document that comes from another index, and count where it is new; None means now.
+    """
+
+    file: SourceFile
+    collection: str
+    document: Document
+    chunks: tuple[Chunk, ...]
+    text_keys: tuple[bytes, ...]
+    path_key: bytes
+    sha256: str
+    tags: tuple[str, ...] = ()
+    summary_keys: tuple[bytes, ...] = ()
+    created_at: float | None = None
+    updated_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as the store gives it back, with its document. `gap` is the blank space between the chunk before it
+    and this one."""
+
+    id: int
+    document: DocumentInfo
+    index: int
+    start: int
+    end: int
+    text: str
+    tokens: int
+    heading_path: tuple[str, ...]
+    line_start: int
+    line_end: int
+    page: int | None
+    gap: str = ""
+    code: CodeNotes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRow:
+    """What the search arrays need of one chunk. A vector is None while the active model has none for it."""
+
+    chunk_id: int
+    document_id: int
+    kind: str
+    title: str
+    heading_path: tuple[str, ...]
+    path: str
+    text: str
+    vector: NDArray[np.float16] | None
+    path_vector: NDArray[np.float16] | None
+    summary_vector: NDArray[np.float16] | None = None
+    language: str = ""
+    role: Role = ""
+    code: CodeNotes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection and how much it holds."""
+
+    name: str
+    documents: int
+    chunks: int
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """Counts of the rows that must agree, and sizes on disk."""
+
+    documents: int
+    chunks: int
+    chunks_with_vector: int
+    vectors: int
+    bytes_on_disk: int
+    schema_version: int
