@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from tests.reembed_child import Letters
 
+import outcrop.adding
 import outcrop.committing
-import outcrop.engine
 import outcrop.search.arrays
 from benchmarks.model_state import (
     FIRST_MTIME_NS,
@@ -36,7 +36,7 @@ from outcrop.records import Filter, Text
 
 SMALL: Final = (
     (outcrop.committing, "BATCH_CHUNKS", 6),
-    (outcrop.engine, "SAVE_EVERY_CHUNKS", 12),
+    (outcrop.adding, "SAVE_EVERY_CHUNKS", 12),
     (outcrop.search.arrays, "SAVE_AFTER_ROWS", 24),
     (outcrop.search.arrays, "SLAB_ROWS", 64),
     (outcrop.search.arrays, "FEED_ROWS", 16),
