@@ -6,19 +6,40 @@ The whole trees of the repositories below, documentation, tests and all. Asked a
 with them (NDCG@10, as in `benchmarks.code`), and the questions of a user below, which the documentation answers: how
 often is a document, not code, the first hit, and among the first three? The user's questions were written for this, and
 the weight of the signal `guide` was chosen with them in view.
+
+The second table takes headings out of the documents of some repositories and asks for them (as
+`benchmarks.compare_known`): the document that a heading was taken from is the answer. Beside it again the questions
+about code, of which some are answered as well by a page of the documentation, which counts as wrong here.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from benchmarks.report import Report  # first: it holds numpy to one core
 
+import outcrop  # isort: skip
 from benchmarks.code import add_arguments, ask, indexed  # isort: skip
-from benchmarks.code_set import load_repositories, repository_means, score_repository  # isort: skip
+from benchmarks.code_set import (  # isort: skip
+    Question,
+    Repository,
+    Target,
+    lay_out,
+    load_repositories,
+    repository_means,
+    score_repository,
+)
+from benchmarks.compare_known import SEED, find_items, without  # isort: skip
+from benchmarks.compare_score import score_question  # isort: skip
 
 QUESTIONS = {
     "aiohttp": (
@@ -71,6 +92,58 @@ QUESTIONS = {
     ),
 }
 
+DOCUMENTED = ("alamofire", "click", "ecto", "exposed", "fmtlib", "gson", "nvm", "rack", "vitest")
+"""Repositories with a good many headings of three words or more in Markdown; release notes are left out."""
+HEADINGS = 40
+_RELEASE_NOTES = re.compile(r"change|history|news|release", re.IGNORECASE)
+
+
+@contextmanager
+def without_headings(repository: Repository, repos: Path) -> Iterator[tuple[outcrop.Engine, list[Question]]]:
+    """The whole tree of a repository without some headings of its documents, and these as questions."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / repository.name
+        lay_out(repos / repository.name, folder)
+        texts = {
+            path.relative_to(folder).as_posix(): path.read_text("utf-8", "replace")
+            for path in sorted(folder.rglob("*.md"))
+        }
+        items = [
+            item
+            for path, text in texts.items()
+            if not _RELEASE_NOTES.search(path)
+            for item in find_items(path, text)
+        ]
+        chosen = random.Random(SEED).sample(items, min(HEADINGS, len(items)))
+        for path in {item.path for item in chosen}:
+            kept = without(texts[path], [item for item in chosen if item.path == path])
+            (folder / path).write_text(kept, "utf-8")
+        with outcrop.open(Path(place) / "index.db") as engine:
+            engine.add(folder)
+            yield (
+                engine,
+                [
+                    Question(str(n), item.words, item.kind, (Target(item.path),))
+                    for n, item in enumerate(chosen)
+                ],
+            )
+
+
+def heading_row(repository: Repository, repos: Path) -> dict[str, Any]:
+    """How well documents are found by a heading that was taken out of them, and code beside them."""
+    with without_headings(repository, repos) as (engine, questions):
+        asked = replace(repository, root="", questions=tuple(questions))
+        answers = ask(engine, asked)
+        whole = replace(repository, root="")
+        code = repository_means(whole, score_repository(whole, ask(engine, whole)))
+    found = fmean(score_question(question, answers[question.id], "files")[0] for question in questions)
+    return {
+        "repository": repository.name,
+        "headings": len(questions),
+        "headings, ndcg@10": found,
+        "questions about code, ndcg@10": code.overall,
+    }
+
 
 def main() -> None:
     """The command."""
@@ -93,11 +166,16 @@ def main() -> None:
                 "document in three": fmean(any(hits) for hits in prose),
             }
         )
-    names = list(rows[0])[1:]
-    mean = {name: fmean(row[name] for row in rows) for name in names}
-    report.add_table("code and documentation in one index", [*rows, {"repository": "mean", **mean}])
+    report.add_table("code and documentation in one index", [*rows, mean_row(rows)])
+    rows = [heading_row(one, options.repos) for one in load_repositories(options.data, DOCUMENTED)]
+    report.add_table("headings of documents beside code", [*rows, mean_row(rows)])
     if not options.dry:
         report.keep()
+
+
+def mean_row(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The mean of every column over repositories."""
+    return {"repository": "mean", **{name: fmean(row[name] for row in rows) for name in list(rows[0])[1:]}}
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ from outcrop.records import Role
 TESTS = """
 tests/pool.py src/__tests__/pool.ts spec/pool.rb pkg/pool/pool_test.go src/pool.spec.ts src/pool.test.tsx test_pool.py
 src/app/conftest.py src/test/java/com/example/Pool.java app/PoolTest.java Tests/PoolTests.swift PoolSpec.scala
-lib/pool_spec.rb test/fixtures/data.json testdata/golden.txt src/__mocks__/fs.js benches/speed.rs benchmarks/run.py
+lib/pool_spec.rb test/fixtures/data.json testdata/golden.txt src/__mocks__/fs.js
 src/jvmTest/kotlin/Pool.kt Pool.Tests/Acquire.cs exposed-tests/src/Db.kt test.js src/tests.rs lib/pool_SUITE.erl
-test/test_helper.exs src/Pool.bench.ts pool-test.js e2e/login.ts AcquireBenchmark.java lib/pool/test/test_pool.py
+test/test_helper.exs pool-test.js e2e/login.ts lib/pool/test/test_pool.py
 """.split()
 
 EXAMPLES = (
@@ -47,6 +47,7 @@ def test_a_name_that_can_mean_two_things_gives_no_role(path: str) -> None:
     ("paths", "role"),
     [
         (EXAMPLES, "example"),
+        ("benches/speed.rs benchmarks/run.py src/Pool.bench.ts src/pool.bench.js AcquireBenchmark.java", "benchmark"),
         ("src/pool/_compat.py lib/legacy/pool.js src/PoolLegacy.java src/shims/fetch.ts", "compat"),
         ("docs/conf.py website/theme/Hero.vue docs/js/app.js", "docs"),
         ("vendor/x/x_test.go third_party/lz4/lz4.c pip/_vendor/rich/a.py node_modules/a/index.js external/a.c",

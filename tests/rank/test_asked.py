@@ -15,7 +15,7 @@ ASKING: list[tuple[str, Role]] = [
     ("tests/pool.py", "test"),
     ("pool_spec.rb", "test"),
     ("Fixtures for a database", "test"),
-    ("benchmark of the parser", "test"),
+    ("benchmark of the parser", "benchmark"),
     ("an example of middleware", "example"),
     ("sample code for upload", "example"),
     ("demo app", "example"),

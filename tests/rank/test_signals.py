@@ -82,6 +82,7 @@ def test_every_signal_is_tested_here_by_its_reason() -> None:
         "file name": test_people_name_a_file_after_what_it_is_about,
         "folder name": test_and_its_folder_more_loosely,
         "coherence": test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_single_one_mentions_it,
+        "lead": test_a_passage_that_leads_all_code_has_its_lead_counted_once_more,
         "guide": test_who_wants_to_use_a_program_is_answered_by_its_documentation,
         "links": test_what_the_best_hits_call_inherit_or_import_belongs_to_the_answer_too,
         "role": test_a_question_about_a_program_is_seldom_one_about_its_tests_examples_or_generated_files,
@@ -151,6 +152,33 @@ def test_a_file_is_as_good_as_the_root_of_the_sum_of_squares_of_its_chunks() -> 
     assert moved("coherence", candidates([0.5, -3.0], file=[0, 0])) == pytest.approx([pair[2]] * 2), (
         "none is bad"
     )
+
+
+def test_a_passage_that_leads_all_code_has_its_lead_counted_once_more() -> None:
+    seen = candidates([0.5, 0.6, 0.45, 0.2], code=[True, False, False, True])
+    credited = seen.fused + floats([0.3, 0.0, 0.0, 0.3])
+    assert moved("lead", seen, credited) == pytest.approx([0, 0.6 * 0.6 / 0.5 - 0.6, 0, 0], abs=1e-6)
+    assert moved("lead", candidates([0.5, 0.6])) == [0, 0]
+    assert moved("lead", prose([0.5, 0.6])) == [0, 0]
+
+
+def test_a_lead_is_never_more_than_it_was_before_the_credits() -> None:
+    seen = candidates([0.05, 0.8], code=[True, False])
+    assert moved("lead", seen, seen.fused + floats([0.5, 0.0])) == pytest.approx([0, 0.5], abs=1e-6)
+    assert moved("lead", seen) == [0, 0]
+
+
+def test_a_lead_is_one_over_code_that_does_the_work() -> None:
+    seen = candidates([0.7, 0.6, 0.5], code=[True, False, True], role=["test", "", ""])
+    assert moved("lead", seen, seen.fused + floats([0.3, 0, 0.3]))[1] > 0
+    asked = replace(seen, asked=frozenset({"test"}))
+    assert moved("lead", asked, seen.fused + floats([0.3, 0, 0.3])) == [0, 0, 0]
+
+
+def test_the_declaration_of_a_name_that_is_asked_for_does_not_lift_what_mentions_it() -> None:
+    seen = candidates([0.5, 0.6], code=[True, False], defines=[1.0, 0.0])
+    score = seen.fused + floats([0.6, 0.0])
+    assert moved("lead", seen, score) == [0, 0]
 
 
 def test_who_wants_to_use_a_program_is_answered_by_its_documentation() -> None:

@@ -19,6 +19,7 @@ MAX_DOCS: Final = 3
 
 _ROLES: Final[dict[str, str]] = {
     "test": "Test code.",
+    "benchmark": "Benchmark.",
     "example": "Example.",
     "generated": "Generated.",
     "vendored": "Vendored.",

@@ -15,6 +15,7 @@ PRECEDENCE: Final[tuple[Role, ...]] = (
     "vendored",  # somebody else's test is first of all somebody else's
     "generated",  # a snapshot in a test folder
     "test",
+    "benchmark",
     "example",  # docs/examples is read for the examples
     "docs",
     "compat",
@@ -25,9 +26,10 @@ FOLDERS: Final[dict[str, Role]] = {
     **dict.fromkeys(
         "tests test __tests__ __test__ unittests unit_tests unit-tests integration_tests integration-tests "
         "functional_tests functional-tests e2e testdata test_data test-data testutil testutils testsuite "
-        "fixtures __fixtures__ mocks __mocks__ benches cypress".split(),
+        "fixtures __fixtures__ mocks __mocks__ cypress".split(),
         "test",
     ),
+    "benches": "benchmark",
     **dict.fromkeys(
         "_vendor _vendored vendored third_party third-party thirdparty 3rdparty 3rd_party node_modules "
         "bower_components".split(),
@@ -43,7 +45,8 @@ FOLDERS: Final[dict[str, Role]] = {
 
 OUTER_FOLDERS: Final[dict[str, Role]] = {
     # `spec` below src reads specifications, `benchmark` there measures for the user.
-    **dict.fromkeys("spec specs bench benchmark benchmarks".split(), "test"),
+    **dict.fromkeys("spec specs".split(), "test"),
+    **dict.fromkeys("bench benchmark benchmarks".split(), "benchmark"),
     # `com/example` is the package of every Java tutorial and of many products; samples below src are of sound.
     **dict.fromkeys(
         "example examples _example _examples sample samples demo demos cookbook cookbooks tutorial tutorials "
@@ -94,15 +97,16 @@ _TEST_NAME = re.compile(
     r"""test_.*\.(?:py|rb|c|cc|cpp|cxx|jl|lua|nim|ml|php|sh|f90)$
       | conftest\.py$ | tests\.(?:py|rs)$ | (?:test|spec|rails)_helper\.(?:rb|exs)$
       | .*_tests?\.[a-z0-9]+$
-      | .*(?:[.-]tests?|\.spec|\.cy|\.e2e|\.bench|\.test-d|\.spec-d)\.[cm]?[jt]sx?$
+      | .*(?:[.-]tests?|\.spec|\.cy|\.e2e|\.test-d|\.spec-d)\.[cm]?[jt]sx?$
       | .*_spec\.(?:rb|cr|lua|js|ts|coffee)$
       | .*_suite\.erl$""",
     re.VERBOSE,
 )
 _CAMEL_TEST_NAME = re.compile(
     r".*[A-Za-z0-9](?:Tests?\.(?:java|kts?|scala|groovy|swift|cs|fs|vb|php|mm?|hs|cpp|cc|dart)"
-    r"|(?<=[a-z0-9])(?:Spec\.(?:scala|groovy|kt|hs|swift)|Benchmarks?\.(?:java|kt|scala|cs)|IT\.java))$"
+    r"|(?<=[a-z0-9])(?:Spec\.(?:scala|groovy|kt|hs|swift)|IT\.java))$"
 )
+_BENCHMARK_NAME = re.compile(r".*\.bench\.[cm]?[jt]sx?$|.*[a-z0-9]Benchmarks?\.(?:java|kt|scala|cs)$")
 _ROOT_TEST_NAME = re.compile(r"tests?\.[a-z]+$")  # `test.js` beside `index.js`
 _EXAMPLE_NAME = re.compile(r"(?:.*_)?(?:example|demo)s?\.(?!md|txt|rst)[a-z0-9]+$|.*\.stories\.[cm]?[jt]sx?$")
 _COMPAT_NAME = re.compile(
@@ -235,6 +239,8 @@ def _said_by_name(name: str, lowered: str, parts: list[str]) -> set[Role]:
         or (in_root and _ROOT_TEST_NAME.match(lowered))
     ):
         said.add("test")
+    if _BENCHMARK_NAME.match(name):
+        said.add("benchmark")
     if _GENERATED_NAME.match(lowered):
         said.add("generated")
     if _EXAMPLE_NAME.match(lowered) and SOURCE_FOLDERS.isdisjoint(map(str.lower, parts)):

@@ -11,9 +11,10 @@ ASKING_WORDS: Final[dict[str, Role]] = {
     # "test runner" may mean the code that runs tests; then its tests are not punished, which costs little.
     **dict.fromkeys(
         "test tests tested testing testdata unittest unittests testcase testcases pytest conftest specs fixture "
-        "fixtures mock mocks mocked mocking bench benches benchmark benchmarks benchmarked benchmarking".split(),
+        "fixtures mock mocks mocked mocking".split(),
         "test",
     ),
+    **dict.fromkeys("bench benches benchmark benchmarks benchmarked benchmarking".split(), "benchmark"),
     **dict.fromkeys(
         "example examples demo demos tutorial tutorials cookbook cookbooks quickstart samples".split(),
         "example",

@@ -58,7 +58,9 @@ class Reference(NamedTuple):
     qualifier: str = ""
 
 
-Role = Literal["", "test", "example", "compat", "docs", "generated", "vendored", "minified", "lock"]
+Role = Literal[
+    "", "test", "example", "compat", "docs", "generated", "vendored", "minified", "lock", "benchmark"
+]
 """What a file is for, where that is not simply to do its work."""
 
 
