@@ -127,6 +127,22 @@ def test_slabs_are_merged_as_they_come(store: SqliteStore) -> None:
     assert alive(view) == in_store(store)
 
 
+@pytest.mark.usefixtures("small")
+def test_a_document_is_not_torn_between_slabs_unless_it_is_too_long(store: SqliteStore) -> None:
+    """A passage is judged by its neighbours too, and looks for them in its own slab."""
+    texts = ["\n\n".join(["Some words."] * count) for count in (2, 3, 2, 4, 1, 3, 2)]
+    put(store, *(make_write(f"{i}.md", text) for i, text in enumerate(texts * 3)))
+    view = open_arrays(store).refresh()
+    assert alive(view) == in_store(store)
+    assert len(view.slabs) > 2
+    homes: dict[int, list[int]] = {}
+    for number, slab in enumerate(view.slabs):
+        for document in slab.document_ids.tolist():
+            homes.setdefault(document, []).append(number)
+    assert {len(rows) for rows in homes.values()} == {1, 2, 3, 4}
+    assert all(len(set(rows)) == 1 for rows in homes.values() if len(rows) <= arrays_module.FEED_ROWS)
+
+
 steps = st.lists(
     st.tuples(
         st.sampled_from(["put", "put", "put", "delete", "refresh", "save", "purge", "reopen"]),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from outcrop.contracts import Store
 from outcrop.distinct import is_among
 from outcrop.phrases import phrase_words
-from outcrop.records import Filter, Model, SearchMode, Vector
+from outcrop.records import FeedRow, Filter, Model, SearchMode, Vector
 from outcrop.search.candidates import Masks, find_candidates, score_rows
 from outcrop.search.describe import find_declared
 from outcrop.search.files import Saved, SlabFiles
@@ -96,7 +96,7 @@ class SearchArrays:
             self._reset()
         view = self._drop_removed(self._view)
         slabs, dead, last = list(view.slabs), list(view.dead), view.last_chunk
-        while feed := self._store.feed(last, FEED_ROWS):
+        while feed := self._feed(last):
             slab = build_slab(feed, self._terms, model.dimensions if model else 0, self._path_weight)
             slabs.append(slab)
             dead.append(np.zeros(len(slab), np.bool_))
@@ -105,6 +105,16 @@ class SearchArrays:
         slabs, dead = self._tidy(slabs, dead)
         self._view = _view(slabs, dead, version, model, last, view.removals)
         self._masks.clear()
+
+    def _feed(self, after: int) -> Sequence[FeedRow]:
+        """The rows that follow a chunk, in whole documents, but for one that is longer than all that is read at a time:
+        a row knows the neighbours that are in its own slab."""
+        feed = self._store.feed(after, FEED_ROWS)
+        if len(feed) < FEED_ROWS:
+            return feed
+        last = feed[-1].document_id
+        whole = next((i for i in range(len(feed), 0, -1) if feed[i - 1].document_id != last), len(feed))
+        return feed[:whole]
 
     def _drop_removed(self, view: View) -> View:
         removed, position = self._store.removals(view.removals)
