@@ -55,7 +55,8 @@ def open_outcrop(plan: Plan) -> Index:
         engine.add(folder)
 
         def search(text: str) -> Found:
-            hits = engine.search(text, limit=TOP, merge=False, floor=plan.get("floor")).hits
+            merge = plan.get("merge", False)  # a place is a chunk; a file may be shown by several in one hit
+            hits = engine.search(text, limit=TOP, merge=merge, floor=plan.get("floor")).hits
             return [(hit.document.path, hit.line_start, hit.line_end) for hit in hits]
 
         return search, lambda: engine.status().stats.chunks, engine.close

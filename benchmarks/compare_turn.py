@@ -70,7 +70,8 @@ def write_plan(group: Group, peer: Peer, place: Installed, work: Path) -> Path:
         }
         for job in group.jobs
     ]
-    content: dict[str, Any] = {"jobs": jobs, "floor": 0.0}
+    # As by default, where files are what is asked for: neighbours are one hit, and ten hits are about ten files.
+    content: dict[str, Any] = {"jobs": jobs, "floor": 0.0, "merge": group.scored == "files"}
     if peer.engine == "semble":
         content |= {"model": str(model_of(Path(place.home)))}
         content |= {} if group.course == "code" else {"content": ["code", "docs", "config"]}
