@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,21 @@ def test_what_was_edited_weighs_no_words_when_rankings_are_compared(tmp_path: Pa
                 for kb in (here, there)
             ]
             assert found[0] == found[1]
+
+
+def test_rankings_are_told_and_not_judged_while_documents_wait_for_vectors(tmp_path: Path) -> None:
+    """A copy of words that wait has a vector in the copy of the index, if another document brought it since."""
+    with outcrop.open(tmp_path / "a.db") as here, outcrop.open(tmp_path / "b.db") as there:
+        here.add(text="A note about comets.", id="waits", later=True)
+        assert here.search("comets").hits
+        here.add_texts([Text("A note about comets.", id="comets"), Text("A note about violins.", id="violins")])
+        report = here.move_to(there)
+        assert report.waiting == 1
+        assert report.parity is not None
+        low = replace(report, parity=replace(report.parity, overlap=0.5))
+        assert report.ok
+        assert low.ok
+        assert not replace(low, waiting=0).ok
 
 
 def test_a_target_that_is_held_to_another_model_is_refused(tmp_path: Path) -> None:

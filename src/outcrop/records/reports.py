@@ -103,10 +103,15 @@ class MoveReport:
     unranked: str = ""
 
     @property
+    def alike(self) -> bool:
+        """Whether both rank alike. While documents wait for vectors that is not judged: in the copy some of them have
+        those that other documents with the same words brought since."""
+        return self.parity is None or self.waiting > 0 or self.parity.overlap >= LEAST_OVERLAP
+
+    @property
     def ok(self) -> bool:
         """Whether the copy is whole, the same, and ranks alike."""
-        alike = self.parity is None or self.parity.overlap >= LEAST_OVERLAP
-        return alike and not self.problems and not self.changed_meanwhile and not self.unranked
+        return self.alike and not self.problems and not self.changed_meanwhile and not self.unranked
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,11 +62,11 @@ def _print_parity(console: Console, report: MoveReport) -> None:
     parity = report.parity
     if parity is None or not parity.queries:
         return
-    alike = parity.overlap >= LEAST_OVERLAP
     line = f"{parity.queries} queries asked of both: {parity.overlap:.1%} of the ten best hits are the same"
-    console.print(Text(line if alike else f"{line}, {LEAST_OVERLAP:.0%} is expected", "" if alike else "red"))
-    if alike:
+    if report.alike:
+        console.print(Text(line))
         return
+    console.print(Text(f"{line}, {LEAST_OVERLAP:.0%} is expected", "red"))
     worst = sorted(parity.different, key=lambda one: one[1])
     for query, overlap in worst[:QUERIES_SHOWN]:
         console.print(Text(f"  {overlap:.0%}  {clean_line(query)}", "red"), soft_wrap=True)
