@@ -56,7 +56,7 @@ def run_part(result: Result) -> str:
     machine, load = result["machine"], ", ".join(map(str, result["machine"]["load"]))
     system = machine["system"].partition("-with")[0]
     resumed = result["parameters"].get("resumed")
-    taken = f"It went on from a run that was ended early, at commit `{resumed.split()[0]}`. " if resumed else ""
+    taken = f"It took over what an earlier run had done, at commit `{resumed.split()[0]}`. " if resumed else ""
     return (
         f"Measured on {result['date'][:10]} at commit `{result['commit']}` on {machine['cores']} cores "
         f"({machine['cpu']}), {system}, Python {machine['python']}, in {result['seconds'] / 60:.0f} minutes. "
