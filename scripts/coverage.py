@@ -141,8 +141,9 @@ def _run_tests() -> int:
     """Run the tests and put what all processes measured together; how pytest ended."""
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     tests = ("-m", "pytest", f"--hypothesis-seed={SEED}", "-o", f"timeout={TEST_TIMEOUT_S}")
+    two_at_a_time = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")  # as `make test`
     _coverage("erase")
-    if ended := _coverage("run", *tests):
+    if ended := _coverage("run", *tests, *two_at_a_time):
         return ended
     return _coverage("combine", "--quiet") or _coverage("json", "--quiet", "-o", str(REPORT))
 
