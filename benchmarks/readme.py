@@ -204,8 +204,9 @@ def mixed_rows() -> list[str]:
 
 
 def crash_rows() -> list[str]:
-    result = latest("crash")
-    if result is None:
+    """Killed processes, broken disks, and many operations beside a model."""
+    result, faults, model = latest("crash"), latest("faults"), latest("model_check-sqlite")
+    if result is None or faults is None or model is None:
         return []
     rounds, lost = figure(result, "rounds killed"), figure(result, "divergences")
     verified = figure(result, "documents verified")
@@ -213,7 +214,10 @@ def crash_rows() -> list[str]:
     killed = ", ".join(dict.fromkeys(line["what"] for line in lines)) or "ingest"
     return [
         f"{rounds:,.0f} rounds of `kill -9` during {killed}, {verified:,.0f} documents verified:"
-        f" {lost:.0f} divergences.",
+        f" {lost:.0f} divergences. {figure(faults, 'faults injected'):,.0f} times a disk that is full, broken or"
+        f" read-only: {figure(faults, 'wrong'):.0f} times something lost or unclear."
+        f" {figure(model, 'operations'):,.0f} random operations beside a model in memory:"
+        f" {figure(model, 'divergences'):.0f} divergences.",
         "",
     ]
 
