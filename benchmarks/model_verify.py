@@ -22,7 +22,6 @@ from benchmarks.model_state import (
     hash_of,
 )
 from outcrop.contracts import Embedder
-from outcrop.database_url import DatabaseUrl
 from outcrop.engine import Engine
 from outcrop.errors import NotFound
 from outcrop.records import Answer, DocumentInfo, Filter, SearchMode, SearchOptions
@@ -32,8 +31,8 @@ MANY: Final = 400
 """More chunks than an episode ever has."""
 SAME_SCORE: Final = 2e-3
 ALIKE: Final = 1e-2
-"""Scores that are the same in one kind of store; and in two, of which one keeps eight bits of a number and the other
-sixteen: of the 26 numbers of a letter vector that is .003 in a score. Judgement."""
+"""Scores that are the same in one kind of store; and where an index was in both, of which one keeps eight bits of a
+number and the other sixteen: of the 26 numbers of a letter vector that is .003 in a score. Judgement."""
 QUERIES: Final = (
     "copper lantern by the river",
     "granite",
@@ -250,9 +249,14 @@ def check_consistency(place: Place) -> Iterator[str]:
     yield from (f"check: {problem}" for problem in place.engine._store.check())
 
 
-def check_parity(place: Place, model: Model, embedder: Embedder, folder: Path) -> Iterator[str]:
-    """A new index of the same documents ranks alike. Removed rows count in the weights of words until they are
-    compacted, which a delete does: so something is deleted first."""
+def check_parity(
+    place: Place, model: Model, embedder: Embedder, folder: Path, *, apart: float = SAME_SCORE
+) -> Iterator[str]:
+    """A new index of the same documents ranks alike: no score is more than so much `apart`.
+
+    Removed rows count in the weights of words until they are compacted, which a delete does: so something is deleted
+    first.
+    """
     _compact(place.engine)
     shutil.rmtree(folder, ignore_errors=True)
     fresh = open_place(place.home, str(folder / "fresh.db"), embedder)
@@ -267,7 +271,6 @@ def check_parity(place: Place, model: Model, embedder: Embedder, folder: Path) -
         fresh.notes.refresh()
         fresh.engine.embed_waiting()
         _compact(fresh.engine)
-        apart = ALIKE if isinstance(place.engine.config.db, DatabaseUrl) else SAME_SCORE
         sample = sorted(held.text for held in model.held.values())[:: max(1, len(model.held) // 3)]
         for query in (*QUERIES, *(text[20:120] for text in sample)):
             yield from _compare(place.engine, fresh.engine, query, apart)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outcrop.elide import elide, matched_lines, signature
+from outcrop.elide import MAX_LINE_CHARS, _compose, _rank_lines, elide, matched_lines, signature
 from outcrop.pack import SafeEstimate
 
 CODE = '''# Gives out connections.
@@ -146,3 +146,49 @@ def test_never_over_the_budget_and_never_a_line_that_was_not_there(
         assert all(line.strip() == "..." or line in rest for line in shown.split("\n")), (
             "lines keep their order"
         )
+
+
+def test_a_single_short_line_is_shown_and_two_or_a_longer_one_are_not() -> None:
+    least = "def f(x):\n    {}\n    return x_and_more"
+    for dropped, shown in (("y", "y"), ("abc", "abc"), ("abcd", "..."), ("y\n    z", "...")):
+        assert elide(
+            least.format(dropped), [least.format(dropped).count("\n")], 99, words, least_only=True
+        ) == (least.format(shown))
+
+
+def test_a_line_of_just_the_longest_size_is_not_cut() -> None:
+    line = "x" * MAX_LINE_CHARS
+    assert elide(f"{line}\nmore of it", [], 99, words, least_only=True) == f"{line}\n..."
+    assert elide(f"{line}y\nmore of it", [], 99, words, least_only=True) == f"{line} ...\n..."
+
+
+def test_as_much_is_shown_as_fits() -> None:
+    """Whatever the budget: one line more would be too much."""
+    lines = ["def f():", *(f"    line_{i} = {i}" for i in range(12)), "    return 0"]
+    text = "\n".join(lines)
+    least, order = _rank_lines(lines, [5])
+    for budget in range(words(text)):
+        fitting = [_compose(lines, set(order[:size])) for size in range(least, len(lines))]
+        fitting = [shown for shown in fitting if words(shown) <= budget]
+        assert elide(text, [5], budget, words) == (fitting[-1] if fitting else None)
+
+
+def test_a_line_that_is_not_there_is_not_asked_for() -> None:
+    text = "def f():\n    a = 1\n    b = 2\n    return a"
+    assert elide(text, [4, -1, 2], 99, words, least_only=True) == "def f():\n    ...\n    b = 2\n    ..."
+
+
+def test_the_very_first_line_is_around_the_second() -> None:
+    """So it comes before the closing line, which costs as much."""
+    text = "# About f.\ndef f():\n    a = 1\n    b = 2\n    c = 3\n    return a"
+    assert elide(text, [1], 9, words) == "# About f.\ndef f():\n    a = 1\n    ..."
+
+
+@pytest.mark.parametrize(("opener", "closer"), [('"""', '"""'), ("/*", "*/"), ("<!--", "-->")])
+def test_what_stands_in_a_comment_is_no_signature(opener: str, closer: str) -> None:
+    lines = [opener, "def not_this():", "    nor_this()", closer, "def this():", "    pass"]
+    assert signature(lines) == (4, 4)
+
+
+def test_a_word_of_small_letters_and_digits_is_one_word() -> None:
+    assert matched_lines("md5 = 1\nmd = 2\nMD5sum = 3", ["md"]) == [1, 2]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.rank.excerpt import GAP, PASSAGE_CHARS, passage
+from outcrop.rank.excerpt import GAP, PASSAGE_CHARS, _cut, passage
 from outcrop.search.terms import Terms
 
 TERMS = Terms()
@@ -175,3 +175,9 @@ SENTENCE = f"{'word ' * 31}ends."
 def test_a_long_line_is_read_in_sentences_and_a_long_sentence_in_parts(line: str, pieces: list[str]) -> None:
     assert len(SENTENCE) == 160
     assert passage("a.txt", (), line, {}, words, 1000).split("\n")[1:] == pieces
+
+
+def test_a_long_sentence_is_cut_at_a_blank_of_the_second_half_and_never_beyond_the_size() -> None:
+    assert _cut("abcde fghij", 4) == ["abcd", "e fg", "hij"]
+    assert _cut("ab cdefghijkl", 6) == ["ab cde", "fghijk", "l"]
+    assert _cut("abcd efghijkl", 6) == ["abcd", "efghi", "jkl"]

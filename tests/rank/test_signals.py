@@ -140,6 +140,7 @@ def test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_si
     assert poor[0] > poor[1], "many poor chunks do not make a good file"
     mixed = moved("coherence", candidates([0.6, 0.6, 0.6], file=[0, 1, 1], code=[True, False, False]))
     assert mixed[1] == mixed[2] == 0 < mixed[0]
+    assert mixed[0] == moved("coherence", candidates([0.6]))[0], "whatever documents are beside it"
     assert moved("coherence", candidates([0.0, -0.5], file=[0, 0])) == [0, 0]
 
 
