@@ -557,3 +557,14 @@ def test_the_doctor_finds_a_text_that_is_not_what_was_written(tmp_path: Path) ->
         kb._store.write([replace(write, document=document, chunks=(worn,))], {}, kb.status().model)
         details = [check.detail for check in kb.doctor() if not check.ok]
         assert any("1 documents are not what was written (a)" in detail for detail in details)
+
+
+@pytest.mark.parametrize("digits", [19, 30, 5000])
+def test_a_number_that_no_document_could_have_is_not_found(tmp_path: Path, digits: int) -> None:
+    with outcrop.open(tmp_path / "i.db") as kb:
+        kb.add(text="A note about comets.", id="comets")
+        for ask in (kb.get, kb.text, kb.chunks):
+            with pytest.raises(NotFound, match="outcrop ls"):
+                ask("9" * digits)
+        with pytest.raises(NotFound):
+            kb.graph("#" + "9" * digits)

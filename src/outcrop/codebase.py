@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from outcrop.contracts import Store
 from outcrop.distinct import numbered
 from outcrop.errors import Ambiguous, NotFound
-from outcrop.lookup import find_document
+from outcrop.lookup import MAX_DIGITS, find_document
 from outcrop.records import Related, Relation, Relative, StoredChunk
 from outcrop.search.evidence import Nodes
 from outcrop.search.graph import Graph
@@ -25,8 +25,6 @@ from outcrop.search.index import Index
 MAX_NAMESAKES: Final = 8
 """Declarations of one name that are told apart: of a more common one the likeliest will do."""
 
-MAX_DIGITS: Final = 18
-"""Digits of a line's number that are read: no file has so many lines, and Python refuses to read thousands."""
 STEADY_TRIES: Final = 10
 """How often a question to the graph is asked again because a write came meanwhile: it takes some ten milliseconds, and
 a busy writer commits tens of times a second. Judgement."""
@@ -108,7 +106,7 @@ class Codebase:
             ) from error
 
     def _numbered(self, number: str, within: str | None) -> list[StoredChunk]:
-        chunks = self._store.chunks([int(number)]) if len(number) < 19 else []  # SQLite has no larger numbers
+        chunks = self._store.chunks([int(number)]) if len(number) <= MAX_DIGITS else []
         found = [chunk for chunk in chunks if within in (None, chunk.document.collection)]
         if not found:
             raise NotFound(f"there is no chunk {number}; a changed file has new ones: search again")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from outcrop.contracts import Store
 from outcrop.errors import Ambiguous, NotFound
 from outcrop.records import CollectionInfo, DocumentInfo, Filter
+
+MAX_DIGITS: Final = 18
+"""Of a number that is read: no store has a larger one, no file so many lines, and Python refuses to read thousands."""
 
 
 class KnownCollections:
@@ -51,7 +55,7 @@ def find_document(
     name = str(reference)
     names = [within] if within else list(collections)
     found = None if isinstance(reference, int) else _by_uri(store, name, names)
-    if found is None and name.isdecimal():
+    if found is None and name.isdecimal() and len(name) <= MAX_DIGITS:
         found = store.document(int(name))
     return found or _by_path(store, name, within)
 
