@@ -1,6 +1,7 @@
 """How a process and its workers talk: a JSON header and raw bytes, each with its length.
 
-Nothing is pickled, but for what goes to a Ray cluster and back (`spread/order.py` says why).
+Nothing is pickled, but for what those who read files for a run bring back (`spread/order.py` and `spread/reader.py` say
+why).
 
 frame = header length (4 bytes, big endian) · payload length (4 bytes) · header (JSON) · payload
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -166,6 +167,15 @@ def test_who_takes_no_more_leaves_no_process_behind(folder: Path, monkeypatch: p
     wait_until(lambda: len(children()) > 0)
     outcomes.close()
     assert children() == []
+
+
+def test_a_timeout_that_a_reader_raises_is_raised(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no sign that the reader is still at work."""
+    monkeypatch.setattr(readers, "WORTH_BYTES", 1)
+    raised = pickle.dumps(TimeoutError("too late"))
+    monkeypatch.setattr(readers._Reader, "exchange", lambda *_: ({"raised": True}, raised))
+    with pytest.raises(TimeoutError, match="too late"):
+        list(ReadersPrepare(1)(jobs_in(folder), RECIPE, go_on))
 
 
 def test_what_should_not_happen_ends_the_run_and_says_where(

@@ -36,9 +36,8 @@ def test_a_writer_of_this_process_that_takes_too_long_is_told(db: Path) -> None:
     store.close()
 
 
-def test_a_new_file_that_another_reads_is_waited_for(db: Path) -> None:
-    other = apsw.Connection(str(db))
-    other.execute("BEGIN; SELECT count(*) FROM sqlite_schema").fetchall()
+def open_once_free(db: Path, other: apsw.Connection) -> SqliteStore:
+    """Who is patient opens it when the transaction of the other ends; who is not is told."""
     with pytest.raises(DatabaseBusy):
         open_sqlite(db, busy_timeout_s=0.05)
     with ThreadPoolExecutor(1) as pool:
@@ -46,6 +45,13 @@ def test_a_new_file_that_another_reads_is_waited_for(db: Path) -> None:
         other.execute("COMMIT")
         store = opening.result(60)
     other.close()
+    return store
+
+
+def test_a_new_file_that_another_reads_is_waited_for(db: Path) -> None:
+    other = apsw.Connection(str(db))
+    other.execute("BEGIN; SELECT count(*) FROM sqlite_schema").fetchall()
+    store = open_once_free(db, other)
     assert store.stats().documents == 0
     store.close()
 
@@ -58,13 +64,7 @@ def test_a_copy_that_another_program_writes_is_waited_for(db: Path) -> None:
     other = apsw.Connection(str(db))
     other.pragma("journal_mode", "delete")
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(DatabaseBusy):
-        open_sqlite(db, busy_timeout_s=0.05)
-    with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(open_sqlite, db, busy_timeout_s=60.0)
-        other.execute("COMMIT")
-        store = opening.result(60)
-    other.close()
+    store = open_once_free(db, other)
     assert store.stats().documents == 1
     store.close()
 

@@ -142,7 +142,7 @@ def lead(candidates: Candidates, score: Floats) -> Floats:
         return np.zeros_like(score)
     left = _role_share(candidates)
     fused = left * candidates.fused
-    named = DEFINITION_WEIGHT * candidates.best * candidates.defines  # who declares a name is meant by it
+    named = definition(candidates, score)  # who declares a name is meant by it
     behind, credited = float(fused[code].max()), float((left * (score - named))[code].max())
     lifted = np.minimum(score * fused / max(behind, 1e-9), credited + fused - behind)
     return np.where(~code & (fused > behind), np.maximum(lifted - score, 0), 0).astype(np.float32)

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
@@ -39,8 +39,9 @@ class ReadersPrepare:
         self, jobs: Sequence[Job], recipe: Recipe, check_stopped: Callable[[], None]
     ) -> Generator[Outcome, None, None]:
         """One outcome a job, in their order. A file at which its reader dies, twice, is unreadable."""
-        readers = min(self.readers, usable_cores())
-        if readers < 1 or usable_cores() < 2 or sum(job.file.size or 0 for job in jobs) < WORTH_BYTES:
+        cores = usable_cores()
+        readers = min(self.readers, cores)
+        if readers < 1 or cores < 2 or sum(job.file.size or 0 for job in jobs) < WORTH_BYTES:
             yield from prepare_here(jobs, recipe, check_stopped)
             return
         batches = deque([job for _, job in batch] for batch in cut(jobs, readers))
@@ -54,11 +55,9 @@ class ReadersPrepare:
 
 
 def _wait(answer: Future[list[bytes]], check_stopped: Callable[[], None]) -> list[bytes]:
-    while True:
-        try:
-            return answer.result(timeout=POLL_S)
-        except TimeoutError:
-            check_stopped()
+    while not wait((answer,), POLL_S).done:
+        check_stopped()
+    return answer.result()
 
 
 _KILLED: Final = (
