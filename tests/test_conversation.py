@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from tests.cost import cpu_below
 
 from outcrop.conversation import MAX_DIRECTIVES, MAX_MENTIONED, MAX_QUERY_WORDS, Request, read_conversation
 from outcrop.errors import QueryError
@@ -370,11 +369,9 @@ JUNK = {
 
 @pytest.mark.parametrize("name", JUNK)
 def test_a_megabyte_of_junk_takes_no_time(name: str) -> None:
-    before = time.process_time()
     try:
-        request = ask(JUNK[name], JUNK[name], f"x {JUNK[name]}")
+        with cpu_below(10):
+            request = ask(JUNK[name], JUNK[name], f"x {JUNK[name]}")
     except QueryError:
         return
-    finally:
-        assert time.process_time() - before < 3, name
     assert len(request.query) <= 60_000

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.cost import PATIENCE_S
 
 import outcrop
 from outcrop.config import load_config
@@ -366,7 +367,7 @@ def test_a_source_that_is_not_there_is_an_error(kb: outcrop.Engine, source: str 
         kb.add(source)
 
 
-def test_a_changed_file_is_searchable_within_a_second_of_its_save(kb: outcrop.Engine, folder: Path) -> None:
+def test_a_changed_file_is_searchable_soon_after_its_save(kb: outcrop.Engine, folder: Path) -> None:
     stop = threading.Event()
     reports = kb.watch([folder], stop=stop)
     first = next(reports)
@@ -377,16 +378,14 @@ def test_a_changed_file_is_searchable_within_a_second_of_its_save(kb: outcrop.En
     try:
         for name, word in (("garden/soil.md", "vermiculite"), ("garden/new.md", "hellebore")):
             (folder / name).write_text(f"# Note\n\nNow with {word}.\n", "utf-8")
-            saved = time.monotonic()
+            end = time.monotonic() + PATIENCE_S  # the promise is one second, which the speed benchmark measures
             while not kb.search(word, mode="keyword").hits:
-                assert time.monotonic() - saved < 5, f"{word} did not appear"
+                assert time.monotonic() < end, f"{word} did not appear"
                 time.sleep(0.02)
-            # The promise is one second; a machine that runs other tests beside this one gets some grace.
-            assert time.monotonic() - saved < 2.5
         (folder / "garden/new.md").unlink()
-        gone = time.monotonic()
+        end = time.monotonic() + PATIENCE_S
         while kb.search("hellebore", mode="keyword").hits:
-            assert time.monotonic() - gone < 5
+            assert time.monotonic() < end
             time.sleep(0.02)
     finally:
         stop.set()
@@ -507,7 +506,7 @@ def test_a_search_keeps_what_it_took_long_to_catch_up_and_never_waits_to_do_so(t
         with held:  # as another thread would hold it while it saves
             searching = threading.Thread(target=lambda: answers.append(kb.search("gneiss")))
             searching.start()
-            searching.join(timeout=30)
+            searching.join(timeout=60)
             assert answers
         assert kb.status().array_bytes == 0
         kb.search("gneiss note")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
+from tests.cost import calls
 from tests.test_engine import CountingEmbedder, open_with
 
 import outcrop
@@ -190,7 +190,7 @@ def test_a_stopped_run_keeps_what_it_committed_and_the_next_goes_on(tmp_path: Pa
         assert all(check.ok for check in kb.doctor())
 
 
-def test_syncing_thousands_of_unchanged_files_takes_well_under_a_second_of_cpu(tmp_path: Path) -> None:
+def test_syncing_thousands_of_unchanged_files_takes_a_few_calls_for_each(tmp_path: Path) -> None:
     root = tmp_path / "tree"
     for i in range(30):
         part = root / f"part{i}"
@@ -199,10 +199,8 @@ def test_syncing_thousands_of_unchanged_files_takes_well_under_a_second_of_cpu(t
             (part / f"{j}.txt").write_text(f"note {i} {j}", "utf-8")
     with outcrop.open(tmp_path / "i.db") as kb:
         assert kb.add(root).added == 3_000
-        started = time.process_time()
         assert kb.sync().unchanged == 3_000
-        # Measured 0.25 s for 10 000; the bound leaves room for a loaded machine.
-        assert time.process_time() - started < 0.5
+        assert calls(kb.sync) < 50 * 3_000
 
 
 def test_the_same_content_in_two_places_is_embedded_once(tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 from lxml import etree
+from tests.cost import cpu_below
 
 from outcrop.pack import SafeEstimate
 from outcrop.pack_code import CLOSING, NAMESPACE, OPENING, pack_code
@@ -531,12 +531,8 @@ def test_a_hundred_hits_are_packed_in_a_moment() -> None:
         for i in range(100)
     ]
     assert 200 < safe(hits[0].text) < 450
-    spent = []
-    for _ in range(3):
-        before = time.process_time()
+    with cpu_below(1):  # about 30 ms on an idle core
         pack_code(hits, 8000)
-        spent.append(time.process_time() - before)
-    assert min(spent) < 0.5, "about 30 ms on an idle core"
 
 
 def test_the_wrapper_is_one_element_with_its_namespace() -> None:

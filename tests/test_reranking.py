@@ -357,7 +357,7 @@ def test_a_reranker_that_is_still_loading_is_closed_with_its_engine(db: Path, op
     class Loading(WordCounter):
         def score(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
             loading.set()
-            closed.wait(30)
+            closed.wait(60)
             raise EmbedError("was closed")
 
         def close(self) -> None:
@@ -371,7 +371,7 @@ def test_a_reranker_that_is_still_loading_is_closed_with_its_engine(db: Path, op
     engine = open_with(db, None)
     thread = threading.Thread(target=ask, args=(engine,))
     thread.start()
-    assert loading.wait(30)
+    assert loading.wait(60)
     engine.close()
     assert closed.is_set()
     thread.join()

@@ -32,7 +32,7 @@ def git(folder: Path, *arguments: str) -> str:
         check=True,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
     )
     return done.stdout.strip()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.chat.model_server import ModelServer, calling, failing, hang, raw, saying, speak_and_hang
+from tests.cost import PATIENCE_S
 
 from outcrop.chat import (
     Chat,
@@ -389,14 +389,15 @@ def test_without_a_model_the_error_tells_how_to_set_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", [hang, speak_and_hang])
 def test_stopping_ends_the_answer_and_the_request(engine: Engine, model: ModelServer, step: Any) -> None:
-    model.script = [step]
     stop = threading.Event()
-    threading.Timer(0.3, stop.set).start()
-    before = time.monotonic()
-    events = ask(engine, stopped=stop.is_set)
-    assert time.monotonic() - before < 2
-    assert events[-1] == Done(stopped=True)
-    assert model.hung_up.wait(2)
+
+    def stopped_meanwhile(exchange: Any, request: Any) -> None:
+        stop.set()
+        step(exchange, request)
+
+    model.script = [stopped_meanwhile]
+    assert ask(engine, stopped=stop.is_set)[-1] == Done(stopped=True)
+    assert model.hung_up.wait(PATIENCE_S)
 
 
 def test_stopping_before_the_search_asks_nothing_of_the_model(engine: Engine, model: ModelServer) -> None:
@@ -409,7 +410,7 @@ def test_closing_the_events_ends_the_request(engine: Engine, model: ModelServer)
     events = open_chat(engine).ask([Message("user", QUESTION)], mode="off")
     assert next(events) == Delta("Well")
     events.close()
-    assert model.hung_up.wait(2)
+    assert model.hung_up.wait(PATIENCE_S)
 
 
 def test_an_answer_cut_at_its_limit_is_a_notice(engine: Engine, model: ModelServer) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from tests.chat.model_server import ModelServer, calling, failing, saying, speak_and_hang
+from tests.cost import PATIENCE_S
 
 from outcrop.engine import Engine
 from outcrop.serve.cli import cli
@@ -204,7 +205,7 @@ def test_a_conversation_has_a_history_and_ctrl_c_stops_the_answer_only(
     terminal.until("Well")
     terminal.process.send_signal(signal.SIGINT)
     terminal.until("Stopped.")
-    assert model.hung_up.wait(2)
+    assert model.hung_up.wait(PATIENCE_S)
     terminal.until("> ")
 
     # Python's input() may miss a signal in the instant between its prompt and its wait: press again, as one would.
@@ -226,7 +227,7 @@ def test_a_conversation_has_a_history_and_ctrl_c_stops_the_answer_only(
     ]
     terminal.until("> ")
     terminal.type("/exit\n")
-    assert terminal.process.wait(10) == 0
+    assert terminal.process.wait(60) == 0
 
 
 def test_a_question_that_failed_is_not_asked_again_with_the_next(
@@ -244,4 +245,4 @@ def test_a_question_that_failed_is_not_asked_again_with_the_next(
     assert [message["content"] for message in model.sent()] == ["Second?"]
     terminal.until("> ")
     terminal.type("\x04")
-    assert terminal.process.wait(10) == 0
+    assert terminal.process.wait(60) == 0

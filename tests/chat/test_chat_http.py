@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.responses import Response
 from tests.chat.model_server import ModelServer, calling, failing, saying, speak_and_hang
+from tests.cost import PATIENCE_S
 
 from outcrop.config import load_config
 from outcrop.engine import Engine
@@ -50,7 +51,7 @@ class Served:
 
     def ask(self, content: str = "How often is a failed request retried?", **more: Any) -> list[Frame]:
         body = {"messages": [{"role": "user", "content": content}], **more}
-        with httpx.stream("POST", self.url, json=body, timeout=10) as response:
+        with httpx.stream("POST", self.url, json=body, timeout=PATIENCE_S) as response:
             assert response.status_code == 200
             assert response.headers["content-type"].startswith("text/event-stream")
             return read_frames("".join(response.iter_text()))
@@ -101,11 +102,11 @@ def test_tool_calls_notices_and_errors_are_events(served: Served, model: ModelSe
 def test_the_first_words_are_there_while_the_model_still_writes(served: Served, model: ModelServer) -> None:
     model.script = [speak_and_hang]
     body = {"messages": [{"role": "user", "content": "hello"}], "mode": "off"}
-    with httpx.stream("POST", served.url, json=body, timeout=10) as response:
-        first = next(response.iter_text())
-        assert read_frames(first) == [("delta", {"text": "Well"})]
+    with httpx.stream("POST", served.url, json=body, timeout=PATIENCE_S) as response:
+        text = response.iter_text()  # held: an iterator that is gone takes its connection with it
+        assert read_frames(next(text)) == [("delta", {"text": "Well"})]
         assert not model.hung_up.is_set()
-    assert model.hung_up.wait(3), "the reader left, so the model need not go on"
+    assert model.hung_up.wait(PATIENCE_S), "the reader left, so the model need not go on"
 
 
 def test_the_answer_ends_when_the_server_ends(served: Served, model: ModelServer) -> None:
@@ -152,19 +153,14 @@ def test_more_answers_than_there_are_places_for_are_refused_and_places_are_given
 ) -> None:
     monkeypatch.setattr(module, "MAX_CHATS", 1)
     served = Served(engine)
-    model.script = [speak_and_hang] * 5
+    model.script = [speak_and_hang]
     body = {"messages": [{"role": "user", "content": "a"}], "mode": "off"}
-    first = ""
-    for _ in range(5):  # on a busy machine the model may be too late for its first word, which ends an answer
-        with httpx.stream("POST", served.url, json=body, timeout=60) as response:
-            first = next(response.iter_text())
-            if "Well" in first:
-                assert httpx.post(served.url, json=body, timeout=60).status_code == 429
-                break
-    assert "Well" in first
-    model.script = []
-    end = time.monotonic() + 60  # a busy machine takes its time to notice that the reader is gone
-    while httpx.post(served.url, json=body, timeout=60).status_code == 429:
+    with httpx.stream("POST", served.url, json=body, timeout=PATIENCE_S) as response:
+        text = response.iter_text()  # held: an iterator that is gone takes its connection with it
+        assert "Well" in next(text)
+        assert httpx.post(served.url, json=body, timeout=PATIENCE_S).status_code == 429
+    end = time.monotonic() + PATIENCE_S
+    while httpx.post(served.url, json=body, timeout=PATIENCE_S).status_code == 429:
         assert time.monotonic() < end
         time.sleep(0.05)
     served.close()

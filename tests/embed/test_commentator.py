@@ -183,8 +183,8 @@ def test_an_option_that_a_model_does_not_take_is_left_out_from_then_on(
 
 
 def test_a_refused_chunk_has_no_comment_and_the_others_have(server: Server, connect: Connect) -> None:
-    server.always = lambda request: failing(400, "filtered") if "bad" in asked(request) else chat(request)
-    comments = connect().comment([("a.py", "good"), ("a.py", "bad"), ("a.py", "fine")])
+    server.always = lambda request: failing(400, "filtered") if "wrong" in asked(request) else chat(request)
+    comments = connect().comment([("a.py", "good"), ("a.py", "wrong"), ("a.py", "fine")])
     assert [bool(comment) for comment in comments] == [True, False, True]
     server.always = lambda request: saying(None)
     assert connect().comment([("a.py", "good")]) == [""]

@@ -267,10 +267,8 @@ def test_a_server_that_hangs_or_drips_runs_into_the_time_limit(
     server: Server, connect: Connect, fault: str
 ) -> None:
     server.script = [fault]
-    start = time.monotonic()
     with pytest.raises(EmbedError, match=r"no answer within 0\.3 s"):
         connect(timeout_s=0.3, max_retries=0).embed_documents(["a"])
-    assert time.monotonic() - start < 3
 
 
 def test_nobody_listening_is_an_error_that_says_what_to_do(waits: list[float]) -> None:

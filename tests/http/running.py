@@ -81,11 +81,11 @@ def serving(folder: Path, *, read_only: bool = False, workers: int = 0, **settin
         url = url_of(listening, config.host).rstrip("/")
         headers = {"Authorization": f"Bearer {config.token}"} if config.token else {}
         try:
-            with httpx.Client(base_url=url, headers=headers, timeout=20) as client:
+            with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
                 yield Running(url, state, client, notes)
         finally:
             state.jobs.close()
             server.should_exit = True
-            thread.join(20)
+            thread.join(60)
             listening.close()
             assert not thread.is_alive()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cost import cpu_below
 from tests.http.running import Running, serving
 
 from outcrop.config import load_config
@@ -248,10 +248,9 @@ def test_depth_is_told_as_a_parser_would(value: object) -> None:
 
 
 def test_a_long_hostile_body_is_told_quickly() -> None:
-    started = time.perf_counter()
-    for body in (b"[" * 50 + b'"' + b'\\"' * 500_000, b'"' * 1_000_000 + b"[" * 50, b"[" * 50 + b'"\\'):
-        is_too_deep(body)
-    assert time.perf_counter() - started < 2
+    with cpu_below(3):
+        for body in (b"[" * 50 + b'"' + b'\\"' * 500_000, b'"' * 1_000_000 + b"[" * 50, b"[" * 50 + b'"\\'):
+            is_too_deep(body)
 
 
 def test_who_asks_too_often_waits(tmp_path: Path) -> None:
@@ -308,7 +307,7 @@ def test_a_websocket_is_not_spoken(server: Running) -> None:
         b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGVzdA==\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=60) as connection:
         connection.sendall(request)
         assert b" 101 " not in connection.recv(100)
 

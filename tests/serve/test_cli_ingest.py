@@ -131,7 +131,7 @@ def start(*args: str | Path, db: Path) -> subprocess.Popen[str]:
 
 
 def wait_until_documents(db: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if db.exists():
             with open_engine(db) as kb:
@@ -150,7 +150,7 @@ def test_ctrl_c_during_an_add_keeps_what_was_committed(tmp_path: Path) -> None:
     process = start("add", folder, db=db)
     wait_until_documents(db)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "what was committed so far is kept, run it again" in err
     assert "Traceback" not in err + out
@@ -167,6 +167,6 @@ def test_watch_prints_a_line_for_each_change_until_it_is_told_to_stop(outcrop: O
     (outcrop.notes / "new.md").write_text("# New\n\nSomething new.\n")
     assert json.loads(process.stdout.readline())["added"] == 1
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert "Traceback" not in err

@@ -32,8 +32,8 @@ def test_help_starts_fast_and_imports_nothing_heavy() -> None:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert result.returncode == 0
     assert "search" in result.stdout
-    # 0.11 s where this was written; loose, since machines differ.
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+    # 0.05 to 0.11 s where this was written; loose, since machines differ.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
     code = (
         "import sys, outcrop.serve.cli; from outcrop.serve.commands import care, code, completion, documents, "
         "evaluate, find, ingest; print([m for m in ('numpy', 'apsw', 'rich', 'outcrop.engine', 'outcrop.records') "

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.cost import calls
 
 from outcrop.sources.checkout import Checkout, Checkouts, blob_id, is_dirty
 from outcrop.sources.gitindex import Tracked, read_index
@@ -249,19 +250,17 @@ def test_a_damaged_index_is_none_and_never_an_error(top: Path, version: int) -> 
     assert read_index(index, "sha1") is None
 
 
-def test_fifty_thousand_entries_are_read_in_well_under_a_third_of_a_second(tmp_path: Path) -> None:
+def test_fifty_thousand_entries_are_read_without_a_call_for_each(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     blob = git(tmp_path, "hash-object", "-w", "--stdin", text="x").strip()
     names = (f"src/area{n // 1000}/part{n // 20}/some_file_name_{n}.py" for n in range(50_000))
     git(tmp_path, "update-index", "--index-info", text="".join(f"100644 {blob}\t{name}\n" for name in names))
     for version in (2, 4):
         git(tmp_path, "update-index", f"--index-version={version}")
-        started = time.process_time()
         tracked = read_index(tmp_path / ".git/index", "sha1")
-        spent = time.process_time() - started
         assert tracked is not None
         assert len(tracked) == 50_000
-        assert spent < 1, spent
+        assert calls(lambda: read_index(tmp_path / ".git/index", "sha1")) < 10 * 50_000
 
 
 def test_a_folder_is_held_by_the_innermost_repository(top: Path, tmp_path: Path) -> None:

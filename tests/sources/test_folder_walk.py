@@ -6,12 +6,12 @@ import os
 import shutil
 import socket
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.cost import calls
 
 from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
@@ -232,7 +232,7 @@ def test_names_that_are_not_utf8_are_told_in_a_form_that_can_be_stored(tmp_path:
     assert told.encode("utf-8") == b"caf\\udce9.md"
 
 
-def test_ten_thousand_files_are_walked_in_well_under_half_a_second_of_processor_time(tmp_path: Path) -> None:
+def test_ten_thousand_files_are_walked_in_a_few_calls_for_each(tmp_path: Path) -> None:
     rules = "\n".join(
         ["*.log", "*.tmp", "build/", "/dist", "docs/**/out", "!keep.log", "*~", ".idea", "foo*bar"] * 4
     )
@@ -244,8 +244,6 @@ def test_ten_thousand_files_are_walked_in_well_under_half_a_second_of_processor_
         if folder % 100 == 0:
             (here / ".gitignore").write_text(rules + f"\nonly{folder}")
     (tmp_path / ".gitignore").write_text(rules)
-    started = time.process_time()
     count = sum(isinstance(item, SourceFile) for item in walk(tmp_path, max_file_bytes=LIMIT))
-    spent = time.process_time() - started
     assert count == 10_000 + 6  # the ignore files are text like any other
-    assert spent < 0.4, spent
+    assert calls(lambda: list(walk(tmp_path, max_file_bytes=LIMIT))) < 40 * 10_000

@@ -141,7 +141,7 @@ def test_the_planner_looks_again_after_many_writes(store: PostgresStore) -> None
     put(store, *(make_write(f"{i}.md", f"number {i}\n\nand more") for i in range(600)))
     with store._connections.connect() as connection:
         connection.execute("SELECT pg_stat_force_next_flush()")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     analysed = "SELECT count(*) FROM pg_stat_user_tables WHERE relid = 'chunks'::regclass AND analyze_count > 0"
     while not count(store, analysed) and time.monotonic() < deadline:
         time.sleep(0.1)  # what was written is told to the statistics with some delay

@@ -101,7 +101,7 @@ class Cutter:
     def close(self) -> None:
         self._listener.close()
         for thread in self._threads:
-            thread.join(10)
+            thread.join(60)
 
 
 def test_a_write_whose_commit_was_not_heard_of_is_not_done_twice(

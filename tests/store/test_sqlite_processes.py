@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,10 +38,8 @@ def test_readers_in_other_threads_and_processes_see_the_old_state_while_a_write_
     other = apsw.Connection(str(db))
     other.execute("BEGIN IMMEDIATE; DELETE FROM chunks; DELETE FROM documents").fetchall()
     with ThreadPoolExecutor(1) as pool:
-        started = time.monotonic()
-        assert pool.submit(lambda: len(sqlite.feed(0, 10))).result() == 2
+        assert pool.submit(lambda: len(sqlite.feed(0, 10))).result() == 2  # a reader that waits is told "busy"
         assert pool.submit(sqlite.version).result() == version
-        assert time.monotonic() - started < 5, "a reader waited for the writer"
     assert output(child("read", db)).split() == ["1", str(version)]
     other.execute("ROLLBACK")
     other.close()

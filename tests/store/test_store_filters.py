@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-import time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cost import cpu_below
 from tests.store.builders import make_write, put
 
 from outcrop.contracts import Store
@@ -82,11 +82,10 @@ def test_a_path_without_wildcards_matches_itself(path: str) -> None:
 
 
 def test_a_pattern_full_of_stars_is_not_slow() -> None:
-    started = time.perf_counter()
-    for pattern in ("*a" * 30 + "b", "a*" * 30 + "b", "**/" * 20 + "b", "*a*?" * 12 + "b"):
-        assert not path_matches(glob_regex([pattern]), "a" * 200)
-        assert not path_matches(glob_regex([pattern]), "aaa/" * 10 + "a" * 60)
-    assert time.perf_counter() - started < 1
+    with cpu_below(1):
+        for pattern in ("*a" * 30 + "b", "a*" * 30 + "b", "**/" * 20 + "b", "*a*?" * 12 + "b"):
+            assert not path_matches(glob_regex([pattern]), "a" * 200)
+            assert not path_matches(glob_regex([pattern]), "aaa/" * 10 + "a" * 60)
 
 
 DAY = 86400.0

@@ -139,4 +139,4 @@ def test_closing_while_other_threads_read_ends_in_an_error_of_ours_or_none(place
         time.sleep(0.05)
         store.close()
         for reader in readers:
-            assert named(place) in reader.result(timeout=20)
+            assert named(place) in reader.result(timeout=60)
