@@ -30,7 +30,7 @@ class Derived:
 
     lengths: NDArray[np.uint32]
     terms: NDArray[np.uint64]
-    offsets: NDArray[np.int64]
+    offsets: NDArray[np.uint32]
     rows: NDArray[np.uint32]
     frequencies: NDArray[np.uint8]
     vectors: NDArray[np.float16]

@@ -121,7 +121,7 @@ def test_the_same_hits_by_the_model_that_ships(both_real: Both) -> None:
         if ids[0] == ids[1]:
             agree += 1
             for a, b in zip(one.hits, other.hits, strict=True):
-                assert b.score == pytest.approx(a.score, abs=5e-3)
+                assert b.score == pytest.approx(a.score, abs=2e-2)
     assert agree >= 0.9 * len(QUERIES), "only of near ties, and at the edge of the pool, rounding decides"
 
 

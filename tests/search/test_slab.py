@@ -301,7 +301,7 @@ def test_files_that_cannot_be_what_was_saved_are_refused(saved: tuple[Path, int]
 
 def test_offsets_that_lead_astray_are_refused(saved: tuple[Path, int]) -> None:
     file, rows = saved
-    for place, value in ((0, 1), (-1, 10**9), (2, -5)):
+    for place, value in ((0, 1), (-1, 10**9), (2, 10**9)):
         wrong = map_arrays(file)["offsets"].copy()
         wrong[place] = value
         with pytest.raises(ValueError, match="belong together"):

@@ -29,7 +29,7 @@ from outcrop.search.files import Saved, SlabFiles
 from outcrop.search.graph import Graph
 from outcrop.search.index import Sighting
 from outcrop.search.lexical import rows_with_words, weigh_terms
-from outcrop.search.phrasing import phrase_terms
+from outcrop.search.phrasing import may_hold, phrase_terms
 from outcrop.search.query import Query
 from outcrop.search.slab import Slab, build_slab, merge_slabs
 from outcrop.search.terms import Terms
@@ -185,19 +185,22 @@ class SearchArrays:
         """
         if not query.phrases:
             return masks
-        wanted = [
-            terms for phrase in query.phrases for terms in phrase_terms(phrase_words(phrase), self._terms)
-        ]
-        if not all(map(phrase_words, query.phrases)):
+        phrases = [phrase_words(phrase) for phrase in query.phrases]
+        wanted = [terms for words in phrases for terms in phrase_terms(words, self._terms)]
+        if not all(phrases):
             wanted = [frozenset()]  # no words, no phrase
         likely = [rows_with_words(slab, wanted) for slab in view.slabs]
-        for held, mask, gone in zip(likely, masks, view.dead, strict=True):
+        for slab, held, mask, gone in zip(view.slabs, likely, masks, view.dead, strict=True):
             held[gone if mask is None else ~mask] = False
+            for words in phrases:
+                np.logical_and(held, may_hold(slab.pairs, words), out=held)
         ids = [slab.chunk_ids[held] for slab, held in zip(view.slabs, likely, strict=True)]
         ordered = np.concatenate(ids) if ids else np.zeros(0, np.int64)
         if len(ordered) > READ_PHRASES:
-            words = weigh_terms(query.text, self._terms, view.slabs)
-            scores = [score[held] for score, held in zip(score_rows(view, likely, words), likely, strict=True)]
+            weights = weigh_terms(query.text, self._terms, view.slabs)
+            scores = [
+                score[held] for score, held in zip(score_rows(view, likely, weights), likely, strict=True)
+            ]
             ordered = ordered[np.argsort(-np.concatenate(scores), kind="stable")]
         holding = [np.zeros(0, np.int64)]
         start = 0

@@ -109,7 +109,7 @@ def invert(numbers: NDArray[np.uint64], owners: NDArray[np.uint64]) -> dict[str,
     starts = _starts_of_runs(by_term)
     return {
         "terms": by_term[starts],
-        "offsets": np.append(starts, len(distinct)).astype(np.int64),
+        "offsets": np.append(starts, len(distinct)).astype(np.uint32),
         "rows": (distinct & np.uint64(MAX_BUILD_ROWS - 1)).astype(row_type(MAX_BUILD_ROWS)),
         "frequencies": np.minimum(np.diff(first, append=len(pairs)), MAX_FREQUENCY).astype(np.uint8),
     }

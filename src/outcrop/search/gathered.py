@@ -84,6 +84,9 @@ def _slab(
         stems=facts.stems,
         folders=facts.folders,
         names=names,
+        pairs=np.zeros(
+            (0, len(chunk_ids)), np.uint8
+        ),  # a store that is searched where it lies looks phrases up itself
         packages=facts.packages,
         **others,
     )
@@ -106,7 +109,7 @@ def postings_of(words: Sequence[bytes], terms: Collection[int]) -> dict[str, Any
     found, starts = np.searchsorted(wanted, numbers[order]), np.arange(len(wanted) + 1)
     return {
         "terms": wanted,
-        "offsets": np.searchsorted(found, starts).astype(np.int64),
+        "offsets": np.searchsorted(found, starts).astype(np.uint32),
         "rows": rows[order].astype(np.uint32),
         "frequencies": frequencies[order],
     }

@@ -1,10 +1,10 @@
 """A slab: the search arrays of some thousands of chunks, immutable once made.
 
-Rows are chunks in ascending order of id. For the words: an inverted index (terms, offsets, rows, frequencies)
-and the length of each chunk. For the meaning: one sign bit a dimension (see `signs`), stored column by column so
-that a scan is a few vectorised operations over contiguous memory, and the same vectors in eight bits for exact
-rescoring; the summaries of code have vectors of their own, `noted` says of which rows. For code: the names it
-declares and uses (see `names`), what its file is called and what it is for.
+Rows are chunks in ascending order of id. For the words: an inverted index (terms, offsets, rows, frequencies), the
+length of each chunk and, for phrases, which words may stand side by side in it (see `phrasing`). For the meaning: one
+sign bit a dimension (see `signs`), stored column by column so that a scan is a few operations over contiguous memory,
+and the same vectors in eight bits for exact rescoring; the summaries of code have vectors of their own, `noted`
+says of which rows. For code: the names it declares and uses (see `names`), what its file is called and what it is for.
 
 Slabs are derived from the database and never the truth: they can be thrown away and made again.
 """
@@ -23,6 +23,7 @@ from outcrop.records import FeedRow
 from outcrop.search.columns import combine_vectors, describe_files, find_terms, invert, quantise, row_type
 from outcrop.search.names import NAME_ARRAYS, Names, merge_names
 from outcrop.search.packed import map_arrays, write_arrays
+from outcrop.search.phrasing import PAIR_BYTES, mark_pairs
 from outcrop.search.terms import Terms
 
 Postings = tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.uint8]]
@@ -46,9 +47,10 @@ class Slab:
     code: NDArray[np.bool_]
     lengths: NDArray[np.uint32]
     terms: NDArray[np.uint64]
-    offsets: NDArray[np.int64]
+    offsets: NDArray[np.uint32]
     rows: NDArray[np.uint16] | NDArray[np.uint32]
     frequencies: NDArray[np.uint8]
+    pairs: NDArray[np.uint8]
     bits: NDArray[np.uint64]
     vectors: NDArray[np.int8]
     scales: NDArray[np.float32]
@@ -94,9 +96,10 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
     "code": (np.bool_, 1),
     "lengths": (np.uint32, 1),
     "terms": (np.uint64, 1),
-    "offsets": (np.int64, 1),
+    "offsets": (np.uint32, 1),
     "rows": (np.uint16, 1),
     "frequencies": (np.uint8, 1),
+    "pairs": (np.uint8, 2),
     "bits": (np.uint64, 2),
     "vectors": (np.int8, 2),
     "scales": (np.float32, 1),
@@ -125,6 +128,7 @@ def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weig
         code=np.fromiter((item.kind == "code" for item in feed), np.bool_, len(feed)),
         lengths=found.lengths,
         **invert(found.numbers, found.owners),
+        pairs=mark_pairs(feed),
         **quantise(*combine_vectors(feed, dimensions, path_weight)),
         **describe_files(feed, terms),
     )
@@ -143,6 +147,7 @@ def merge_slabs(slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Sla
     rowwise = ("chunk_ids", "document_ids", "code", "lengths", "vectors", "scales", "roles", "families")
     return Slab(
         **{name: stack(name) for name in rowwise},
+        pairs=stack("pairs", axis=1),
         bits=stack("bits", axis=1),
         **_merge_postings(slabs, keep),
         **_merge_files(slabs, keep),
@@ -209,7 +214,7 @@ def _merge_postings(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) ->
     used = sizes > 0
     return {
         "terms": terms[used],
-        "offsets": np.concatenate(([0], np.cumsum(sizes[used]))).astype(np.int64),
+        "offsets": np.concatenate(([0], np.cumsum(sizes[used]))).astype(np.uint32),
         "rows": rows,
         "frequencies": frequencies,
     }
@@ -238,6 +243,7 @@ def load_slab(file: Path, rows: int) -> Slab:
         slab.lengths,
         slab.vectors,
         slab.scales,
+        slab.pairs.T,
         slab.bits.T,
         slab.roles,
         slab.families,
@@ -250,7 +256,8 @@ def load_slab(file: Path, rows: int) -> Slab:
         not whole
         or slab.offsets[0] != 0
         or slab.offsets[-1] != len(slab.rows)
-        or np.any(np.diff(slab.offsets) < 0)
+        or np.any(slab.offsets[1:] < slab.offsets[:-1])
+        or len(slab.pairs) != PAIR_BYTES
     ):
         raise ValueError(f"{file} holds arrays that do not belong together")
     size = slab.vectors.shape[1]
