@@ -102,7 +102,7 @@ def _report_ingest(report: Report, got: dict[str, Any]) -> None:
     report.add("ingest, peak memory (RSS)", last["peak_rss"] / 1e6, "MB")
     report.add("ingest, peak memory of its own", last["peak_anonymous"] / 1e6, "MB")
     report.add_table("Growth", points)
-    report.add_table("CPU of the ingest by stage", got["stages"])
+    report.add_table("CPU of the ingest by stage, in the process that writes", got["stages"])
 
 
 def _report_sizes(report: Report, got: dict[str, Any]) -> None:
