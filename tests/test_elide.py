@@ -126,6 +126,13 @@ def test_matched_lines_finds_forms_and_parts_of_names_rarest_first() -> None:
     assert matched_lines("取得する\n別", ["取得する"]) == [0]
 
 
+def test_matched_lines_begin_with_those_of_a_phrase() -> None:
+    text = "rare\nname = is\nraise Error('is not a Valid name')\nvalid\nit is not\n  a valid one"
+    assert matched_lines(text, ["is not a valid", "rare", "valid"]) == [2, 5, 4, 0, 3]
+    assert matched_lines(text, ["is not a valid"]) == [2, 4, 5]
+    assert matched_lines(text, ["no such words"]) == []
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.text(alphabet="ab(){}[]'\"#/*:;@,\t \\<é", max_size=30), max_size=25),

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,14 @@ def test_a_folder_is_added_and_a_question_finds_the_passage_with_its_source(
     assert hit.match_type == "both"
     assert hit.stale is False
     assert {"roses", "prune"} <= set(hit.why.matched_terms)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_a_hit_tells_the_phrase_that_it_holds(kb: outcrop.Engine, folder: Path, mode: Any) -> None:
+    kb.add(folder)
+    (hit,) = kb.search('"late WINTER" roses', mode=mode).hits
+    assert hit.why.matched_terms[0] == "late WINTER"
+    assert ("roses" in hit.why.matched_terms) == (mode != "semantic")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from typing import Final
 
 import Stemmer
 
+from outcrop.phrases import phrase_spans
+
 ELLIPSIS: Final = "..."
 MAX_SIGNATURE_LINES: Final = 8
 """A signature that has not ended by then is a table or a literal; what follows says little about what it is."""
@@ -29,18 +31,27 @@ _CALLABLE: Final = re.compile(r"[A-Za-z_][\w:~]* ?\(")
 
 
 def matched_lines(text: str, terms: Sequence[str]) -> list[int]:
-    """Indexes of the lines that hold a matched term, those with the rarest terms first.
+    """Indexes of the lines that hold a matched term: those of a phrase first, then those with the rarest terms.
 
     A term is found in any of its forms and as a part of a name: `retries` in `maxRetryCount` and in `max_retry_count`.
+    A phrase, a term with blanks inside, is found word for word.
     """
     stemmer = Stemmer.Stemmer("english")
-    wanted = set(stemmer.stemWords([word for term in terms for word in _words(term)]))
-    if not wanted:
-        return []
+    phrases = [term for term in terms if " " in term]
+    wanted = set(stemmer.stemWords([word for term in terms if " " not in term for word in _words(term)]))
     on_line = [wanted.intersection(stemmer.stemWords(list(_words(line)))) for line in text.split("\n")]
     frequency = Counter(word for words in on_line for word in words)
     weights = [sum(1 / frequency[word] for word in words) for words in on_line]
-    return sorted((i for i, weight in enumerate(weights) if weight), key=lambda i: (-weights[i], i))
+    quoted = {i for phrase in phrases for i in _lines_of(text, phrase)}
+    held = (i for i, weight in enumerate(weights) if weight or i in quoted)
+    return sorted(held, key=lambda i: (i not in quoted, -weights[i], i))
+
+
+def _lines_of(text: str, phrase: str) -> Iterable[int]:
+    """The lines that a phrase stands on."""
+    for start, end in phrase_spans(text, phrase):
+        first = text.count("\n", 0, start)
+        yield from range(first, first + text.count("\n", start, end) + 1)
 
 
 def _words(text: str) -> Iterable[str]:

@@ -26,6 +26,7 @@ UNSPACED: Final = re.compile(
     "])"
 )
 _ASCII_WORD: Final = re.compile(r"[0-9a-z]+")
+_TYPED: Final = re.compile(r"[^\W_]+")
 
 
 def spaced(text: str) -> str:
@@ -43,6 +44,15 @@ def phrase_words(text: str) -> list[str]:
 def holds_phrase(text: str, words: Sequence[str]) -> bool:
     """Whether a text holds these words in this order, one after the other."""
     return f" {' '.join(words)} " in f" {' '.join(phrase_words(text))} "
+
+
+def phrase_spans(text: str, phrase: str) -> list[tuple[int, int]]:
+    """Where a phrase stands in a text, for showing it: letters with accents are found only as they were typed."""
+    words = _TYPED.findall(phrase)
+    if not words:
+        return []
+    pattern = r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, words)) + r"(?![^\W_])"
+    return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
 
 
 def phrase_finder(words: Sequence[str]) -> Callable[[str], bool]:

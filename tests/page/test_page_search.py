@@ -26,6 +26,14 @@ def test_results_come_as_one_types_grouped_and_marked(visit: Visit) -> None:
     expect(page).to_have_url(re.compile(r"#/search\?q=acquire\+connection$"))
 
 
+def test_a_quoted_phrase_is_shown_and_marked_as_a_whole(visit: Visit) -> None:
+    page = visit.go("#/search")
+    page.locator("#query").fill('"next caller need not"')
+    group = page.locator(".group").first
+    expect(group.locator("h3")).to_have_text("src/pool.py")
+    expect(group.locator("mark").first).to_have_text("next caller need not")
+
+
 def test_an_answer_that_was_overtaken_is_dropped(visit: Visit) -> None:
     page = visit.go("#/search")
 

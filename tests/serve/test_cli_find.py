@@ -210,3 +210,18 @@ def test_the_shown_lines_are_those_that_match_most() -> None:
     assert before + len(lines) + after == 72
     assert len(cut_line("x" * 1000 + " wombat " + "y" * 1000, Marker(["wombat"]))) <= 322
     assert "wombat" in cut_line("x " * 1000 + " wombat " + "y" * 1000, Marker(["wombat"]))
+
+
+def test_a_phrase_is_marked_as_a_whole_and_shown_before_its_words() -> None:
+    marker = Marker(["is not a valid", "valid"])
+    line = "valid: it Is not\ta valid one, is not a name, this_is_not_a_valid_name"
+    marked = [line[start:end] for start, end in marker.spans(line)]
+    assert marked == ["valid", "Is not\ta valid", "is_not_a_valid"]
+    text = "\n".join(["valid, validity, validate"] * 9 + ["x"] * 9 + ["it is not", "a valid date"] + ["y"] * 9)
+    for count in (2, 5):
+        lines, before, _ = best_lines(text, marker, count)
+        assert {"it is not", "a valid date"} <= set(lines), "it reaches over a line's end"
+        assert before >= 14
+    assert best_lines(text, Marker(["nowhere at all", "valid"]), 3)[1] == 0
+    long = "valid " * 500 + "is not a valid " + "valid " * 500
+    assert "is not a valid" in cut_line(long, marker)

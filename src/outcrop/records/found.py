@@ -29,6 +29,7 @@ class Boost:
 class Explanation:
     """Why a hit stands where it stands. Ranks count from 1; None where that leg did not find it.
 
+    `matched_terms` are the quoted phrases, which have blanks inside, and the words that matched, heaviest first.
     `words` and `meaning` are what each leg gave and add up to `fused`; `fused` and the boosts add up to `total`, of
     which the hit's `score` is the calibrated form. A context may then lift a hit: boosts named `must`, `preferred`,
     `mentioned` and `followed` are in terms of the score itself and no part of the total.

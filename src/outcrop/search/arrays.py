@@ -175,7 +175,7 @@ class SearchArrays:
         filtered_out = (
             not len(found) and not where.is_empty() and not any(mask is None or mask.any() for mask in masks)
         )
-        return Sighting(view, words, found, declared, filtered_out)
+        return Sighting(view, words, found, declared, query.phrases, filtered_out)
 
     def _holding(self, view: View, masks: Masks, query: Query, pool: int) -> Masks:
         """Of the rows that may be returned those that hold every quoted phrase.

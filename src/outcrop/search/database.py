@@ -122,7 +122,7 @@ class DatabaseSearch:
         wanted = distinct(np.concatenate((by_words, by_meaning, declared.chunk_ids)))
         if not len(wanted):
             nobody = allowed.ids is not None and not len(allowed.ids)
-            return Sighting(view, words, _NOTHING, {}, nobody and not where.is_empty())
+            return Sighting(view, words, _NOTHING, {}, query.phrases, nobody and not where.is_empty())
         slab = slab_of_rows(
             self._store.chunk_rows(wanted, BESIDE), () if words is None else words.weights, declared
         )
@@ -135,7 +135,7 @@ class DatabaseSearch:
         rows = _rows_of(slab, by_words)
         listed = rank_rows([rows], [scores[0][rows]], pool)
         found = gather_rows(seen, masks, scores, listed, _near(slab, by_meaning, vector), vector, sure)
-        return Sighting(seen, words, found, sure)
+        return Sighting(seen, words, found, sure, query.phrases)
 
     def _allowed(self, phrases: Sequence[str], where: Filter) -> _Allowed:
         if not phrases:

@@ -27,14 +27,15 @@ from outcrop.search.view import View
 class Sighting:
     """What came up for a query: rows of `view`, which `found`, `declared` and `words` speak of.
 
-    `words` is None for a search by meaning alone; `filtered_out` tells that nothing was there to be found, because no
-    chunk passes the filter.
+    `words` is None for a search by meaning alone; all that came up hold the `phrases`; `filtered_out` tells that
+    nothing was there to be found, because no chunk passes the filter.
     """
 
     view: View
     words: LexicalQuery | None
     found: Found
     declared: Declared
+    phrases: tuple[str, ...] = ()
     filtered_out: bool = False
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from outcrop.phrases import phrase_spans
+
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""
 LEAD: Final = 1
@@ -20,20 +22,22 @@ Span = tuple[int, int]
 
 
 class Marker:
-    """Finds the words of a text that a search matched: the same word in any of its forms."""
+    """Finds what a search matched in a text: a word in any of its forms, a phrase (with blanks inside) as it is."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         import Stemmer
 
         self._stem = Stemmer.Stemmer("english").stemWord
-        words = {word.lower() for term in terms for word in _WORD.findall(term)}
+        terms = list(terms)
+        self.phrases = [term for term in terms if " " in term]
+        words = {word.lower() for term in terms if " " not in term for word in _WORD.findall(term)}
         self._stems = {self._stem(word) for word in words}
         # Scripts without spaces have no words to compare: what was asked for is looked up as it stands.
         self._verbatim = [word for word in words if not word.isascii()]
 
     def spans(self, text: str) -> list[Span]:
-        """Where the matching words stand, in order, not overlapping."""
-        found: list[Span] = []
+        """Where the matching words and phrases stand, in order, not overlapping."""
+        found = self.phrase_spans(text)
         for word in _WORD.finditer(text):
             if self._matches(word.group()):
                 found.append(word.span())
@@ -48,6 +52,10 @@ class Marker:
             # Not in `text.lower()`: that can be longer than the text (İ), and all after it would stand elsewhere.
             found.extend(match.span() for match in re.finditer(re.escape(asked), text, re.IGNORECASE))
         return _without_overlaps(found)
+
+    def phrase_spans(self, text: str) -> list[Span]:
+        """Where phrases stand."""
+        return [span for phrase in self.phrases for span in phrase_spans(text, phrase)]
 
     def _matches(self, word: str) -> bool:
         return self._stem(word.lower()) in self._stems
@@ -64,18 +72,21 @@ def _without_overlaps(spans: list[Span]) -> list[Span]:
 def best_lines(
     text: str, marker: Marker, count: int = LINES, anchor: int | None = None
 ) -> tuple[list[str], int, int]:
-    """The `count` lines in which the most different words match, the number of the first, and how many follow.
+    """The `count` lines with the most phrases, and then those in which the most different words match; the number of
+    the first, and how many follow.
 
     Blank lines at either end of the text do not count, and none is shown first or last. Of places that match alike
     the one with the `anchor` wins, the line on which a declaration begins.
     """
     lines = text.rstrip().split("\n")
     matching = [{line[start:end].lower() for start, end in marker.spans(line)} for line in lines]
-    best, best_score = 0, (-1, False, -1, False, 0)
+    quoted = _lines_of_phrases(text, marker)
+    best, best_score = 0, (-1, -1, False, -1, False, 0)
     for first in range(max(1, len(lines) - count + 1)):
         window = matching[first : first + count]
         lead = next((at for at, words in enumerate(window) if words), 0)
         score = (
+            sum(any(first <= top and end < first + count for top, end in places) for places in quoted),
             len(set().union(*window)),
             anchor is not None and first <= anchor < first + count,
             sum(map(len, window)),
@@ -90,11 +101,19 @@ def best_lines(
     return [cut_line(line, marker) for line in shown], best, len(lines) - best - len(shown)
 
 
+def _lines_of_phrases(text: str, marker: Marker) -> list[list[Span]]:
+    """For each phrase, from which to which line it stands wherever it stands."""
+    return [
+        [(text.count("\n", 0, start), text.count("\n", 0, end)) for start, end in phrase_spans(text, phrase)]
+        for phrase in marker.phrases
+    ]
+
+
 def cut_line(line: str, marker: Marker, size: int = MAX_LINE_CHARS) -> str:
-    """The line, or the part of it around the first matching word."""
+    """The line, or the part of it around the first phrase or matching word."""
     if len(line) <= size:
         return line
-    spans = marker.spans(line)
+    spans = sorted(marker.phrase_spans(line)) or marker.spans(line)
     hidden = spans and spans[0][1] > size  # else the beginning shows it
     start = max(0, min(spans[0][0] - size // 4, len(line) - size)) if hidden else 0
     part = line[start : start + size]

@@ -1,4 +1,4 @@
-// Which words of a text a search matched, and which lines of a hit to show.
+// Which words and phrases of a text a search matched, and which lines of a hit to show.
 
 const WORD = /[\p{L}\p{N}]+/gu;
 const PARTS = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+/gu;
@@ -13,16 +13,24 @@ function stem(word) {
   return short.length >= 3 ? short : lower;
 }
 
+/** A quoted phrase: its words one after the other, whatever stands between them. @param {string} phrase */
+function phrasePattern(phrase) {
+  const words = phrase.match(WORD) ?? [];
+  return new RegExp(`(?<![\\p{L}\\p{N}])${words.join("[^\\p{L}\\p{N}]+")}(?![\\p{L}\\p{N}])`, "giu");
+}
+
 /**
- * @param {string[]} terms as the answer names them
- * @returns {(text: string) => [number, number][]} where they stand in a text
+ * @param {string[]} terms as the answer names them; phrases have blanks inside
+ * @returns {(text: string) => [number, number][]} where they stand in a text, in order
  */
 export function finder(terms) {
-  const stems = new Set(terms.flatMap((term) => term.match(WORD) ?? []).map(stem));
-  if (!stems.size) return () => [];
+  const phrases = terms.filter((term) => term.includes(" ")).map(phrasePattern);
+  const stems = new Set(terms.filter((term) => !term.includes(" ")).flatMap((term) => term.match(WORD) ?? []).map(stem));
+  if (!stems.size && !phrases.length) return () => [];
   return (text) => {
     /** @type {[number, number][]} */
-    const found = [];
+    const found = phrases.flatMap((phrase) =>
+      [...text.matchAll(phrase)].map((match) => /** @type {[number, number]} */ ([match.index, match.index + match[0].length])));
     for (const match of text.matchAll(WORD)) {
       if (stems.has(stem(match[0]))) {
         found.push([match.index, match.index + match[0].length]);
@@ -33,7 +41,10 @@ export function finder(terms) {
           found.push([match.index + part.index, match.index + part.index + part[0].length]);
       }
     }
-    return found;
+    if (!phrases.length) return found;
+    found.sort(([start, end], [otherStart, otherEnd]) => start - otherStart || otherEnd - end);
+    let shown = 0; // a word of a phrase is not marked again
+    return found.filter(([start, end]) => start >= shown && ((shown = end), true));
   };
 }
 
@@ -57,7 +68,7 @@ export function marked(text, find) {
 }
 
 /**
- * The few lines in which the most different words match.
+ * The few lines with the most phrases, and then those in which the most different words match.
  * @param {string} text @param {(text: string) => [number, number][]} find
  * @returns {{text: string, more: number}} what is shown, and how many lines follow
  */
@@ -68,7 +79,9 @@ export function bestLines(text, find) {
   let bestScore = -1;
   for (let first = 0; first <= Math.max(0, lines.length - LINES); first++) {
     const inside = words.slice(first, first + LINES).flat();
-    const score = new Set(inside).size * 100 + inside.length + (words[first + 1]?.length ? 0.5 : 0);
+    const different = new Set(inside);
+    const phrases = [...different].filter((match) => /\s/.test(match)).length;
+    const score = phrases * 1e6 + different.size * 100 + inside.length + (words[first + 1]?.length ? 0.5 : 0);
     if (score > bestScore) [best, bestScore] = [first, score];
   }
   if (!lines.length) return { text: "", more: 0 };
@@ -81,7 +94,8 @@ export function bestLines(text, find) {
 /** @param {string} line @param {(text: string) => [number, number][]} find */
 function cutLine(line, find) {
   if (line.length <= LINE_CHARS) return line;
-  const [match] = find(line);
+  const matches = find(line);
+  const match = matches.find(([start, end]) => /\s/.test(line.slice(start, end))) ?? matches[0];
   const start = match && match[1] > LINE_CHARS ? Math.max(0, match[0] - LINE_CHARS / 4) : 0;
   return `${start ? "…" : ""}${line.slice(start, start + LINE_CHARS)}${start + LINE_CHARS < line.length ? "…" : ""}`;
 }
