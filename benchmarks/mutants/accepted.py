@@ -76,6 +76,7 @@ ACCEPTED: dict[str, str] = {
     "outcrop.rank.signals:-:057fe04b": _CHOSEN,
     "outcrop.rank.signals:Candidates:2bcf96de": "whoever asks says it",
     "outcrop.rank.signals:saturation:e404aefa": "the first is at place 0 whichever way it is counted",
+    "outcrop.rank.signals:lead:68978f3b": "lets in the best of code alone, which is not lifted above itself",
     "outcrop.rank.repeats:Shown.repeats:e9583188": _TINY,
     "outcrop.search.query:-:a371db16": _JUDGEMENT,
     "outcrop.elide:_compose:1e4c56ca": "what follows leaves out nothing and goes on",

@@ -145,7 +145,7 @@ def lead(candidates: Candidates, score: Floats) -> Floats:
     named = definition(candidates, score)  # who declares a name is meant by it
     behind, credited = float(fused[code].max()), float((left * (score - named))[code].max())
     lifted = np.minimum(score * fused / max(behind, 1e-9), credited + fused - behind)
-    return np.where(~code & (fused > behind), np.maximum(lifted - score, 0), 0).astype(np.float32)
+    return np.where(fused > behind, np.maximum(lifted - score, 0), 0).astype(np.float32)
 
 
 GUIDE_WEIGHT: Final = 0.7
