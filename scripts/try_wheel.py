@@ -2,8 +2,8 @@
 
 Builds the wheel, installs it as people install a program (`pipx install`, `uv tool install`) for each interpreter, and
 lets the program that stands there add a folder, find something in it and examine itself. Interpreters are those that
-were named, else each of 3.11 to 3.14 that is on the path; one that is not there is said and not tried. Packages come
-from the index that this machine has. Exits with 1 when anything fails, or one that was named is not there.
+were named, else each of 3.11 to 3.14 on the path or of pyenv; one that is not there is said and not tried. Packages
+come from the index that this machine has. Exits with 1 when anything fails, or one that was named is not there.
 """
 
 from __future__ import annotations
@@ -88,13 +88,17 @@ def _run(command: list[str], work: Path, settings: Mapping[str, str]) -> str:
 
 
 def find_python(name: str) -> tuple[str, str] | None:
-    """(path, version) of an interpreter; None where it is missing or only a stand-in that starts none."""
-    found = shutil.which(name)
-    if found is None:
-        return None
-    asked = [found, "-c", "import platform; print(platform.python_version())"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return (found, done.stdout.strip()) if done.returncode == 0 else None
+    """(path, version) of an interpreter on the path or of pyenv; None where it is missing.
+
+    One on the path may be pyenv's stand-in, which starts nothing unless that version was chosen.
+    """
+    home = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    for place in filter(None, [shutil.which(name), *sorted(home.glob(f"versions/*/bin/{name}"))]):
+        asked = [str(place), "-c", "import platform; print(platform.python_version())"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return str(place), done.stdout.strip()
+    return None
 
 
 def try_one(python: str, version: str, installer: str, wheel: Path, work: Path) -> str | None:
