@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -33,6 +34,20 @@ def test_a_writer_of_this_process_that_takes_too_long_is_told(db: Path) -> None:
     release.set()
     holder.join()
     assert len(put(store, make_write())) == 1
+    store.close()
+
+
+def test_a_file_system_without_shared_memory_is_told_and_works(
+    db: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(
+        apsw, "Connection", partial(apsw.Connection, vfs="unix-none")
+    )  # as on some network disks
+    store = open_sqlite(db)
+    assert "without shared memory" in caplog.text
+    put(store, make_write())
+    assert store.stats().documents == 1
+    assert list(store.check()) == []
     store.close()
 
 

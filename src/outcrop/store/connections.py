@@ -248,7 +248,12 @@ class Connections:
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
-                connection.pragma("journal_mode", "wal")
+                if connection.pragma("journal_mode", "wal") != "wal":
+                    log.warning(
+                        "%s is on a file system without shared memory: all works, but while somebody writes, searches"
+                        " wait and may be told to try again. Keep the index on a local disk (--db)",
+                        self.path,
+                    )
                 return
             except apsw.BusyError:
                 if time.monotonic() > deadline:
