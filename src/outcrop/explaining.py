@@ -56,6 +56,7 @@ def explain(seen: Sighting, ranked: Ranked, place: int) -> Explanation:
     cosine = float(found.cosine[place])
     has_vector = bool(seen.view.slabs[number].scales[row] > 0)
     amounts = ((name, float(amount[place])) for name, amount in ranked.boosts.items())
+    phrases = (" ".join(phrase.split()) for phrase in seen.phrases)
     terms = () if seen.words is None else matched_terms(seen.words, number, row)
     return Explanation(
         lexical_rank=int(found.lexical_rank[place]) or None,
@@ -64,7 +65,7 @@ def explain(seen: Sighting, ranked: Ranked, place: int) -> Explanation:
         similarity=cosine if has_vector and cosine else None,
         fused=float(ranked.fused[place]),
         boosts=tuple(Boost(name, amount) for name, amount in amounts if amount),
-        matched_terms=tuple(dict.fromkeys((*seen.phrases, *terms))),
+        matched_terms=tuple(dict.fromkeys((*phrases, *terms))),
         words=float(ranked.words[place]),
         meaning=float(ranked.meaning[place]),
         total=float(ranked.final[place]),

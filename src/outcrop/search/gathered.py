@@ -84,9 +84,7 @@ def _slab(
         stems=facts.stems,
         folders=facts.folders,
         names=names,
-        pairs=np.zeros(
-            (0, len(chunk_ids)), np.uint8
-        ),  # a store that is searched where it lies looks phrases up itself
+        pairs=np.zeros((0, len(chunk_ids)), np.uint8),  # phrases are looked up by the store
         packages=facts.packages,
         **others,
     )

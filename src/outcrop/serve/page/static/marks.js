@@ -15,7 +15,7 @@ function stem(word) {
 
 /** A quoted phrase: its words one after the other, whatever stands between them. @param {string} phrase */
 function phrasePattern(phrase) {
-  const words = phrase.match(WORD) ?? [];
+  const words = phrase.match(WORD) ?? ["(?!)"]; // no word, nowhere
   return new RegExp(`(?<![\\p{L}\\p{N}])${words.join("[^\\p{L}\\p{N}]+")}(?![\\p{L}\\p{N}])`, "giu");
 }
 
