@@ -30,11 +30,10 @@ COLLECTIONS: Final = (*FOLDERS, NOTES, TEXTS)
 MANY: Final = 400
 """More chunks than an episode ever has."""
 SAME_SCORE: Final = 2e-3
-ALIKE: Final = 3e-2
-"""Scores that are the same in one kind of store; and where an index was in both, of which one keeps eight bits of a
-number and the other sixteen: rounded three times (text, path, both), the 26 numbers of a letter vector are up to .005
-of a cosine apart, which a lead counts twice: .011 of a score was seen in 110 000 operations. A hit that is missing, or
-lacks a word, is ten times that. Judgement."""
+ALIKE: Final = 1e-2
+"""Scores that are the same in one kind of store; and where an index was in both: what they keep of a vector is the
+same, but sums of text and path are rounded to eight bits in one and to sixteen in the other, which is .003 in a score
+of the 26 numbers of a letter vector. Judgement."""
 QUERIES: Final = (
     "copper lantern by the river",
     "granite",

@@ -21,6 +21,7 @@ from tests.store.builders import (
 
 from outcrop.contracts import Store
 from outcrop.records import Chunk, DocumentWrite, Model
+from outcrop.store.levels import pack_vectors, unpack_vectors
 
 ODD = "Zero \0 byte, tab\t, é e\u0301, \U0001f600, \u202e, \ufeff, \u2028.\n\n\r\nlast\x1f \\ ' \" $1 %s"
 
@@ -132,6 +133,9 @@ def test_vectors_come_as_they_are_kept(store: Store) -> None:
     assert set(kept) == set(given)
     assert all(found.dtype == np.float32 and found.shape == (MODEL.dimensions,) for found in kept.values())
     assert np.array_equal(kept[rounded], kept[rounded].astype(np.float16))
+    assert np.array_equal(kept[rounded], unpack_vectors(pack_vectors(given[rounded][None]))[0]), (
+        "as in any store"
+    )
     assert np.allclose(kept[rounded], given[rounded], atol=1 / 128)
     store.write([write], kept, MODEL)
     assert np.array_equal(store.kept_vectors(MODEL, [rounded])[rounded], kept[rounded])

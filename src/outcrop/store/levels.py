@@ -1,9 +1,9 @@
 """Vectors in eight bits: a whole number for each dimension, and one power of two for all of them.
 
 The power of two makes the form exact wherever it goes: sixteen-bit floats hold each number as it is, and what is packed
-again comes out the same. So an index that is moved to another store and back has the vectors it had. Against float16
-NDCG@10 of hybrid search is the same on five labelled sets (`python -m benchmarks.quality`): it moves by .001 at most,
-on one of 52 queries from .451 to .455.
+again comes out the same. So every store keeps the same of a vector, and an index that is moved to another store and
+back has the vectors it had. Against float16 NDCG@10 of hybrid search is the same on five labelled sets (`python -m
+benchmarks.quality`): it moves by .001 at most, on one of 52 queries from .451 to .455.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from outcrop.errors import StoreError
 from outcrop.records import DocumentWrite, Model, Vector
-from outcrop.store.levels import check_vectors
+from outcrop.store.levels import check_vectors, pack_vectors, unpack_vectors
 from outcrop.store.rows import join_headings, join_names, stated_date
 
 CHUNK_FIELDS: Final = (
@@ -84,5 +84,10 @@ def note_rows(write: DocumentWrite, first_id: int) -> list[tuple[Any, ...]]:
 
 
 def vector_blobs(model: Model, rows: Sequence[Vector]) -> list[bytes]:
-    """Vectors as float16, in bytes; refuses what `levels.check_vectors` refuses."""
-    return [row.tobytes() for row in check_vectors(model, rows).astype("<f2")]
+    """Vectors as float16, in bytes; refuses what `levels.check_vectors` refuses.
+
+    Rounded to the eight bits that a file keeps of them, which 16 hold exactly: the same documents rank alike wherever
+    they are kept.
+    """
+    rounded = unpack_vectors(pack_vectors(check_vectors(model, rows)))
+    return [row.tobytes() for row in rounded.astype("<f2")]
