@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from outcrop.derived import ChunkRows, DeclaredRows, Deriver, TermRows, Totals
 from outcrop.distinct import is_among
-from outcrop.phrases import holds_phrase, phrase_words
+from outcrop.phrases import phrase_finder, phrase_words
 from outcrop.records import Filter, Vector
 from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.filters import filter_sql
@@ -110,9 +110,10 @@ class Searching(ABC):
             if among is not None:
                 likely = likely[is_among(likely, np.sort(among))]
             found: list[int] = []
+            holds = phrase_finder(words)
             for start in range(0, len(likely), PHRASE_CHUNKS):
                 part = likely[start : start + PHRASE_CHUNKS].tolist()
-                found += (id_ for id_, text in self._texts(part) if holds_phrase(text, words))
+                found += (id_ for id_, text in self._texts(part) if holds(text))
         return np.array(sorted(found), np.int64)
 
     def _texts(self, chunk_ids: Sequence[int]) -> list[tuple[Any, ...]]:
