@@ -204,3 +204,8 @@ OUTCROP = "171c2a7139d8"  # written into every saved index: a change must raise 
 
 def test_stop_words_are_single_surface_tokens(terms: Terms) -> None:
     assert all([surface for surface, _ in terms.words(word)] == [word] for word in STOP_WORDS)
+
+
+@given(st.text("aZ_9.-':/+#@ \n\\\x1f", max_size=80))
+def test_a_plain_text_has_the_tokens_of_any_text(text: str) -> None:
+    assert Terms().words(text) == Terms().words(f"{text} é")[:-1]

@@ -26,6 +26,8 @@ import Stemmer
 # on any input: words are possessive, and `(?<!_)` keeps a line of underscores from being tried again at each.
 _JOINED: Final = r"{word}(?:[_.\-'’:/+#@]+{word})*[+#]{{0,2}}|(?<!_)_+{word}(?:_+{word})*"
 _SURFACE: Final = re.compile(_JOINED.format(word=r"[^\W_]++"))
+# The same for plain texts, in three quarters of the time.
+_SURFACE_ASCII: Final = re.compile(_JOINED.format(word=r"[0-9A-Za-z]++"))
 # Signs that Python does not count as letters but without which words fall apart: accents and points that stand
 # apart, the vowels of Indic scripts and of Thai, Tibetan, Burmese and Khmer.
 _MARKS: Final = (
@@ -146,11 +148,10 @@ class _Seen(dict[str, Sequence[int]]):
 
 def _surfaces(text: str) -> list[str]:
     """The surface tokens of a text."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-        if _ANY_MARK.search(text):
-            return _SURFACE_WITH_MARKS.findall(text)
-    return _SURFACE.findall(text)
+    if text.isascii():
+        return _SURFACE_ASCII.findall(text)
+    text = unicodedata.normalize("NFKC", text)
+    return (_SURFACE_WITH_MARKS if _ANY_MARK.search(text) else _SURFACE).findall(text)
 
 
 def term_number(term: str) -> int:
