@@ -35,11 +35,16 @@ def spaced(text: str) -> str:
     return text if text.isascii() else UNSPACED.sub(r" \1 ", text)
 
 
+def split_words(text: str) -> str:
+    """The words of a text, in order, with blanks between them."""
+    if text.isascii():
+        return text.translate(_ASCII_WORDS)
+    return "".join(map(_folded, spaced(text)))
+
+
 def phrase_words(text: str) -> list[str]:
     """The words of a text, in order."""
-    if text.isascii():
-        return text.translate(_ASCII_WORDS).split()
-    return "".join(map(_folded, spaced(text))).split()
+    return split_words(text).split()
 
 
 def holds_phrase(text: str, words: Sequence[str]) -> bool:

@@ -11,14 +11,12 @@ stand side by side in it: a hash of each pair that does sets one bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Final
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.phrases import phrase_words
+from outcrop.phrases import phrase_words, split_words
 from outcrop.records import FeedRow
 from outcrop.search.terms import Terms, term_number
 
@@ -33,6 +31,10 @@ PAIR_BYTES: Final = 48
 """Of a row, for its pairs. Of rows that hold the words of a phrase anywhere, at a million chunks, this lets a fifth
 pass for two words, a fifteenth for three and a fiftieth for four (32 bytes: a quarter, a seventh, a twentieth; 64: a
 sixth, a twentieth, an eightieth; as many bytes in all, shared out by the length of the texts, tell less)."""
+_ROWS_AT_ONCE: Final = 256
+"""Texts whose pairs are made at a time: bounds memory, and what numpy works on stays near the processor."""
+_SHARES: Final = np.array([pow(0x9E3779B1, place, 1 << 32) for place in range(1, 65)], np.uint32)
+"""What a byte counts by its place in a word; from the last on they count alike."""
 
 
 def phrase_terms(words: Sequence[str], terms: Terms) -> list[frozenset[int]]:
@@ -63,29 +65,37 @@ def words_for_phrases(feed: Sequence[FeedRow], terms: Terms) -> tuple[NDArray[np
 
 def mark_pairs(feed: Sequence[FeedRow]) -> NDArray[np.uint8]:
     """The bits of the pairs of words of each row, a column each: contiguous is what one look-up reads of all rows."""
-    words = [phrase_words(item.text) for item in feed]
-    numbers = _numbers(list(chain.from_iterable(words)))
-    owners = np.repeat(np.arange(len(feed)), [len(found) for found in words])
-    beside = owners[1:] == owners[:-1]
     marks = np.zeros((len(feed), 8 * PAIR_BYTES), np.bool_)
-    marks[owners[1:][beside], _places(numbers)[beside]] = True
+    for first in range(0, len(feed), _ROWS_AT_ONCE):
+        rows, places = _pairs_of([split_words(item.text) for item in feed[first : first + _ROWS_AT_ONCE]])
+        marks[first + rows, places] = True
     return np.ascontiguousarray(np.packbits(marks, axis=1).T)
 
 
 def may_hold(pairs: NDArray[np.uint8], words: Sequence[str]) -> NDArray[np.bool_]:
     """Of each row whether every pair of the words of a phrase may be in it: False is certain, True is not."""
     held = np.ones(pairs.shape[1], np.bool_)
-    for place in set(_places(_numbers(words)).tolist()):
+    for place in set(_pairs_of([" ".join(words)])[1].tolist()):
         held &= (pairs[place >> 3] & (0x80 >> (place & 7))) != 0
     return held
 
 
-def _numbers(words: Sequence[str]) -> NDArray[np.uint64]:
-    known = {word: crc32(word.encode("utf-8", "replace")) for word in set(words)}
-    return np.fromiter(map(known.__getitem__, words), np.uint64, len(words))
+def _pairs_of(texts: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """(text, bit) of each pair of neighbouring words of some texts, whose words are set apart by blanks.
 
-
-def _places(numbers: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """For each word but the last the bit of the pair that it and the next one are."""
-    mixed = (numbers[:-1] * np.uint64(3) + numbers[1:]) * np.uint64(0x9E3779B97F4A7C15)
-    return ((mixed >> np.uint64(32)) % np.uint64(8 * PAIR_BYTES)).astype(np.intp)
+    The number of a word is the sum of its bytes, each times a number of its place in the word: so that numpy makes
+    those of all words at once.
+    """
+    letters = np.frombuffer("\n".join(texts).encode("utf-8", "replace"), np.uint8)
+    at = np.flatnonzero(letters > ord(" "))
+    if not len(at):
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+    begins = np.flatnonzero(np.diff(at, prepend=-2) > 1)  # places in `at` where a word begins
+    starts = at[begins]
+    lengths = np.diff(begins, append=len(at))
+    shares = _SHARES[np.minimum(at - np.repeat(starts, lengths), len(_SHARES) - 1)]
+    numbers = np.add.reduceat(letters[at] * shares, begins, dtype=np.uint32)
+    rows = np.searchsorted(np.flatnonzero(letters == ord("\n")), starts)
+    beside = rows[1:] == rows[:-1]
+    mixed = (numbers[:-1] * np.uint32(3) + numbers[1:])[beside] * np.uint32(0x9E3779B1)
+    return rows[1:][beside], ((mixed >> np.uint32(8)) % np.uint32(8 * PAIR_BYTES)).astype(np.intp)
