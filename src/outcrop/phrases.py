@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Final
 
 # Scripts written without spaces. Each character becomes a word, so that a phrase matches by sequence.
@@ -39,7 +38,7 @@ def split_words(text: str) -> str:
     """The words of a text, in order, with blanks between them."""
     if text.isascii():
         return text.translate(_ASCII_WORDS)
-    return "".join(map(_folded, spaced(text)))
+    return spaced(text).translate(_FOLDED)
 
 
 def phrase_words(text: str) -> list[str]:
@@ -76,7 +75,6 @@ def phrase_finder(words: Sequence[str]) -> Callable[[str], bool]:
     return holds
 
 
-@lru_cache(maxsize=65_536)
 def _folded(character: str) -> str:
     """A character as it counts: without accents and case, or a space where it belongs to no word."""
     category = unicodedata.category(character)
@@ -88,3 +86,14 @@ def _folded(character: str) -> str:
     lower = folded if len(folded) == 1 else character.lower()[:1]
     base = unicodedata.normalize("NFD", lower)[0]
     return base if base.isascii() else lower
+
+
+class _Folded(dict[int, str]):
+    """What each character counts as, found out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = _folded(chr(code))
+        return found
+
+
+_FOLDED: Final = _Folded()
