@@ -9,7 +9,7 @@ from typing import Final
 
 import Stemmer
 
-from outcrop.phrases import phrase_spans
+from outcrop.phrases import phrase_lines
 
 ELLIPSIS: Final = "..."
 MAX_SIGNATURE_LINES: Final = 8
@@ -37,21 +37,14 @@ def matched_lines(text: str, terms: Sequence[str]) -> list[int]:
     A phrase, a term with blanks inside, is found word for word.
     """
     stemmer = Stemmer.Stemmer("english")
-    phrases = [term for term in terms if " " in term]
     wanted = set(stemmer.stemWords([word for term in terms if " " not in term for word in _words(term)]))
     on_line = [wanted.intersection(stemmer.stemWords(list(_words(line)))) for line in text.split("\n")]
     frequency = Counter(word for words in on_line for word in words)
     weights = [sum(1 / frequency[word] for word in words) for words in on_line]
-    quoted = {i for phrase in phrases for i in _lines_of(text, phrase)}
+    places = [place for term in terms if " " in term for place in phrase_lines(text, term)]
+    quoted = {i for first, last in places for i in range(first, last + 1)}
     held = (i for i, weight in enumerate(weights) if weight or i in quoted)
     return sorted(held, key=lambda i: (i not in quoted, -weights[i], i))
-
-
-def _lines_of(text: str, phrase: str) -> Iterable[int]:
-    """The lines that a phrase stands on."""
-    for start, end in phrase_spans(text, phrase):
-        first = text.count("\n", 0, start)
-        yield from range(first, first + text.count("\n", start, end) + 1)
 
 
 def _words(text: str) -> Iterable[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from outcrop.phrases import phrase_spans
+from outcrop.phrases import phrase_lines, phrase_spans
 
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""
@@ -80,13 +80,13 @@ def best_lines(
     """
     lines = text.rstrip().split("\n")
     matching = [{line[start:end].lower() for start, end in marker.spans(line)} for line in lines]
-    quoted = _lines_of_phrases(text, marker)
+    quoted = [phrase_lines(text, phrase) for phrase in marker.phrases]
     best, best_score = 0, (-1, -1, False, -1, False, 0)
     for first in range(max(1, len(lines) - count + 1)):
         window = matching[first : first + count]
         lead = next((at for at, words in enumerate(window) if words), 0)
         score = (
-            sum(any(first <= top and end < first + count for top, end in places) for places in quoted),
+            sum(any(first <= top and last < first + count for top, last in places) for places in quoted),
             len(set().union(*window)),
             anchor is not None and first <= anchor < first + count,
             sum(map(len, window)),
@@ -99,14 +99,6 @@ def best_lines(
     while len(shown) > 1 and not shown[-1].strip():
         shown.pop()
     return [cut_line(line, marker) for line in shown], best, len(lines) - best - len(shown)
-
-
-def _lines_of_phrases(text: str, marker: Marker) -> list[list[Span]]:
-    """For each phrase, from which to which line it stands wherever it stands."""
-    return [
-        [(text.count("\n", 0, start), text.count("\n", 0, end)) for start, end in phrase_spans(text, phrase)]
-        for phrase in marker.phrases
-    ]
 
 
 def cut_line(line: str, marker: Marker, size: int = MAX_LINE_CHARS) -> str:
