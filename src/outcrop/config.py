@@ -183,11 +183,6 @@ def user_folders(environ: Mapping[str, str] | None = None) -> tuple[Path, Path]:
     return home, Path(env.get("XDG_CONFIG_HOME") or home / ".config")
 
 
-def child_environment(**more: str) -> dict[str, str]:
-    """The environment for a process that is started from here, with some variables more."""
-    return {**os.environ, **more}
-
-
 def _home() -> Path:
     try:
         return Path.home()

@@ -9,11 +9,10 @@ import atexit
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 from typing import Any, BinaryIO
 
+from outcrop.children import DEVNULL, TimeoutExpired, start_child
 from outcrop.errors import ParseError
 from outcrop.frames import read_frame, write_frame
 from outcrop.parse.frames import unpack_document
@@ -31,13 +30,7 @@ class _Worker:
 
     def __init__(self, memory_bytes: int) -> None:
         self.memory_bytes = memory_bytes
-        # -P keeps the current folder, which may be the one being indexed, off the module path.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "outcrop.parse.worker", str(memory_bytes)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        self._process = start_child("outcrop.parse.worker", str(memory_bytes), stderr=DEVNULL)
         assert self._process.stdin is not None  # noqa: S101  Popen was asked for pipes
         assert self._process.stdout is not None  # noqa: S101
         self._requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
@@ -82,7 +75,7 @@ class _Worker:
             self._requests.close()
         try:
             self._process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             self._process.kill()
             self._process.wait()
         self._answers.close()

@@ -7,8 +7,6 @@ import importlib.util
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -17,7 +15,8 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import BinaryIO, Final
 
-from outcrop.config import Config, child_environment
+from outcrop.children import start_child
+from outcrop.config import Config
 from outcrop.errors import ClusterError, EmbedError
 from outcrop.frames import read_frame, write_frame
 from outcrop.preparing import Job, Outcome, Prepared, Recipe, Unreadable
@@ -110,14 +109,12 @@ class _Driver:
         self._folder = tempfile.TemporaryDirectory(prefix="outcrop-ray-", ignore_cleanup_errors=True)
         self._log = Path(self._folder.name) / "log"
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "outcrop.spread.driver"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+            self._process = start_child(
+                "outcrop.spread.driver",
                 stderr=log,
                 cwd=self._folder.name,
-                env=child_environment(RAY_USAGE_STATS_ENABLED="0"),  # nothing phones home
-                start_new_session=True,  # Ctrl-C is for this process, which then closes the driver's stdin
+                new_session=True,  # Ctrl-C is for this process, which then closes the driver's stdin
+                more={"RAY_USAGE_STATS_ENABLED": "0"},  # nothing phones home
             )
         self._received: Queue[Frame | None] = Queue(READ_AHEAD)
         threading.Thread(target=self._receive, daemon=True).start()

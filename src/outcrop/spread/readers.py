@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -13,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
+from outcrop.children import DEVNULL, start_child
 from outcrop.errors import Cancelled, SourceError
 from outcrop.frames import read_frame, write_frame
 from outcrop.machine import usable_cores
@@ -138,13 +137,7 @@ class _Reader:
     """One process and the pipes to it."""
 
     def __init__(self, recipe: Recipe) -> None:
-        # -P keeps the current folder, which may be the one being indexed, off the module path.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "outcrop.spread.reader"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        self._process = start_child("outcrop.spread.reader", stderr=DEVNULL)
         assert self._process.stdin is not None  # noqa: S101  Popen was asked for pipes
         assert self._process.stdout is not None  # noqa: S101
         self._orders: BinaryIO = self._process.stdin  # type: ignore[assignment]

@@ -7,13 +7,12 @@ import logging
 import math
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from typing import Any, BinaryIO
 
+from outcrop.children import PIPE, TimeoutExpired, start_child
 from outcrop.frames import read_frame, write_frame
 
 _log = logging.getLogger(__name__)
@@ -32,16 +31,8 @@ class WorkerProcess:
     """A running `python -m outcrop.embed.running.worker`. One thread asks; any thread may kill it."""
 
     def __init__(self) -> None:
-        if not sys.executable:
-            raise WorkerLost("could not start: this Python does not know where its interpreter is")
         try:
-            # -P keeps the current folder, which may be the one being indexed, off the module path.
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "outcrop.embed.running.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
+            self._process = start_child("outcrop.embed.running.worker", stderr=PIPE)
         except OSError as error:
             raise WorkerLost(f"could not start ({error})") from error
         self._requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
@@ -72,7 +63,7 @@ class WorkerProcess:
             answer = read_frame(self._answers)
         except (OSError, EOFError, ValueError) as error:
             self._expect_by(None)
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            with contextlib.suppress(TimeoutExpired):
                 self._process.wait(_STOP_TIMEOUT_S)  # its last words come after the end of its answers
             self.kill()
             raise WorkerLost(self.stop() or f"did not answer within {within_s:g} s and was ended") from error
@@ -93,7 +84,7 @@ class WorkerProcess:
             self._requests.close()
         try:
             self._process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             self._process.kill()
             self._process.wait()
         with self._due_changed:

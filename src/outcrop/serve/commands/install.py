@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from outcrop.children import python_command
 from outcrop.database_url import DatabaseUrl
 from outcrop.errors import ConfigError
 from outcrop.serve.mcp.clients import (
@@ -107,7 +108,7 @@ def own_command() -> list[str]:
     program = Path(sys.argv[0])
     if program.name in ("outcrop", "outcrop.exe") and program.is_file():
         return [str(program.absolute())]
-    return [sys.executable, "-m", "outcrop"]
+    return [*python_command(), "-m", "outcrop"]  # clients start it in project folders, whose code must not run
 
 
 def _read(path: Path) -> str:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import queue
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, Final, cast
 
 import outcrop.errors
+from outcrop.children import TimeoutExpired, start_child
 from outcrop.config import Config, load_config
 from outcrop.engine import Engine
 from outcrop.errors import OutcropError, StoreError
@@ -34,9 +34,7 @@ class _Process:
     """One searching process, and what it is asked."""
 
     def __init__(self, config: Config) -> None:
-        self._running = subprocess.Popen(
-            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self._running = start_child("outcrop.serve.http.searchers")
         settings = plain({name: getattr(config, name) for name in Config.__slots__} | {"db": config.db_text()})
         write_frame(self._stdin, {"settings": settings})
 
@@ -63,7 +61,7 @@ class _Process:
             self._stdin.close()
         try:
             self._running.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             self._running.kill()
             self._running.wait()
         self._stdout.close()
