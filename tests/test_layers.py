@@ -20,6 +20,7 @@ GROUND = {
     "phrases",
     "database_url",
     "machine",
+    "private",
 }
 STAGES = {
     "sources",
@@ -40,6 +41,7 @@ ALLOWED = {
     "distinct": set(),
     "frames": set(),
     "machine": set(),
+    "private": set(),
     "phrases": set(),
     "derived": {"records"},
     "errors": set(),
@@ -58,6 +60,7 @@ ALLOWED = {
     "explaining": GROUND | STAGES,
     "retrieve": GROUND | STAGES | {"config", "explaining", "reranking"},
     "parts": GROUND | STAGES | {"config", "retrieve"},
+    "permissions": GROUND | {"config"},
     "care": GROUND | STAGES | {"config"},
     "lookup": GROUND | STAGES | {"config"},
     "sameness": GROUND | STAGES,
@@ -77,7 +80,7 @@ ALLOWED = {
     "engine": GROUND
     | STAGES
     | {"config", "parts", "adding", "asking", "retrieve", "care", "lookup", "folders", "revisions"}
-    | {"codebase", "code_context", "codegraph", "codemap", "moving", "parity"},
+    | {"codebase", "code_context", "codegraph", "codemap", "moving", "parity", "permissions"},
     "evals": GROUND | {"engine"},
     "adapters": {"records", "errors", "engine"},
     "kb": GROUND | {"engine", "config"},

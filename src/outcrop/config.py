@@ -120,6 +120,10 @@ class Config:
     """The most that is sent to that model at once, estimated. Older turns and sources beyond it are left out; the
     default suits small models on one's own machine."""
 
+    shared: bool = False
+    """Leave the permissions of the index and of what lies beside it as they are, for an index that other users of this
+    machine read. Off, only its owner can read it: what is open to others is closed when the index is opened."""
+
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
     """From which level on log lines (JSON, on standard error) are written."""
@@ -171,6 +175,18 @@ def default_data_dir(env: Mapping[str, str]) -> Path:
     return Path(env.get("XDG_DATA_HOME") or _home() / ".local" / "share") / "outcrop"
 
 
+def find_own_folders(config: Config, environ: Mapping[str, str] | None = None) -> list[Path]:
+    """The folders on the way to an index that are Outcrop's own: the default data folder and those below it.
+
+    Empty for an index that lies elsewhere, in a folder that somebody chose.
+    """
+    try:
+        home = default_data_dir(os.environ if environ is None else environ).absolute()
+    except ConfigError:
+        return []
+    return [folder for folder in (config.folder, *config.folder.parents) if folder.is_relative_to(home)][::-1]
+
+
 def default_config_dir(env: Mapping[str, str]) -> Path:
     """Where the user's config.toml lives."""
     return Path(env.get("XDG_CONFIG_HOME") or _home() / ".config") / "outcrop"
@@ -201,6 +217,16 @@ def _config_file(env: Mapping[str, str]) -> Path | None:
         return default_config_dir(env) / "config.toml"
     except ConfigError:
         return None
+
+
+def find_exposed_keys(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The configuration file, if it holds a key or a token and other users can read it. It is the user's own file, so
+    it is reported and never changed."""
+    path = _config_file(os.environ if environ is None else environ)
+    if path is None or not path.is_file() or os.name != "posix" or not path.stat().st_mode & 0o077:
+        return None
+    secret = {f.name for f in fields(Config) if not f.repr}
+    return path if secret & _read_file(path).keys() else None
 
 
 def _read_file(path: Path) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from outcrop.folders import DEFAULT_COLLECTION, sync_root
 from outcrop.lookup import KnownCollections, find_document
 from outcrop.pack import FileTokenizer, SafeEstimate, pack
 from outcrop.parts import Parts, PartsMaker
+from outcrop.permissions import close_index
 from outcrop.rank.merge import merge_hits
 from outcrop.records import (
     RERANK_SECONDS,
@@ -106,6 +107,8 @@ class Engine:
             vector_index=config.vector_index,
             vector_effort=config.vector_effort,
         )
+        self.said = close_index(config)
+        """What the person who opened the index should know; empty when there is nothing."""
         self._maker = PartsMaker(config, self._store, embedder, reranker, commentator)
         self._adder = Adder(config, self._store, self._maker)
         self._known = KnownCollections(self._store)

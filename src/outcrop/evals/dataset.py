@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from outcrop.errors import ParseError, SourceError
+from outcrop.private import make_folder, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,10 @@ def append_case(path: Path, case: EvalCase) -> bool:
             return False
         gap = "" if not text or text.endswith("\n") else "\n"
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(f"{text}{gap}{json.dumps(entry, ensure_ascii=False)}\n", "utf-8")
+            make_folder(path.parent)
+            write_text(draft, f"{text}{gap}{json.dumps(entry, ensure_ascii=False)}\n")
+            if path.exists():
+                shutil.copymode(path, draft)
             draft.replace(path)
         except (OSError, UnicodeEncodeError) as error:
             raise SourceError(f"{path} cannot be written: {error}") from error

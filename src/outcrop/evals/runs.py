@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from outcrop.errors import NotFound, ParseError, SourceError
 from outcrop.evals.run import EvalReport
+from outcrop.private import make_folder, write_text
 from outcrop.records import SearchOptions
 
 KEPT_RUNS: Final = 200
@@ -113,8 +114,8 @@ def save_run(folder: Path, run: EvalRun) -> str:
     text = json.dumps(asdict(replace(run, id=id_)))
     draft = folder / f".{id_}.part"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, "ascii")
+        make_folder(folder)
+        write_text(draft, text, "ascii")
         draft.replace(folder / f"{id_}{_SUFFIX}")
     except OSError as error:
         raise SourceError(f"the run cannot be kept in {folder}: {error}") from error

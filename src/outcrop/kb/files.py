@@ -22,6 +22,7 @@ from typing import Final
 
 from outcrop.errors import Conflict, DatabaseBusy, NotAllowed, NotFound, SourceError, TooLarge
 from outcrop.kb.names import fold, is_name, is_note_name, require_portable
+from outcrop.private import FILE, FOLDER, make_folder
 
 log = logging.getLogger(__name__)
 
@@ -101,11 +102,11 @@ class NoteFiles:
     def locked(self, wait_s: float = LOCK_WAIT_S) -> Iterator[None]:
         """The only writer, of all threads and processes, inside."""
         with _said("the knowledge base"), ExitStack() as stack:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_folder(self.root)
             root = _opened(stack, os.open(self.root, _FOLDER))
             control = _opened(stack, _enter(root, CONTROL, make=True))
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            lock = _opened(stack, os.open("lock", flags, 0o600, dir_fd=control))
+            lock = _opened(stack, os.open("lock", flags, FILE, dir_fd=control))
             _wait_for(lock, wait_s)
             with suppress(FileNotFoundError):
                 os.unlink("new", dir_fd=control)  # of a writer that was killed
@@ -124,7 +125,7 @@ class NoteFiles:
             name = _own_name(folders[-1], path.rpartition("/")[2])
             _refuse_others(folders[-1], name, path)
             control = _opened(stack, _enter(folders[0], CONTROL, make=True))
-            new = _opened(stack, os.open("new", _WRITE, 0o666, dir_fd=control))
+            new = _opened(stack, os.open("new", _WRITE, FILE, dir_fd=control))
             if before is not None:
                 os.fchmod(new, stat.S_IMODE(before.st_mode))
             _write_all(new, content)
@@ -199,7 +200,7 @@ def _enter(folder: int, name: str, *, make: bool) -> int:
     """Open a folder in a folder, made where there is none and it shall be."""
     if make:
         with suppress(FileExistsError):
-            os.mkdir(name, dir_fd=folder)
+            os.mkdir(name, FOLDER, dir_fd=folder)
             os.fsync(folder)
     try:
         return os.open(name, _FOLDER, dir_fd=folder)

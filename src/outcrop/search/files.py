@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.private import make_folder, open_new
 from outcrop.search.packed import damaged_arrays
 from outcrop.search.slab import Slab, load_slab, save_slab
 
@@ -72,7 +73,7 @@ class SlabFiles:
         While another process is saving, this waits up to `wait_s` for it.
         """
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             with self._lock(wait_s) as held:
                 if not held:
                     return False
@@ -151,7 +152,8 @@ class SlabFiles:
         facts = {name: getattr(saved, name) for name in _FACTS}
         temporary = self._folder / f"manifest-{uuid.uuid4().hex}.tmp"
         manifest = {"format": FORMAT, **facts, "slabs": entries}
-        temporary.write_text(json.dumps({**manifest, "checksum": _checksum(manifest)}), "utf-8")
+        with open_new(temporary, like_folder=True) as file:
+            file.write(json.dumps({**manifest, "checksum": _checksum(manifest)}).encode())
         temporary.replace(self._manifest)
 
     def _write(self, slab: Slab, dead: NDArray[np.bool_]) -> dict[str, Any]:

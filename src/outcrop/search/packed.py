@@ -18,6 +18,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.private import open_new
+
 _MAGIC: Final = b"outcrop\x01"
 _HEAD: Final = struct.Struct("<8sII")
 _ALIGNED: Final = 64
@@ -34,7 +36,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         listed.append((name, array.dtype.str, array.shape, size, _checksum(array)))
         size += -(-array.nbytes // _ALIGNED) * _ALIGNED
     header = json.dumps(listed).encode()
-    with path.open("xb") as file:
+    with open_new(path, like_folder=True) as file:
         file.write(_HEAD.pack(_MAGIC, len(header), zlib.crc32(header)) + header)
         file.write(bytes(-file.tell() % _ALIGNED))
         for array in whole.values():

@@ -32,19 +32,29 @@ class Session:
         from outcrop.serve.logs import write_logs
 
         config = load_config({"db": self.db, "log_level": self.log_level, **settings})
-        asked = self.log_level is not None or config.log_level != "warning"  # which is the default
-        write_logs(config.log_level if asked else None)
+        write_logs(config.log_level if self._logs(config) else None)
         return config
+
+    def _logs(self, config: Config) -> bool:
+        return self.log_level is not None or config.log_level != "warning"  # which is the default
 
     def open(self, **settings: Any) -> Engine:
         """The index, created where there is none; closed with the `with` block."""
         from outcrop.engine import Engine
 
-        return Engine(self.config(**settings))
+        return self.say(Engine(self.config(**settings)))
 
     def open_existing(self, **settings: Any) -> Engine:
         """The index for a command that only reads: it must be there, so that a mistyped --db makes no file."""
-        return open_index(self.config(**settings))
+        return self.say(open_index(self.config(**settings)))
+
+    def say(self, engine: Engine) -> Engine:
+        """Tell what a person should know of the index that was opened, where no log does."""
+        if engine.said and not self._logs(engine.config):
+            from outcrop.serve.terminal import clean_line
+
+            click.echo(clean_line(engine.said), err=True)
+        return engine
 
     @cached_property
     def out(self) -> Console:

@@ -22,6 +22,7 @@ from urllib.parse import quote
 import apsw
 
 from outcrop.errors import CorruptDatabase, DatabaseBusy, StoreError
+from outcrop.private import create_file, make_folder
 from outcrop.store.converting import is_converting
 from outcrop.store.filters import path_matches
 from outcrop.store.schema import MIGRATIONS, migrate, schema_version
@@ -220,9 +221,11 @@ class Connections:
 
     def _open_writer(self) -> apsw.Connection:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
         except OSError as error:
             raise StoreError(f"the folder of {self.path} cannot be made: {error}") from error
+        with contextlib.suppress(OSError):  # what is wrong with it SQLite will say
+            create_file(self.path)  # SQLite gives its -wal and -shm files the mode of the database
         connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         try:
             self._prepare_writer(connection)

@@ -83,16 +83,23 @@ def _environment(config: Config) -> list[Check]:
     import apsw
 
     import outcrop
+    from outcrop.config import find_exposed_keys
     from outcrop.records import Check
 
     file = config.db if isinstance(config.db, Path) else config.folder
     folder = next(parent for parent in file.parents if parent.exists())
     writable = os.access(file if file.exists() else folder, os.W_OK) and os.access(folder, os.W_OK)
+    exposed = find_exposed_keys()
     return [
         Check("outcrop", True, outcrop.__version__),
         Check("python", True, f"{platform.python_version()} at {sys.executable}"),
         Check("sqlite", True, apsw.sqlite_lib_version()),
         Check("write access", writable, f"{file}" if writable else f"{file} cannot be written"),
+        *(
+            [Check("keys", False, f"other users can read {exposed}, which holds keys: chmod 600 it")]
+            if exposed
+            else []
+        ),
     ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outcrop.private import write_text
 from outcrop.serve.options import balance_option, collection_option, common_options, read_rerank, rerank_options
 from outcrop.serve.session import Session, pass_session
 from outcrop.serve.signals import stop_on_signal
@@ -97,7 +98,7 @@ def eval_command(
         from outcrop.evals.report import html_report
 
         try:
-            html_path.write_text(html_report(report, f"Search quality: {file.name}"), "utf-8")
+            write_text(html_path, html_report(report, f"Search quality: {file.name}"))
         except OSError as error:
             raise SourceError(f"{html_path} cannot be written: {error.strerror}") from error
     if session.as_json:

@@ -27,8 +27,8 @@ def move_command(session: Session, source: str, target: str) -> None:
     # The model is that of the index itself, whatever is configured for others.
     read, written = session.config(db=source, model=""), session.config(db=target, model="")
     with (
-        open_index(read) as here,
-        Engine(written) as there,
+        session.say(open_index(read)) as here,
+        session.say(Engine(written)) as there,
         stop_on_signal() as stop,
         show_progress(session) as progress,
     ):

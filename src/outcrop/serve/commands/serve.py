@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from outcrop.errors import ConfigError
+from outcrop.private import make_folder
 from outcrop.serve.options import common_options, many
 from outcrop.serve.session import Session, pass_session
 from outcrop.serve.terminal import clean_line
@@ -128,7 +129,7 @@ def make_token(file: Path) -> str:
     """A new token, kept in a new file that only its owner can read."""
     token = secrets.token_urlsafe(32)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(token + "\n")
     except OSError as error:

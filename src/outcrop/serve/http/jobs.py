@@ -21,6 +21,7 @@ from typing import IO, Any, Final, Literal
 
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, NotFound, OutcropError, OutsideRoots, StoreError
+from outcrop.private import create_file, make_folder
 from outcrop.records import Failure, IngestReport, Progress, Skipped
 from outcrop.serve.as_json import dump, plain
 
@@ -271,8 +272,10 @@ class Jobs:
 
 def _hold(file: Path) -> IO[bytes] | None:
     """The lock that makes this process the one that keeps the file; None while another has it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    lock = file.with_name(file.name + ".lock").open("wb")
+    make_folder(file.parent)
+    lock_file = file.with_name(file.name + ".lock")
+    create_file(lock_file)
+    lock = lock_file.open("wb")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
