@@ -17,7 +17,8 @@ from tokenizers.pre_tokenizers import Whitespace
 
 from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
-from outcrop.embed.onnx import OnnxEmbedder
+from outcrop.embed.onnx import OnnxEmbedder, OnnxFolder
+from outcrop.embed.running.session import Session
 from outcrop.errors import EmbedError
 
 WORDS = ["[UNK]", "red", "blue", "query", "document", ":"]
@@ -53,6 +54,13 @@ def folder(tmp_path: Path) -> Path:
 def write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(value), "utf-8")
+
+
+def test_int8_products_cannot_overflow_on_processors_without_vnni(folder: Path) -> None:
+    # Emulated, `benchmarks.processors` measures it: no test can where VNNI is.
+    session = Session(OnnxFolder.read(folder).graph("texts", 1))
+    assert session.options.get_session_config_entry("session.x64quantprecision") == "1"
+    session.close()
 
 
 def test_a_text_is_the_mean_of_its_tokens_at_unit_length(folder: Path) -> None:

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+import threading
 from pathlib import Path
 
 import pytest
@@ -163,9 +165,18 @@ def test_watch_prints_a_line_for_each_change_until_it_is_told_to_stop(outcrop: O
     process = start("watch", outcrop.notes, "--json", db=outcrop.db)
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["added"] == 3
-    time.sleep(0.7)
-    (outcrop.notes / "new.md").write_text("# New\n\nSomething new.\n")
-    assert json.loads(process.stdout.readline())["added"] == 1
+    told = threading.Event()
+
+    def save_until_told() -> None:  # nothing says when the watch has begun
+        while not told.wait(0.5):
+            (outcrop.notes / "new.md").write_text(f"# New\n\nSomething new at {time.monotonic()}.\n")
+
+    with ThreadPoolExecutor(1) as pool:
+        saving = pool.submit(save_until_told)
+        line = json.loads(process.stdout.readline())
+        told.set()
+        saving.result()
+    assert line["added"] == 1
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err

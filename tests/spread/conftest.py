@@ -52,7 +52,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster
         address = process.stdout.readline().strip()
         assert address, log.read_text()
         yield RunningCluster(process, address)
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from outcrop.errors import Cancelled
 from outcrop.records import Progress
 from outcrop.store.sqlite import open_sqlite
 
-pytestmark = pytest.mark.timeout(300)  # Ray takes its time to start, more so where all else is busy
+pytestmark = pytest.mark.timeout(1800)  # Ray takes its time to start, more so where all else is busy
 SOURCE = Path(outcrop.__file__).parent
 COUNTS = ("added", "changed", "moved", "unchanged", "removed", "chunks", "embedded")
 
@@ -89,7 +89,7 @@ def test_without_an_address_this_machine_makes_of_a_folder_what_one_process_make
     ]
     home = {**os.environ, "HOME": str(tmp_path)}
     done = subprocess.run(
-        command, check=False, env=home, cwd=folder, capture_output=True, text=True, timeout=280
+        command, check=False, env=home, cwd=folder, capture_output=True, text=True, timeout=1500
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     there = json.loads(done.stdout)

@@ -17,6 +17,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
+from outcrop.embed.running.session import EXACT_INT8
 from training.export.onnx_graph import Architecture, Arrays, encoder_graph
 
 _TEXTS, _SHORTEST, _LONGEST = 64, 10, 250
@@ -66,8 +67,7 @@ def open_session(graph: bytes, threads: int = 0) -> onnxruntime.InferenceSession
     """A session that runs a graph as the engine does."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    # On CPUs before VNNI an int8 product can overflow; this has them multiply another way. Others ignore it.
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    options.add_session_config_entry(EXACT_INT8, "1")
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
