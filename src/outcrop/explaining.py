@@ -15,7 +15,7 @@ from outcrop.rank.merge import Fate, Scored, as_hit
 from outcrop.records import Boost, Explanation, Hit, LeftOut, QueryType, SearchOptions
 from outcrop.search.candidates import Found
 from outcrop.search.index import Sighting
-from outcrop.search.lexical import matched_terms
+from outcrop.search.lexical import coverage, matched_terms
 
 MOST_LEFT_OUT: Final = 50
 """What was left out and is told: more than five pages of hits nobody goes through. Judgement."""
@@ -69,6 +69,7 @@ def explain(seen: Sighting, ranked: Ranked, place: int) -> Explanation:
         words=float(ranked.words[place]),
         meaning=float(ranked.meaning[place]),
         total=float(ranked.final[place]),
+        coverage=0.0 if seen.words is None else coverage(seen.words, number, row),
     )
 
 

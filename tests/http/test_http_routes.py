@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.http.running import Running, serving
+from tests.kb.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +153,21 @@ def test_the_openai_endpoint_speaks_both_encodings(client: httpx.Client) -> None
     assert list(unpacked) == pytest.approx(plain["data"][0]["embedding"])
     assert sum(value * value for value in unpacked) == pytest.approx(1, abs=1e-4)
     assert (plain["object"], plain["data"][0]["index"]) == ("list", 0)
+
+
+def test_right_notes_are_found_and_an_unrelated_question_finds_none(tmp_path: Path) -> None:
+    with serving(tmp_path) as running:
+        for path, text in NOTES.items():
+            ok(running.client.put("/api/kb/file", json={"path": path, "text": text}))
+        running.state.engine.embed_waiting()
+
+        def hits(query: str) -> list[Any]:
+            found: list[Any] = ok(running.client.post("/api/kb/search", json={"query": query}))["hits"]
+            return found
+
+        right = [note in [hit["document"]["path"] for hit in hits(query)] for query, note in ASKED]
+        assert sum(right) >= RIGHT_AT_LEAST
+        assert [query for query in UNRELATED if hits(query)] == []
 
 
 def test_notes_are_written_found_edited_moved_and_deleted(client: httpx.Client) -> None:

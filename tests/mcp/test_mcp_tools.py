@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from mcp.shared.exceptions import MCPError
+from tests.kb.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 from tests.mcp.conftest import FILES, Library, text_of
 from tokenizers import Tokenizer
 
@@ -183,6 +184,23 @@ def test_a_note_is_written_found_read_edited_appended_moved_listed_and_deleted(l
         assert "no notes" in await call("kb_list")
         assert "No hits" in await call("kb_search", query="green button deploy")
 
+    library.ask(live)
+
+
+def test_kb_search_gives_right_notes_and_nothing_for_an_unrelated_question(library: Library) -> None:
+    async def live(client: Client) -> None:
+        found = [
+            note in text_of(await client.call_tool("kb_search", {"query": query})) for query, note in ASKED
+        ]
+        assert sum(found) >= RIGHT_AT_LEAST
+        for query in UNRELATED:
+            assert "No hits" in text_of(await client.call_tool("kb_search", {"query": query})), query
+
+    state = library.open()  # as a server does in the background
+    for path, text in NOTES.items():
+        state.kb.write(path, text)
+    state.engine.embed_waiting()
+    state.engine.close()
     library.ask(live)
 
 

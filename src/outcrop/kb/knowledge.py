@@ -28,6 +28,7 @@ from outcrop.errors import (
 )
 from outcrop.kb.files import LOCK_WAIT_S, MAX_BYTES, NoteFiles
 from outcrop.kb.names import note_path
+from outcrop.kb.relevance import relevance
 from outcrop.records import Answer, CollectionInfo, Filter, Hit, IngestReport, SourceFile
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ COLLECTION: Final = "kb"
 """The collection that notes are in."""
 MAX_HITS: Final = 10
 FLOOR: Final = 0.3
-"""The least score of a hit (K4)."""
+"""The least relevance of a hit (K4)."""
 FRESH_S: Final = 1.0
 """A search looks for edits made with an editor if nobody has for so long. Judgement."""
 SLICE_FILES: Final = 32
@@ -96,7 +97,8 @@ class KnowledgeBase:
         floor: float = FLOOR,
         stopped: Callable[[], bool] | None = None,
     ) -> Answer:
-        """The notes that answer a query, best first, none that scores below `floor`."""
+        """The notes that answer a query, best first, none below `floor`. The score of a hit is its relevance: see
+        `relevance.py`."""
         if not 1 <= limit <= MAX_HITS:
             raise QueryError(f"limit must lie between 1 and {MAX_HITS}, not {limit}")
         self._refresh_for_search()
@@ -104,7 +106,9 @@ class KnowledgeBase:
             return Answer(query, "mixed", (), "empty_index", "the knowledge base is empty: write a note first")
         # More than asked for: another folder that happens to be called kb may share the collection.
         answer = self._engine.search(query, limit=3 * MAX_HITS, collections=(COLLECTION,), stopped=stopped)
-        hits = tuple(hit for hit in answer.hits if hit.score >= floor and self._is_own(hit))[:limit]
+        own = (replace(hit, score=relevance(hit.why)) for hit in answer.hits if self._is_own(hit))
+        # Sorting is stable: among equals the order of the search stands.
+        hits = tuple(sorted((hit for hit in own if hit.score >= floor), key=lambda hit: -hit.score))[:limit]
         if hits or answer.reason is not None:
             return replace(answer, hits=hits)
         detail = f"no note scores {floor:g} or more; try other words, or list the notes"

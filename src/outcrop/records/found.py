@@ -31,7 +31,8 @@ class Explanation:
 
     `matched_terms` are the quoted phrases, which have blanks inside, and the words that matched, heaviest first.
     `words` and `meaning` are what each leg gave and add up to `fused`; `fused` and the boosts add up to `total`, of
-    which the hit's `score` is the calibrated form. A context may then lift a hit: boosts named `must`, `preferred`,
+    which the hit's `score` is the calibrated form. `coverage` is the share of the query's words that the passage holds.
+    A context may then lift a hit: boosts named `must`, `preferred`,
     `mentioned` and `followed` are in terms of the score itself and no part of the total.
     """
 
@@ -45,6 +46,7 @@ class Explanation:
     words: float = 0.0
     meaning: float = 0.0
     total: float = 0.0
+    coverage: float = 0.0
 
 
 EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf"})

@@ -37,6 +37,15 @@ no common word yet. Without them, a word that stands in all of 15 notes found no
 300. Judgement."""
 
 
+FILLERS: Final = frozenset(
+    "after again also always anything before does doing done ever gets getting got happen happened happens just kind "
+    "know let like long made make makes many may might much must need needed needs often ought say says shall "
+    "something tell until upon use used uses using want wanted wants way".split()
+)
+"""Words that make a question and not its subject (how long, how many, what do I use): a passage answers it without
+them. They are searched for like others, but not missed."""
+
+
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
     """Terms of a query with their weight (inverse document frequency), and the best score a chunk could get.
@@ -114,12 +123,32 @@ def gain_of(
 
 def matched_terms(query: LexicalQuery, number: int, row: int) -> tuple[str, ...]:
     """Which words of the query a row of slab `number` holds, heaviest first."""
+    found = sorted((-query.weights[term], query.words[term]) for term in _terms_in(query, number, row))
+    return tuple(dict.fromkeys(word for _, word in found))
+
+
+def coverage(query: LexicalQuery, number: int, row: int) -> float:
+    """How much of the query a row of slab `number` holds, 0 to 1: the mean over its words of the share of each word's
+    terms that are there.
+
+    Unlike BM25 this depends on nothing but the query and the row: not on how long the row is, nor on what else is
+    indexed, which in a small index says little of how common a word is."""
+    held = set(_terms_in(query, number, row))
+    words: dict[str, list[bool]] = {}
+    for term in query.weights:
+        words.setdefault(query.words[term], []).append(term in held)
+    telling = [terms for word, terms in words.items() if word.lower() not in FILLERS] or list(words.values())
+    return sum(sum(terms) / len(terms) for terms in telling) / len(telling) if telling else 0.0
+
+
+def _terms_in(query: LexicalQuery, number: int, row: int) -> list[int]:
+    """The weighted terms of the query that a row of slab `number` holds."""
     found = []
     for term, (rows, _) in query.postings[number].items():
         i = int(rows.searchsorted(rows.dtype.type(row)))
         if i < len(rows) and rows[i] == row and term in query.weights:
-            found.append((-query.weights[term], query.words[term]))
-    return tuple(dict.fromkeys(word for _, word in sorted(found)))
+            found.append(term)
+    return found
 
 
 def rows_with_words(slab: Slab, wanted: Sequence[Collection[int]]) -> NDArray[np.bool_]:
