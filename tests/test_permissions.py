@@ -6,6 +6,7 @@ import logging
 import os
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from outcrop.evals.dataset import EvalCase, append_case
 from outcrop.kb import KnowledgeBase
 from outcrop.private import make_folder
 from outcrop.serve.http.jobs import Jobs, Task
+from outcrop.serve.state import require_root
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +50,7 @@ def use_everything(db: Path | None, source: Path) -> None:
         engine.search("roses")
         engine.parts.index.purge()  # arrays of so few rows are not saved otherwise
         KnowledgeBase(engine, engine.config.kb).write("plans/spring.md", "# Spring\n\nPrune the roses.\n")
-        jobs = Jobs(engine, engine.config.beside(".jobs.json"))
+        jobs = Jobs(engine, engine.config.beside(".jobs.json"), partial(require_root, engine))
         jobs.start()
         jobs.submit(Task("sync", str(source)))
         jobs.close()

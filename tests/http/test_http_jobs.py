@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,8 +24,11 @@ from tests.http.running import Running, serving, write_notes
 
 import outcrop
 import outcrop.sources.url as fetching
+from outcrop.errors import NotAllowed
 from outcrop.records import IngestReport
-from outcrop.serve.http.jobs import WAITING, Jobs, Task
+from outcrop.serve.as_json import plain
+from outcrop.serve.http.jobs import WAITING, Job, Jobs, Task
+from outcrop.serve.state import require_root
 
 FILES = 1000
 """Enough that an ingest takes a second."""
@@ -153,7 +157,7 @@ def test_a_folder_that_became_a_link_meanwhile_is_not_followed(tmp_path: Path) -
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / "elsewhere" / "secret.md").write_text("secret")
         (tmp_path / "asked").symlink_to(tmp_path / "elsewhere")
-        jobs = Jobs(engine, tmp_path / "jobs.json")
+        jobs = Jobs(engine, tmp_path / "jobs.json", partial(require_root, engine))
         job = jobs.submit(Task("ingest", str(tmp_path / "asked")))
         jobs.start()
         while not jobs.get(job.id).is_over:
@@ -337,7 +341,7 @@ def test_a_job_is_taken_up_again_after_a_kill(tmp_path: Path) -> None:
         last["id"]: "queued",
     }
     assert (tmp_path / "index.db.jobs.json").stat().st_mode & 0o077 == 0
-    with process(db) as (server, url), httpx.Client(base_url=url, timeout=60) as client:
+    with process(db, "--root", str(root)) as (server, url), httpx.Client(base_url=url, timeout=60) as client:
         until = time.monotonic() + 60
         while client.get(f"/api/jobs/{last['id']}").json()["state"] != "done":
             assert time.monotonic() < until
@@ -346,6 +350,63 @@ def test_a_job_is_taken_up_again_after_a_kill(tmp_path: Path) -> None:
         assert client.get("/api/documents", params={"limit": 1}).json()["total"] == FILES
         server.send_signal(signal.SIGTERM)
         assert server.wait(60) == 0
+
+
+def leave_jobs(db: Path, *tasks: Task) -> str:
+    """The file of a server that was killed with these jobs waiting; its text."""
+    rows = [
+        {"job": plain(Job(f"left{number}", task.kind, task.source)), "task": plain(task)}
+        for number, task in enumerate(tasks)
+    ]
+    file = db.with_name(db.name + ".jobs.json")
+    file.write_text(json.dumps(rows))
+    return file.read_text()
+
+
+def test_a_read_only_server_touches_no_job_that_was_left(tmp_path: Path) -> None:
+    folder = write_notes(tmp_path / "more")
+    left = leave_jobs(tmp_path / "index.db", Task("ingest", str(folder)), Task("reembed"))
+    with serving(tmp_path, read_only=True, roots=[str(tmp_path)]) as server:
+        assert server.client.get("/api/jobs").json()["jobs"] == []
+        assert server.client.post("/api/ingest", json={"source": str(folder)}).status_code == 403
+        with pytest.raises(NotAllowed, match="only reads"):
+            server.state.jobs.submit(Task("ingest", str(folder)))
+        before = {path.name for path in tmp_path.iterdir()}
+        # A server that may write can still take the jobs: this one does not hold the lock.
+        assert "index.db.jobs.json.lock" not in before
+    assert (tmp_path / "index.db.jobs.json").read_text() == left
+    with outcrop.open(tmp_path / "index.db") as engine:
+        assert len(engine.list()) == 3
+
+
+def test_a_read_only_server_writes_nothing_in_the_background(tmp_path: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "note.md").write_text("A note that an editor wrote.")
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(text="words that wait for a vector", id="waiting", later=True)
+    others = set(threading.enumerate())
+    with serving(tmp_path, read_only=True, kb=tmp_path / "kb") as server:
+        assert server.client.get("/healthz").status_code == 200
+        for thread in set(threading.enumerate()) - others:
+            if thread.name == "outcrop-background":
+                thread.join(60)  # it warms the index up and is through
+                assert not thread.is_alive()
+        assert server.state.engine.waiting() == 1
+        assert not any(found.path.endswith("note.md") for found in server.state.engine.list())
+
+
+def test_a_job_that_was_left_is_held_to_the_roots_of_now(tmp_path: Path) -> None:
+    (tmp_path / "formerly").mkdir()
+    (tmp_path / "formerly" / "secret.md").write_text("secret")
+    (tmp_path / "still").mkdir()
+    (tmp_path / "still" / "wombat.md").write_text("The wombat sleeps.")
+    tasks = Task("ingest", str(tmp_path / "formerly")), Task("ingest", str(tmp_path / "still"))
+    leave_jobs(tmp_path / "index.db", *tasks, Task("ingest", "http://127.0.0.1:9/private"))
+    with serving(tmp_path, roots=[str(tmp_path / "still")]) as server:
+        refused, done, inside = (server.wait_for_job(f"left{number}") for number in range(3))
+        assert (refused["state"], done["state"], inside["state"]) == ("failed", "done", "failed")
+        assert "no folder that may be indexed" in refused["error"]
+        assert "secret.md" not in {found.path for found in server.state.engine.list()}
 
 
 def test_sigterm_puts_a_running_job_back(tmp_path: Path) -> None:
@@ -401,7 +462,10 @@ def test_a_taken_port_is_said_plainly(tmp_path: Path) -> None:
 
 def test_a_second_server_leaves_the_first_ones_jobs_alone(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "i.db") as engine:
-        first, second = Jobs(engine, tmp_path / "jobs.json"), Jobs(engine, tmp_path / "jobs.json")
+        first, second = (
+            Jobs(engine, tmp_path / "jobs.json", partial(require_root, engine)),
+            Jobs(engine, tmp_path / "jobs.json", partial(require_root, engine)),
+        )
         first.start()
         second.start()
         job = second.submit(Task("sync"))
@@ -416,7 +480,7 @@ def test_a_second_server_leaves_the_first_ones_jobs_alone(tmp_path: Path) -> Non
 def test_a_list_of_jobs_of_an_older_version_is_read(tmp_path: Path) -> None:
     file = tmp_path / "jobs.json"
     with outcrop.open(tmp_path / "i.db") as engine:
-        jobs = Jobs(engine, file)
+        jobs = Jobs(engine, file, partial(require_root, engine))
         jobs.start()
         job = jobs.submit(Task("sync"))
         while not jobs.get(job.id).is_over:
@@ -425,7 +489,7 @@ def test_a_list_of_jobs_of_an_older_version_is_read(tmp_path: Path) -> None:
         rows = json.loads(file.read_text())
         assert rows[0]["job"]["report"].pop("masked") == 0
         file.write_text(json.dumps(rows))
-        later = Jobs(engine, file)
+        later = Jobs(engine, file, partial(require_root, engine))
         later.start()
         assert later.get(job.id).report == jobs.get(job.id).report
         later.stop()
@@ -434,7 +498,7 @@ def test_a_list_of_jobs_of_an_older_version_is_read(tmp_path: Path) -> None:
 def test_a_damaged_list_of_jobs_is_begun_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "jobs.json").write_text('[{"job": 1}')
     with outcrop.open(tmp_path / "i.db") as engine:
-        jobs = Jobs(engine, tmp_path / "jobs.json")
+        jobs = Jobs(engine, tmp_path / "jobs.json", partial(require_root, engine))
         jobs.start()
         jobs.submit(Task("sync"))
         jobs.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from outcrop.config import Config
@@ -24,29 +25,40 @@ class State:
 
     def roots(self) -> tuple[Path, ...]:
         """The folders that may be indexed from outside: the configured ones, those added before, the knowledge base."""
-        configured = (Path(root).expanduser() for root in self.config.roots)
-        added = (Path(root) for root in self.engine.roots())
-        return tuple(dict.fromkeys(path.resolve() for path in (*configured, *added, self.config.kb)))
+        return allowed_roots(self.engine)
 
     def require_root(self, path: str | Path) -> Path:
         """The real path of a folder or file that may be indexed from outside; OutsideRoots for any other.
 
         What lies outside is refused alike whether it is there or not, so that nobody can look around by asking.
         """
-        refusal = OutsideRoots(
-            "this path is in no folder that may be indexed from here; add it with `outcrop add` on the machine itself, "
-            "or start the server with --root FOLDER"
-        )
-        try:
-            asked = Path(path).expanduser()
-            if not asked.is_absolute():
-                raise OutsideRoots("name the file or folder by its full path, from / on")
-            real = asked.resolve()
-        except (OSError, ValueError, RuntimeError) as error:  # a name that no file can have, a loop of links
-            raise refusal from error
-        if not any(real.is_relative_to(root) for root in self.roots()):
-            raise refusal
-        return real
+        return require_root(self.engine, path)
+
+
+def allowed_roots(engine: Engine) -> tuple[Path, ...]:
+    """The folders that may be indexed from outside through this engine."""
+    config = engine.config
+    configured = (Path(root).expanduser() for root in config.roots)
+    added = (Path(root) for root in engine.roots())
+    return tuple(dict.fromkeys(path.resolve() for path in (*configured, *added, config.kb)))
+
+
+def require_root(engine: Engine, path: str | Path) -> Path:
+    """See `State.require_root`."""
+    refusal = OutsideRoots(
+        "this path is in no folder that may be indexed from here; add it with `outcrop add` on the machine itself, "
+        "or start the server with --root FOLDER"
+    )
+    try:
+        asked = Path(path).expanduser()
+        if not asked.is_absolute():
+            raise OutsideRoots("name the file or folder by its full path, from / on")
+        real = asked.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # a name that no file can have, a loop of links
+        raise refusal from error
+    if not any(real.is_relative_to(root) for root in allowed_roots(engine)):
+        raise refusal
+    return real
 
 
 def make_state(engine: Engine, *, read_only: bool = False) -> State:
@@ -56,6 +68,6 @@ def make_state(engine: Engine, *, read_only: bool = False) -> State:
         engine=engine,
         config=config,
         kb=KnowledgeBase(engine, config.kb),
-        jobs=Jobs(engine, config.beside(".jobs.json")),
+        jobs=Jobs(engine, config.beside(".jobs.json"), partial(require_root, engine), read_only=read_only),
         read_only=read_only,
     )

@@ -47,7 +47,7 @@ def make_app(state: State, *, workers: int = 0) -> FastAPI:
     shared = Shared(
         state=state,
         metrics=Metrics(),
-        background=Background(state.engine, state.kb),
+        background=Background(state.engine, state.kb, read_only=state.read_only),
         searches=CapacityLimiter(max(workers, search_threads())),
         searchers=Searchers(state.config, workers) if workers else None,
     )

@@ -25,10 +25,12 @@ STOP_S: Final = 10.0
 
 
 class Background:
-    """One thread that keeps an index fresh until it is stopped."""
+    """One thread that keeps an index fresh until it is stopped; of a server that only reads it warms the index up, and
+    leaves what is to be written to those that write."""
 
-    def __init__(self, engine: Engine, kb: KnowledgeBase) -> None:
+    def __init__(self, engine: Engine, kb: KnowledgeBase, *, read_only: bool = False) -> None:
         self._engine = engine
+        self._read_only = read_only
         self._kb = kb
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -52,7 +54,7 @@ class Background:
         embed, refresh = _Patient("embedding", self._embed), _Patient("the knowledge base", self._refresh)
         _Patient("warming up", self._engine.warm).attempt()
         next_refresh = 0.0
-        while not self._stop.is_set():
+        while not self._read_only and not self._stop.is_set():
             self._wake.clear()
             embed.attempt()
             if time.monotonic() >= next_refresh:

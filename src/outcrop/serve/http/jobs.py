@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Literal
 
 from outcrop.engine import Engine
-from outcrop.errors import Cancelled, NotFound, OutcropError, OutsideRoots, StoreError
+from outcrop.errors import Cancelled, NotAllowed, NotFound, OutcropError, OutsideRoots, StoreError
 from outcrop.private import create_file, make_folder
 from outcrop.records import Failure, IngestReport, Progress, Skipped
 from outcrop.serve.as_json import dump, plain
@@ -86,9 +86,15 @@ class _Entry:
 class Jobs:
     """The queue and the thread that works it off. Every method may be called from any thread."""
 
-    def __init__(self, engine: Engine, file: Path) -> None:
+    def __init__(
+        self, engine: Engine, file: Path, require_root: Callable[[str], Path], *, read_only: bool = False
+    ) -> None:
+        """`require_root` says whether a path may be indexed from outside: asked when a job begins, since one that an
+        earlier server left was accepted under the roots of that server. A read-only server touches no job."""
         self._engine = engine
         self._file = file
+        self._require_root = require_root
+        self._read_only = read_only
         self._lock: IO[bytes] | None = None
         self._entries: dict[str, _Entry] = {}
         self._changed = threading.Condition()
@@ -108,6 +114,8 @@ class Jobs:
 
     def submit(self, task: Task) -> Job:
         """Queue a task; the same one that waits already is not queued twice."""
+        if self._read_only:
+            raise NotAllowed("this server only reads; start it without --read-only")
         with self._changed:
             waiting = [entry for entry in self._entries.values() if entry.job.state == "queued"]
             for entry in waiting:
@@ -155,13 +163,15 @@ class Jobs:
     # ------------------------------------------------------------------ working
 
     def start(self) -> None:
-        """Take up what an earlier run left, and begin to work."""
+        """Take up what an earlier run left, and begin to work; a read-only server does neither."""
+        self._closing = False
+        if self._read_only:
+            return
         self._lock = _hold(self._file)
         if self._lock is None:
             log.warning("another server has this index open: jobs of this one do not survive its end")
         else:
             self._entries |= {entry.job.id: entry for entry in _read(self._file)}
-        self._closing = False
         self._thread = threading.Thread(target=self._work, name="outcrop-jobs", daemon=True)
         self._thread.start()
 
@@ -225,8 +235,10 @@ class Jobs:
         self, task: Task, progress: Callable[[Progress], None], stopped: Callable[[], bool]
     ) -> IngestReport:
         is_url = task.source.lower().startswith(("http://", "https://"))
-        if not is_url and os.path.realpath(task.source) != task.source:
-            raise OutsideRoots("this path leads elsewhere than when it was asked for; ask again")
+        if not is_url:
+            if os.path.realpath(task.source) != task.source:
+                raise OutsideRoots("this path leads elsewhere than when it was asked for; ask again")
+            self._require_root(task.source)
         return self._engine.add(
             task.source,
             collection=task.collection,
