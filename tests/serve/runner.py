@@ -21,13 +21,14 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Outcrop:
-    """Runs commands on one index."""
+    """Runs commands on one index: the one in a file, or at a URL."""
 
     db: Path
     notes: Path
+    url: str = ""
 
     def __call__(self, *args: str | Path, input: str | bytes | None = None) -> Result:
-        runner = CliRunner(env={"OUTCROP_DB": str(self.db), "NO_COLOR": "1", "COLUMNS": "200"})
+        runner = CliRunner(env={"OUTCROP_DB": self.url or str(self.db), "NO_COLOR": "1", "COLUMNS": "200"})
         result = runner.invoke(cli, [str(arg) for arg in args], input=input, prog_name="outcrop")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

@@ -89,7 +89,7 @@ def test_a_step_that_fails_leaves_the_schema_as_it_was(postgres_url: str) -> Non
     schema = DatabaseUrl.parse(postgres_url).schema
 
     def fails(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-        connection.execute("DROP TABLE notes")
+        connection.execute("DROP TABLE notes CASCADE")
         raise RuntimeError("no")
 
     with connect(postgres_url) as connection:

@@ -91,11 +91,15 @@ class Connections:
         with self.translated():
             connection = psycopg.connect(self._uri, autocommit=autocommit, application_name="outcrop")
             try:
-                connection.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.schema)))
+                connection.execute(self._search_path())
             except BaseException:
                 connection.close()
                 raise
             return connection
+
+    def _search_path(self) -> sql.Composed:
+        """Temporary tables last: behind a pooler a session may hold those of whoever used it before."""
+        return sql.SQL("SET search_path TO {}, public, pg_temp; ").format(sql.Identifier(self.schema))
 
     def _configure(self, connection: Connection) -> None:
         connection.autocommit = True
@@ -103,8 +107,7 @@ class Connections:
             sql.SQL("SET {} = {}").format(sql.Identifier(*name.split(".")), sql.Literal(value))
             for name, value in SESSION.items()
         )
-        path = sql.SQL("SET search_path TO {}, public; ").format(sql.Identifier(self.schema))
-        connection.execute(path + settings)
+        connection.execute(self._search_path() + settings)
         register_vectors(connection)
 
     def _connections(self) -> ConnectionPool[Connection]:

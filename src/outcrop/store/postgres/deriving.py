@@ -255,8 +255,9 @@ def _thin_out(connection: Connection, collection_id: int, gone: Sequence[tuple[A
     changed: list[tuple[int, int, int, bytes]] = []
     for start in range(0, len(terms), TERMS_AT_ONCE):
         lists = connection.execute(
-            "SELECT term, first_chunk, count, body FROM postings WHERE term = ANY (%s) AND collection_id = %s"
-            " AND first_chunk <= %s AND last_chunk >= %s",
+            "SELECT l.* FROM unnest(%s::bigint[]) AS t (term) CROSS JOIN LATERAL"
+            " (SELECT term, first_chunk, count, body FROM postings WHERE term = t.term AND collection_id = %s"
+            " AND first_chunk <= %s AND last_chunk >= %s OFFSET 0) l",
             (terms[start : start + TERMS_AT_ONCE].tolist(), collection_id, int(ids[-1]), int(ids[0])),
             binary=True,
         )

@@ -13,6 +13,7 @@ from psycopg import errors, sql
 
 from outcrop.errors import NewerDatabase, StoreError
 from outcrop.store.postgres.connections import Connection
+from outcrop.store.postgres.policies import close_side_doors, restrict
 
 log = logging.getLogger(__name__)
 
@@ -185,8 +186,7 @@ INSERT INTO state VALUES (true, replace(gen_random_uuid()::text, '-', ''), 1, 0,
 INSERT INTO history VALUES (1, (random() * 9e18)::bigint);
 """
 
-# Which collections the user of the connection may see. The owner of the tables sees all, whatever is written here; for
-# any other role there must be a line in `tenants`: with a collection, or with none for all of them.
+# As the first version had it. The names in it can be hidden by temporary tables: policies.py replaces it.
 _TENANCY = """
 CREATE FUNCTION visible_collections() RETURNS int[] LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -197,17 +197,6 @@ CREATE FUNCTION visible_collections() RETURNS int[] LANGUAGE sql STABLE AS $$
 $$;
 """
 _RESTRICTED: Final = ("documents", "tags", "chunks", "notes", "rows", "postings", "declared")
-
-
-def restrict(connection: Connection, table: str) -> None:
-    """Let a role see those rows of a table whose collection it was given."""
-    name = sql.Identifier(table)
-    connection.execute(sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(name))
-    connection.execute(
-        sql.SQL(
-            "CREATE POLICY by_collection ON {} USING (collection_id = ANY ((SELECT visible_collections())::int[]))"
-        ).format(name)
-    )
 
 
 def _create_tables(connection: Connection) -> None:
@@ -226,7 +215,7 @@ def _create_tables(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables,)
+MIGRATIONS: Sequence[Migration] = (_create_tables, close_side_doors)
 """Step i brings a schema of version i to version i + 1. Append; never edit one that was released."""
 
 

@@ -24,7 +24,7 @@ _READABLE: Final = (
         "waiting",
         "removals",
     ),
-    *("documents", "tags", "chunks", "notes", "rows", "postings", "declared"),
+    *("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared"),
 )
 
 
@@ -33,9 +33,7 @@ def grant(connection: Connection, role: str, collections: Sequence[str] = ()) ->
     who = sql.Identifier(role)
     schema = connection.execute("SELECT current_schema()").fetchone() or ("",)
     connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(sql.Identifier(schema[0]), who))
-    active = active_model(connection)
-    tables = (*_READABLE, *((points(active[0]), fresh(active[0])) if active else ()))
-    for table in tables:
+    for table in _readable(connection):
         connection.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(sql.Identifier(table), who))
     ids: list[int | None] = [None]
     if collections:
@@ -58,8 +56,21 @@ def grant(connection: Connection, role: str, collections: Sequence[str] = ()) ->
 
 
 def revoke(connection: Connection, role: str) -> int:
-    """Let a role see nothing any more; how many grants there were."""
+    """Let a role see nothing any more; how many grants there were.
+
+    A role that is gone has nothing to take back but its name, which another may come to bear.
+    """
+    if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+        for table in _readable(connection):
+            connection.execute(
+                sql.SQL("REVOKE ALL ON {} FROM {}").format(sql.Identifier(table), sql.Identifier(role))
+            )
     return connection.execute("DELETE FROM tenants WHERE role = %s", (role,)).rowcount
+
+
+def _readable(connection: Connection) -> tuple[str, ...]:
+    active = active_model(connection)
+    return (*_READABLE, *((points(active[0]), fresh(active[0])) if active else ()))
 
 
 def grants(connection: Connection) -> list[tuple[str, str | None]]:

@@ -10,7 +10,7 @@ from psycopg import sql
 
 from outcrop.records import Model, Vector
 from outcrop.store.postgres.connections import Connection
-from outcrop.store.postgres.schema import restrict
+from outcrop.store.postgres.policies import grant_as_chunks, restrict
 from outcrop.store.shaping import vector_blobs
 
 ACTIVE: Final = "(SELECT active_model FROM state)"
@@ -162,16 +162,4 @@ def make_points(connection: Connection, model_id: int, dimensions: int) -> None:
         if dimensions <= MOST_INLINE:
             connection.execute(sql.SQL("ALTER TABLE {} ALTER COLUMN embedding SET STORAGE PLAIN").format(name))
         restrict(connection, table)
-        _grant_as_chunks(connection, table)
-
-
-def _grant_as_chunks(connection: Connection, table: str) -> None:
-    grants = connection.execute(
-        "SELECT grantee, string_agg(privilege_type, ', ') FROM information_schema.role_table_grants"
-        " WHERE table_schema = current_schema() AND table_name = 'chunks' AND grantee != current_user GROUP BY grantee"
-    ).fetchall()
-    for grantee, privileges in grants:
-        who = sql.SQL("PUBLIC") if grantee == "PUBLIC" else sql.Identifier(grantee)
-        connection.execute(
-            sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(privileges), sql.Identifier(table), who)
-        )
+        grant_as_chunks(connection, table)

@@ -148,7 +148,9 @@ def find_documents(connection: Connection, names: Iterable[tuple[str, str]]) -> 
     """The ids of those documents that are there, by collection and uri."""
     wanted = {(to_text(collection), to_text(uri)): (collection, uri) for collection, uri in names}
     rows = connection.execute(
-        "SELECT collection, uri, id FROM documents WHERE uri = ANY (%s)", ([uri for _, uri in wanted],)
+        "SELECT d.* FROM unnest(%s::text[]) AS u (uri) CROSS JOIN LATERAL"
+        " (SELECT collection, uri, id FROM documents WHERE uri = u.uri OFFSET 0) d",
+        (list({uri for _, uri in wanted}),),
     )
     return {wanted[collection, uri]: id_ for collection, uri, id_ in rows if (collection, uri) in wanted}
 

@@ -1,0 +1,143 @@
+"""Row-level security: which rows of an index a role may read, and what the planner may know of the others.
+
+A granted role can run any SQL it likes, so nothing here trusts the session of whoever asks. Names are bound when a
+policy or a function is made, not when it runs: a temporary table called `tenants` is just a table. What rows hold is
+kept out of the statistics too, since `EXPLAIN` shows estimates made from the rows of everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from psycopg import sql
+
+from outcrop.store.postgres.connections import Connection
+
+# Which collections the user of the connection may see. The owner of the tables sees all, whatever is written here; any
+# other role needs a row in `tenants`: one with a collection, or one without for all of them. The body is SQL that is
+# parsed once, here (BEGIN ATOMIC), so it refers to these very tables; no search path can lead it to others. It runs as
+# the caller, who sees no other role's rows of `tenants`.
+_VISIBLE: Final = """
+CREATE OR REPLACE FUNCTION {schema}.visible_collections() RETURNS pg_catalog.int4[] LANGUAGE sql STABLE
+SET search_path TO pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT CASE
+        WHEN EXISTS (SELECT 1 FROM {schema}.tenants t WHERE t.role = current_user AND t.collection_id IS NULL)
+        THEN (SELECT pg_catalog.array_agg(c.id) FROM {schema}.collections c)
+        ELSE (SELECT pg_catalog.array_agg(t.collection_id) FROM {schema}.tenants t WHERE t.role = current_user)
+    END;
+END
+"""
+_BY_COLLECTION: Final = "collection_id = ANY ((SELECT {schema}.visible_collections())::int[])"
+_GRANTED: Final = (
+    "EXISTS (SELECT 1 FROM {schema}.tenants t WHERE t.role = current_user"
+    " AND coalesce(t.collection_id, collections.id) = collections.id)"
+)
+
+# Rows without a collection of their own. Vectors are shared by equal contents: a role sees those its rows refer to. Of
+# the settings it sees those of the index as a whole, and those that name a collection of its own: what is remembered of
+# a folder (its tags, its commits, the names of its changed files) stands under `tags COLLECTION /ROOT` and
+# `revisions:COLLECTION:/ROOT`. A kind of setting that is not named here is nobody's but the owner's.
+_OTHER_TABLES: Final[Mapping[str, str]] = {
+    "tenants": "role = current_user",
+    "vectors": (
+        "EXISTS (SELECT 1 FROM {schema}.chunks c WHERE c.text_key = vectors.key)"
+        " OR EXISTS (SELECT 1 FROM {schema}.documents d WHERE d.path_key = vectors.key)"
+        " OR EXISTS (SELECT 1 FROM {schema}.notes n WHERE n.summary_key = vectors.key)"
+    ),
+    "waiting": "EXISTS (SELECT 1 FROM {schema}.documents d WHERE d.id = waiting.document_id)",
+    "settings": (
+        "name = 'model' OR starts_with(name, 'model ')"
+        " OR EXISTS (SELECT 1 FROM {schema}.tenants t WHERE t.role = current_user AND t.collection_id IS NULL)"
+        " OR EXISTS (SELECT 1 FROM {schema}.collections c WHERE starts_with(settings.name, 'tags ' || c.name || ' /')"
+        " OR starts_with(settings.name, 'revisions:' || c.name || ':/'))"
+    ),
+}
+
+# Columns that are never sampled: from the estimates of `EXPLAIN … WHERE title < 'm'` a patient role could otherwise
+# read sampled values letter by letter, whosever rows they are in. Hashes of words are words to whoever hashes a
+# dictionary. Keys of contents stay: nobody has the key of a text without the text.
+_UNSAMPLED: Final[Mapping[str, tuple[str, ...]]] = {
+    "tenants": ("role",),
+    "collections": ("name",),
+    "settings": ("name", "value"),
+    "documents": ("collection", "uri", "path", "root", "title", "meta", "sha256", "tail"),
+    "tags": ("tag",),
+    "chunks": ("heading_path", "gap", "text"),
+    "notes": ("symbol", "signature", "summary", "names"),
+    "rows": ("words", "facts"),
+    "postings": ("term", "body"),
+    "declared": ("name", "scope"),
+}
+_NONE: Final = sql.Composed([])
+
+
+def restrict(connection: Connection, table: str) -> None:
+    """Let a role see those rows of a table whose collection it was given."""
+    _add_policy(connection, table, _BY_COLLECTION)
+
+
+def close_side_doors(connection: Connection) -> None:
+    """The second migration: what a granted role could read past the policies of the first."""
+    connection.execute("DROP POLICY by_collection ON collections")  # no column changes that a policy refers to
+    _forget_samples(connection)
+    _add_policy(connection, "collections", _GRANTED)
+    connection.execute(sql.SQL(_VISIBLE).format(schema=_schema(connection)))
+    for table, condition in _OTHER_TABLES.items():
+        _add_policy(connection, table, condition)
+    grant_as_chunks(connection, "vectors")
+
+
+def grant_as_chunks(connection: Connection, table: str) -> None:
+    """Whoever may read chunks may read a table."""
+    grants = connection.execute(
+        "SELECT grantee, string_agg(privilege_type, ', ') FROM information_schema.role_table_grants"
+        " WHERE table_schema = current_schema() AND table_name = 'chunks' AND grantee != current_user GROUP BY grantee"
+    ).fetchall()
+    for grantee, privileges in grants:
+        who = sql.SQL("PUBLIC") if grantee == "PUBLIC" else sql.Identifier(grantee)
+        connection.execute(
+            sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(privileges), sql.Identifier(table), who)
+        )
+
+
+def _add_policy(connection: Connection, table: str, condition: str) -> None:
+    name = sql.Identifier(table)
+    schema = _schema(connection)
+    connection.execute(sql.SQL("ALTER TABLE {}.{} ENABLE ROW LEVEL SECURITY").format(schema, name))
+    connection.execute(
+        sql.SQL("CREATE POLICY by_collection ON {}.{} USING ({})").format(
+            schema, name, sql.SQL(condition).format(schema=schema)
+        )
+    )
+
+
+def _forget_samples(connection: Connection) -> None:
+    """Keep content out of the statistics. To set a column to the type it has drops what was sampled before."""
+    for table, columns in _UNSAMPLED.items():
+        types = connection.execute(
+            "SELECT a.attname, format_type(a.atttypid, a.atttypmod), c.collname FROM pg_attribute a"
+            " LEFT JOIN pg_collation c ON c.oid = a.attcollation"
+            " WHERE a.attrelid = to_regclass(%s) AND a.attname = ANY (%s)",
+            (table, list(columns)),
+        ).fetchall()
+        for column, type_, collation in types:
+            name = sql.Identifier(column)
+            sorted_by = (
+                sql.SQL("COLLATE {}").format(sql.Identifier("pg_catalog", collation)) if collation else _NONE
+            )
+            connection.execute(
+                sql.SQL("ALTER TABLE {} ALTER COLUMN {} TYPE {} {}").format(
+                    sql.Identifier(table), name, sql.SQL(type_), sorted_by
+                )
+            )
+            connection.execute(
+                sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET STATISTICS 0").format(sql.Identifier(table), name)
+            )
+
+
+def _schema(connection: Connection) -> sql.Identifier:
+    row = connection.execute("SELECT current_schema()").fetchone()
+    assert row is not None  # noqa: S101  tells mypy: a SELECT without FROM has a row
+    return sql.Identifier(row[0])

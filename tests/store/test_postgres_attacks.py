@@ -1,0 +1,334 @@
+"""A role that was granted one collection tries, with any SQL it likes, to read another one."""
+
+from __future__ import annotations
+
+import contextlib
+import lzma
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from psycopg import errors, sql
+from tests.postgres.server import PostgresServer
+from tests.store.builders import make_write, put
+from tests.store.old.make import SCHEMA
+from tests.store.places import open_at_url
+
+from outcrop.database_url import DatabaseUrl
+from outcrop.store.postgres import PostgresStore
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+ROLE, OTHER = "mallory", "carol"
+SECRET = "merger"
+TABLES = ("documents", "tags", "chunks", "notes", "rows", "postings", "declared")
+OLD = Path(__file__).with_name("old") / "postgres_1.sql.xz"
+
+
+def log_in(url: str, role: str) -> Connection:
+    parsed = DatabaseUrl.parse(url)
+    parts = urlsplit(parsed.uri())
+    place = parts.netloc.rpartition("@")[2]
+    uri = urlunsplit(parts._replace(netloc=f"{role}:secret@{place}"))
+    return psycopg.connect(uri, autocommit=True, options=f"-c search_path={parsed.schema},public")
+
+
+@pytest.fixture
+def roles(postgres_server: PostgresServer) -> Iterator[None]:
+    postgres_server.execute(*(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'" for role in (ROLE, OTHER)))
+    yield
+    for role in (ROLE, OTHER):
+        postgres_server.execute(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+@pytest.fixture
+def owner(postgres_url: str, roles: None) -> Iterator[PostgresStore]:
+    """An index with a collection that everybody reads and one that only its owner and another role do."""
+    store = open_at_url(postgres_url)
+    put(
+        store,
+        *(make_write(f"open{i}.md", f"apples {i}", collection="shared", title=f"apple {i}") for i in range(3)),
+        *(
+            make_write(
+                f"{SECRET}{i:03}.md",
+                f"{SECRET} with rival {i:03}",
+                collection="private",
+                title=f"{SECRET} {i:03}",
+                tags=(SECRET, f"{SECRET}-{i}"),
+            )
+            for i in range(120)
+        ),
+    )
+    store.put_setting("revisions:private:/srv/private", f'{{"dirty": ["{SECRET}.md"]}}')
+    store.put_setting("tags private /srv/private", f'["{SECRET}"]')
+    store.put_setting("tags shared /srv/shared", '["fruit"]')
+    store.grant(ROLE, ["shared"])
+    store.grant(OTHER, ["private"])
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def mallory(owner: PostgresStore, postgres_url: str) -> Iterator[Connection]:
+    with log_in(postgres_url, ROLE) as connection:
+        yield connection
+
+
+def readable(connection: Connection) -> set[int]:
+    """The collections of which a role can read any row in any table."""
+    seen: set[int] = set()
+    for table in TABLES:
+        rows = connection.execute(f"SELECT DISTINCT collection_id FROM {table}".encode()).fetchall()
+        seen.update(id_ for (id_,) in rows)
+    return seen
+
+
+# ------------------------------------------------------------------ temporary objects
+
+
+def test_a_temporary_table_of_tenants_opens_nothing(owner: PostgresStore, mallory: Connection) -> None:
+    before = readable(mallory)
+    schema = sql.Identifier(owner._connections.schema)
+    assert len(before) == 1
+    mallory.execute("CREATE TEMP TABLE tenants (role name, collection_id int)")
+    mallory.execute("INSERT INTO pg_temp.tenants SELECT current_user, n FROM generate_series(1, 9) n")
+    mallory.execute("INSERT INTO pg_temp.tenants VALUES (current_user, NULL)")
+    mallory.execute("CREATE TEMP TABLE collections AS SELECT n AS id FROM generate_series(1, 9) n")
+    assert readable(mallory) == before
+    for path in ("pg_temp", "pg_temp, pg_catalog", ""):
+        mallory.execute("SELECT set_config('search_path', %s, false)", (path,))
+        rows = mallory.execute(sql.SQL("SELECT text FROM {}.chunks").format(schema)).fetchall()
+        assert len(rows) == 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "CREATE TEMP VIEW tenants AS SELECT current_user::name AS role, NULL::int AS collection_id",
+        "CREATE FUNCTION pg_temp.visible_collections() RETURNS int[] LANGUAGE sql AS 'SELECT ARRAY[1, 2]'",
+        "CREATE FUNCTION pg_temp.array_agg(int) RETURNS int[] LANGUAGE sql AS 'SELECT ARRAY[1, 2]'",
+        "CREATE FUNCTION pg_temp.name_eq(name, name) RETURNS boolean LANGUAGE sql AS 'SELECT true';"
+        " CREATE OPERATOR pg_temp.= (LEFTARG = name, RIGHTARG = name, FUNCTION = pg_temp.name_eq)",
+        "CREATE FUNCTION pg_temp.int_eq(int, int) RETURNS boolean LANGUAGE sql AS 'SELECT true';"
+        " CREATE OPERATOR pg_temp.= (LEFTARG = int, RIGHTARG = int, FUNCTION = pg_temp.int_eq)",
+        "CREATE TYPE pg_temp.name AS (x int)",
+        "CREATE DOMAIN pg_temp.int4 AS text",
+        "CREATE TEMP SEQUENCE tenants",
+    ],
+    ids=[
+        "view",
+        "function",
+        "aggregate",
+        "operator of names",
+        "operator of numbers",
+        "type",
+        "domain",
+        "sequence",
+    ],
+)
+def test_no_temporary_object_stands_in_for_ours(mallory: Connection, make: str) -> None:
+    before = readable(mallory)
+    mallory.execute(make.encode())
+    mallory.execute("SELECT set_config('search_path', 'pg_temp, ' || current_setting('search_path'), false)")
+    assert readable(mallory) == before
+
+
+# ------------------------------------------------------------------ what runs beside a policy
+
+
+def test_a_cheap_function_is_not_handed_hidden_rows(mallory: Connection) -> None:
+    mallory.execute("CREATE TEMP TABLE heard (said text)")
+    mallory.execute(
+        "CREATE FUNCTION pg_temp.listen(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS"
+        " $$ BEGIN INSERT INTO heard VALUES ($1); RETURN true; END $$"
+    )
+    mallory.execute("SELECT count(*) FROM chunks WHERE pg_temp.listen(text)")
+    mallory.execute("CREATE TEMP VIEW through AS SELECT * FROM chunks WHERE pg_temp.listen(text)")
+    mallory.execute("SELECT count(*) FROM through WHERE pg_temp.listen(text)")
+    heard = mallory.execute("SELECT said FROM heard").fetchall()
+    assert heard
+    assert not any(SECRET in said for (said,) in heard)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT count(*) FROM chunks WHERE text::int > 0",
+        "SELECT count(*) FROM documents WHERE title::date > now()",
+        "SELECT count(*) FROM documents WHERE 1 / (CASE WHEN title LIKE 'merger%' THEN 0 ELSE 1 END) = 1",
+        "SELECT count(*) FROM tags WHERE tag::uuid IS NULL",
+        "SELECT text::json FROM chunks ORDER BY text::int",
+    ],
+)
+def test_no_error_tells_of_a_hidden_row(mallory: Connection, question: str) -> None:
+    said = ""
+    with contextlib.suppress(errors.DataError):  # of a row that is visible, at most
+        try:
+            mallory.execute(question.encode())
+        except psycopg.Error as error:
+            said = str(error)
+            raise
+    assert SECRET not in said
+    assert "division by zero" not in said
+
+
+def test_row_security_cannot_be_switched_off(mallory: Connection) -> None:
+    mallory.execute("SET row_security = off")
+    with pytest.raises(errors.InsufficientPrivilege):
+        mallory.execute("SELECT text FROM chunks")
+    with pytest.raises(errors.InsufficientPrivilege):
+        mallory.execute("SET ROLE outcrop")
+
+
+def test_nothing_can_be_written(mallory: Connection) -> None:
+    for statement in (
+        "INSERT INTO tenants VALUES (current_user, NULL)",
+        "UPDATE tenants SET collection_id = NULL",
+        "CREATE TABLE mine (x int)",
+        "CREATE OR REPLACE FUNCTION visible_collections() RETURNS int[] LANGUAGE sql AS 'SELECT ARRAY[1, 2]'",
+        "ALTER TABLE chunks DISABLE ROW LEVEL SECURITY",
+        "DROP POLICY by_collection ON chunks",
+        "CREATE STATISTICS pg_temp.s ON title, uri FROM documents",
+        "SELECT * FROM chunks FOR UPDATE",
+        "SELECT nextval('collections_id_seq')",
+        "SELECT last_value FROM collections_id_seq",
+    ):
+        with pytest.raises(errors.InsufficientPrivilege):
+            mallory.execute(statement.encode())
+
+
+# ------------------------------------------------------------------ tables without a collection
+
+
+def test_other_roles_are_not_listed(owner: PostgresStore, mallory: Connection) -> None:
+    assert {role for role, _ in owner.grants()} == {ROLE, OTHER}
+    assert mallory.execute("SELECT DISTINCT role FROM tenants").fetchall() == [(ROLE,)]
+    assert mallory.execute("SELECT name FROM collections").fetchall() == [("shared",)]
+
+
+def test_settings_of_a_hidden_collection_are_hidden(mallory: Connection) -> None:
+    rows = mallory.execute("SELECT name, value FROM settings").fetchall()
+    assert ("tags shared /srv/shared", '["fruit"]') in rows
+    assert not any("private" in name or SECRET in value for name, value in rows)
+
+
+def test_vectors_of_hidden_texts_are_hidden(owner: PostgresStore, mallory: Connection) -> None:
+    (count,) = mallory.execute("SELECT count(*) FROM vectors").fetchone() or (0,)
+    assert 0 < count <= 6  # of three texts and three paths
+    (all_of_them,) = owner._connections.read(
+        lambda c: c.execute("SELECT count(*) FROM vectors").fetchone()
+    ) or (0,)
+    assert all_of_them > 100
+
+
+def test_waiting_documents_of_others_are_hidden(owner: PostgresStore, mallory: Connection) -> None:
+    owner.write([make_write(f"{SECRET}-later.md", collection="private")], {}, owner.active_model(), later=True)  # type: ignore[arg-type]
+    assert len(owner.waiting()) == 1
+    assert mallory.execute("SELECT * FROM waiting").fetchall() == []
+
+
+# ------------------------------------------------------------------ what the planner knows
+
+
+def analyze(owner: PostgresStore) -> None:
+    for table in (*TABLES, "vectors", "settings", "collections"):
+        owner._connections.read(lambda c, table=table: c.execute(f"ANALYZE {table}"))  # type: ignore[misc]
+
+
+def estimate(connection: Connection, question: str) -> int:
+    rows = connection.execute(f"EXPLAIN {question}".encode()).fetchall()
+    found = [re.search(r"Scan.*rows=(\d+)", line) for (line,) in rows]
+    return next(int(match[1]) for match in found if match)
+
+
+def test_statistics_show_no_values_of_hidden_rows(owner: PostgresStore, mallory: Connection) -> None:
+    analyze(owner)
+    rows = mallory.execute("SELECT pg_stats::text FROM pg_stats WHERE schemaname = current_schema()").fetchall()
+    assert not any(SECRET in row for (row,) in rows)
+    for view in ("pg_statistic", "pg_statistic_ext_data"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            mallory.execute(f"SELECT * FROM {view}".encode())
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values"),
+    [
+        ("documents", "title", ("'a'", "'merger 050'", "'merger 100'", "'z'")),
+        ("documents", "uri", ("'/a'", "'/home/me/merger050.md'", "'/home/me/merger100.md'", "'/z'")),
+        ("documents", "path", ("'a'", "'merger050.md'", "'merger100.md'", "'z'")),
+        ("documents", "collection", ("'a'", "'private'", "'q'", "'z'")),
+        ("chunks", "text", ("'a'", "'merger with rival 050'", "'merger with rival 100'", "'z'")),
+        ("tags", "tag", ("'a'", "'merger'", "'z'")),
+        ("postings", "term", ("-9000000000000000000", "0", "9000000000000000000")),
+        ("declared", "name", ("-9000000000000000000", "0", "9000000000000000000")),
+        ("settings", "value", ("'a'", "'merger'", "'z'")),
+    ],
+)
+def test_estimates_tell_nothing_of_hidden_values(
+    owner: PostgresStore, mallory: Connection, table: str, column: str, values: tuple[str, ...]
+) -> None:
+    analyze(owner)
+    for operator in ("=", "<"):
+        questions = [f"SELECT 1 FROM {table} WHERE {column} {operator} {value}" for value in values]
+        assert len({estimate(mallory, question) for question in questions}) == 1, (table, column, operator)
+
+
+# ------------------------------------------------------------------ taking it back, and older schemas
+
+
+def test_a_role_that_lost_its_grant_reads_no_table(owner: PostgresStore, mallory: Connection) -> None:
+    assert owner.revoke(ROLE) == 1
+    for table in (*TABLES, "settings", "state", "vectors", "tenants"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            mallory.execute(f"SELECT * FROM {table}".encode())
+    owner.grant(ROLE, ["shared"])
+    assert len(readable(mallory)) == 1
+
+
+def test_a_grant_of_a_role_that_is_gone_can_be_taken_back(
+    postgres_server: PostgresServer, owner: PostgresStore
+) -> None:
+    postgres_server.execute("CREATE ROLE passer_by")
+    owner.grant("passer_by")
+    postgres_server.execute("DROP OWNED BY passer_by", "DROP ROLE passer_by")
+    assert owner.revoke("passer_by") == 1
+
+
+def test_an_older_schema_is_closed_when_its_owner_opens_it(
+    postgres_server: PostgresServer, roles: None
+) -> None:
+    url = postgres_server.url(SCHEMA)
+    with psycopg.connect(DatabaseUrl.parse(url).uri(), autocommit=True) as connection:
+        dump = lzma.decompress(OLD.read_bytes()).decode().split("\n")
+        connection.execute("\n".join(line for line in dump if not line.startswith("\\")).encode())
+        connection.execute(f"ANALYZE {SCHEMA}.documents".encode())
+        tables = "state, models, schema_version, collections, tenants, documents, tags, chunks, notes, rows, postings"
+        for table in (*tables.split(", "), "declared", "settings"):
+            connection.execute(f"GRANT SELECT ON {SCHEMA}.{table} TO {ROLE}".encode())
+        connection.execute(f"GRANT USAGE ON SCHEMA {SCHEMA} TO {ROLE}".encode())
+        connection.execute(f"INSERT INTO {SCHEMA}.tenants VALUES ('{ROLE}', 999)".encode())
+    trick = (
+        "CREATE TEMP TABLE tenants AS SELECT current_user::name AS role, generate_series(1, 9) AS collection_id"
+    )
+    try:
+        with log_in(url, ROLE) as mallory:
+            mallory.execute(trick.encode())
+            assert readable(mallory), "the old schema has the hole that the new one has not"
+        store = open_at_url(url)
+        assert list(store.check()) == []
+        store.close()
+        with log_in(url, ROLE) as mallory:
+            mallory.execute(trick.encode())
+            assert readable(mallory) == set()
+            assert mallory.execute("SELECT count(*) FROM vectors").fetchall() == [(0,)]
+        with psycopg.connect(DatabaseUrl.parse(url).uri()) as connection:
+            sampled = connection.execute(
+                "SELECT attname FROM pg_stats WHERE schemaname = %s AND tablename = 'documents'", (SCHEMA,)
+            ).fetchall()
+        assert sampled
+        assert not {"title", "uri", "path", "collection", "meta"} & {name for (name,) in sampled}
+    finally:
+        postgres_server.drop(SCHEMA)
