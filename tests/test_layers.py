@@ -21,6 +21,7 @@ GROUND = {
     "database_url",
     "machine",
     "private",
+    "deadline",
 }
 STAGES = {
     "sources",
@@ -42,6 +43,7 @@ ALLOWED = {
     "frames": set(),
     "machine": set(),
     "private": set(),
+    "deadline": {"errors"},
     "phrases": set(),
     "derived": {"records"},
     "errors": set(),

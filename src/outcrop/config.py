@@ -61,9 +61,10 @@ class Config:
     max_file_bytes: int = 32 * 1024 * 1024
     """A larger file is left out, with a line in the report."""
     parse_timeout_s: float = 60.0
-    """The longest that a PDF, an Office file or a page may take to be read."""
+    """The longest that a file of any format may take to be read, masked and cut into chunks; over it, it is a line in
+    the report."""
     parse_memory_bytes: int = 1024 * 1024 * 1024
-    """The most memory that reading such a file may take."""
+    """The most memory that reading a PDF, an Office file or a page may take."""
     readers: int = 2
     """Processes that read and parse files beside this one while a large folder is added; 0: this one does it all. Two
     keep the writing of an index busy, more do not."""

@@ -29,16 +29,11 @@ _ASCII_WORDS: Final = {code: chr(code).lower() if chr(code).isalnum() else " " f
 _TYPED: Final = re.compile(r"[^\W_]+")
 
 
-def spaced(text: str) -> str:
-    """The text with characters of scripts without spaces standing apart."""
-    return text if text.isascii() else UNSPACED.sub(r" \1 ", text)
-
-
 def split_words(text: str) -> str:
     """The words of a text, in order, with blanks between them."""
     if text.isascii():
         return text.translate(_ASCII_WORDS)
-    return spaced(text).translate(_FOLDED)
+    return text.translate(_FOLDED)
 
 
 def phrase_words(text: str) -> list[str]:
@@ -95,10 +90,12 @@ def _folded(character: str) -> str:
 
 
 class _Folded(dict[int, str]):
-    """What each character counts as, found out when it is first met."""
+    """What each character counts as, found out when it is first met; those of scripts without spaces stand apart."""
 
     def __missing__(self, code: int) -> str:
-        found = self[code] = _folded(chr(code))
+        character = chr(code)
+        folded = _folded(character)
+        found = self[code] = f" {folded} " if UNSPACED.match(character) else folded
         return found
 
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Protocol
 
 from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.deadline import limit_time, timed
 from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse import ParseLimits, parse
-from outcrop.records import DocumentWrite, SourceFile, Vector
+from outcrop.records import Document, DocumentWrite, SourceFile, Vector
 from outcrop.sources.credentials import CREDENTIALS, holds_credentials
 from outcrop.sources.left_out import looks_binary
 from outcrop.sources.read import read_file
@@ -131,22 +132,17 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
 def prepare_document(
     file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None
 ) -> Prepared:
-    """Bytes as a document with its chunks and the keys of their vectors; ParseError when they cannot be read.
+    """Bytes as a document with its chunks and the keys of their vectors.
 
-    Secrets are masked before anything is made of the text. The hash is that of the bytes as they are.
+    Raises ParseError when they cannot be read, or not within the limit, which holds for all of it together. Secrets
+    are masked before anything is made of the text. The hash is that of the bytes as they are.
     """
-    document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
-    if title is not None:
-        document = replace(document, title=title)
-    masked = 0
-    if not recipe.index_secrets:
-        from outcrop.mask import (
-            mask_document,
-        )  # its patterns take 20 ms to make, which a search need not wait for
-
-        document, masked = mask_document(document)
-    chunks = chunk_document(document, recipe.chunking)
-    keys = tuple(text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in chunks)
+    with limit_time(recipe.limits.timeout_s):
+        document, masked = _read(file, data, recipe, title)
+        chunks = chunk_document(document, recipe.chunking)
+        keys = tuple(
+            text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in timed(chunks)
+        )
     summaries: tuple[bytes, ...] = ()
     if document.outline is not None:
         summaries = tuple(
@@ -164,6 +160,18 @@ def prepare_document(
         summary_keys=summaries,
     )
     return Prepared(write, masked=masked)
+
+
+def _read(file: SourceFile, data: bytes, recipe: Recipe, title: str | None) -> tuple[Document, int]:
+    """The document that these bytes are, without its secrets, and how many of them there were."""
+    document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
+    if title is not None:
+        document = replace(document, title=title)
+    if recipe.index_secrets:
+        return document, 0
+    from outcrop.mask import mask_document  # its patterns take 20 ms to make, which a search need not wait for
+
+    return mask_document(document)
 
 
 def vector_keys(writes: Sequence[DocumentWrite]) -> set[bytes]:

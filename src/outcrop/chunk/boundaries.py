@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from outcrop.deadline import timed
+
 _LOOKAHEAD = 80
 """How far past a window a pattern may look to decide on a place inside it."""
 
@@ -136,7 +138,7 @@ def find_fences(text: str) -> list[tuple[int, int]]:
         return []
     blocks: list[tuple[int, int]] = []
     opened: tuple[int, str] | None = None
-    for found in _FENCE.finditer(text):
+    for found in timed(_FENCE.finditer(text)):
         line = text.rfind("\n", 0, found.start()) + 1
         if text[line : found.start()].strip():
             continue

@@ -25,6 +25,7 @@ from outcrop.chunk.boundaries import (
     whole_character,
 )
 from outcrop.chunk.size import Ruler
+from outcrop.deadline import check_time, timed
 
 _BALANCED_PARTS = 4
 """Balance the last four pieces of a region. Balancing over more would let an edit at the end of a long text
@@ -72,6 +73,7 @@ class Cutter:
         pieces: list[tuple[int, int]] = []
         at = self._begin(start, end)
         while at < end:
+            check_time()
             stop = end if self.ruler.size(at, end) <= self.limit else self._choose(at, end)
             pieces.append((at, at + len(text[at:stop].rstrip())))
             at = self._begin(stop, end)
@@ -180,7 +182,7 @@ def overlap_starts(cutter: Cutter, pieces: Sequence[tuple[int, int]], overlap: i
     whole lines or words; never back to where the one before starts.
     """
     starts = [pieces[0][0]] if pieces else []
-    for (before, before_end), (start, _) in pairwise(pieces):
+    for (before, before_end), (start, _) in timed(pairwise(pieces)):
         earliest = max(cutter.ruler.reach_back(start, overlap), before + 1)
         starts.append(_overlap_start(cutter.text, earliest, before_end) if earliest < before_end else start)
     return starts

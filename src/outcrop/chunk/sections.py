@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 
+from outcrop.deadline import timed
 from outcrop.records import Heading
 
 _ROOT = -1
@@ -53,7 +54,7 @@ class Outline:
         walls = [start, *self.starts[first + 1 : bisect_left(self.starts, end)], end]
         last = first + len(walls) - 2
         groups: list[tuple[int, int, int]] = []  # first section, start, end
-        for number, (begin, stop) in enumerate(pairwise(walls), start=first):
+        for number, (begin, stop) in timed(enumerate(pairwise(walls), start=first)):
             if groups:
                 head, group_start, _ = groups[-1]
                 fits = size(group_start, stop) <= limit

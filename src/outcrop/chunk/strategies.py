@@ -29,6 +29,7 @@ from outcrop.chunk.cut import Cutter, overlap_starts
 from outcrop.chunk.declarations import Notes, regions_of
 from outcrop.chunk.sections import Outline
 from outcrop.chunk.size import QUARTERS, EvenRuler, Ruler, measure, to_tokens
+from outcrop.deadline import check_time
 from outcrop.errors import ConfigError
 from outcrop.records import Chunk, CodeNotes, Document
 
@@ -170,6 +171,7 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
         elif strategy.by_sections and outline.starts:
             regions = outline.regions(wall, next_wall, size=ruler.size, limit=room, minimum=minimum)
         for region_start, region_end in regions:
+            check_time()
             pieces = cutter.cut(region_start, region_end)
             starts = [start for start, _ in pieces]
             if limit > room:
@@ -193,6 +195,7 @@ def _to_chunks(
     place: tuple[str, ...] | None = None
     line, counted = 1, 0
     for index, (start, own_start, end) in enumerate(stretches):
+        check_time()
         line += text.count("\n", counted, start)
         counted = start
         if notes is not None:

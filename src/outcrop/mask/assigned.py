@@ -12,6 +12,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from outcrop.deadline import timed
 from outcrop.mask.judge import MASK, is_expression, is_filler_word, looks_like_password, looks_random
 
 Span = tuple[int, int]
@@ -68,7 +69,7 @@ def find_assigned(text: str, data: bytes) -> Iterator[Span]:
         if word not in data:
             continue
         done = 0
-        for match in pattern.finditer(data):
+        for match in timed(pattern.finditer(data)):
             if match.start() < done or _ABOUT.match(data, match.end(1)):
                 continue
             before = data[max(0, match.start() - 16) : match.start()]

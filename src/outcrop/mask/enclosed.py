@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final
 
+from outcrop.deadline import timed
 from outcrop.mask.judge import MASK, is_expression, is_filler, is_filler_word, is_of_all_kinds
 
 Span = tuple[int, int]
@@ -35,7 +36,7 @@ def find_private_keys(text: str) -> Iterator[tuple[Span, ...]]:
     if "PRIVATE KEY" not in text:
         return
     marks = list(_MARK.finditer(text))
-    for mark, following in zip_longest(marks, marks[1:]):
+    for mark, following in timed(zip_longest(marks, marks[1:])):
         if mark["private"] is None:
             continue
         start = mark.end()
@@ -80,7 +81,7 @@ def find_in_urls(text: str) -> Iterator[Span]:
     """Passwords and the secret parts of webhooks in the URLs of a text."""
     if "://" not in text:
         return
-    for match in _AFTER_SCHEME.finditer(text):
+    for match in timed(_AFTER_SCHEME.finditer(text)):
         kind = match.lastgroup or ""
         if kind == "host":
             if _is_password(match["user"], match["password"], match["host"]):

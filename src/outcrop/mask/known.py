@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from outcrop.deadline import timed
 from outcrop.mask.formats import BY_BEFORE, BY_BEGINNING, WORD, Beside, Format
 from outcrop.mask.judge import MASK, is_filler
 
@@ -29,7 +30,7 @@ def find_known(text: str, data: bytes) -> Iterator[Span]:
     """Where keys of a known form stand in a text; `data` is the same text, a byte a character."""
     done = 0
     looked: dict[Beside, int] = {}
-    for start in _likely_words(data):
+    for start in timed(_likely_words(data)):
         before = text[start - 1 : start]
         # What stands beside a masked key is no more a key than it was before.
         if start < done or before == MASK:

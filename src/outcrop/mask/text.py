@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from outcrop.deadline import check_time
 from outcrop.mask.assigned import find_assigned
 from outcrop.mask.enclosed import find_in_urls, find_private_keys
 from outcrop.mask.judge import MASK, looks_like_password
@@ -36,6 +37,7 @@ def find_secrets(text: str) -> list[Secret]:
     found: list[Secret] = []
     rest = text
     for _ in range(ROUNDS):
+        check_time()
         more = _look_through(rest)
         if not more:
             break
@@ -82,6 +84,7 @@ def _find_repeated(text: str, secrets: list[Secret]) -> Iterator[Span]:
     """Where secrets stand once more without a name or a URL that tells of them; not those that could be plain words."""
     pieces = dict.fromkeys(text[secret[0][0] : secret[0][1]] for secret in secrets if len(secret) == 1)
     for piece in islice(filter(looks_like_password, pieces), MOST_REPEATED):
+        check_time()
         start = text.find(piece)
         while start >= 0:
             end = start + len(piece)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from outcrop.deadline import check_time, limit_time
 from outcrop.parse.decode import decode
-from outcrop.parse.formats import LibraryFormat, choose_format
+from outcrop.parse.formats import LibraryFormat, TextFormat, choose_format
 from outcrop.parse.isolate import parse_isolated
 from outcrop.parse.limits import ParseLimits
 from outcrop.parse.links import links_in
@@ -27,10 +28,16 @@ def parse(data: bytes, *, path: str, media_type: str | None = None, limits: Pars
     chosen = choose_format(data, path, essence)
     if isinstance(chosen, LibraryFormat):
         return parse_isolated(chosen.kind, data, path=path, charset=charset, limits=limits)
-    text = decode(data, charset)
+    with limit_time(limits.timeout_s):
+        return _read_text(chosen, decode(data, charset), path, limits)
+
+
+def _read_text(chosen: TextFormat, text: str, path: str, limits: ParseLimits) -> Document:
+    check_time()
     if len(text) > limits.max_text_chars:
         raise too_long(limits.max_text_chars)
     document = replace(chosen.read(text, path), role=role_of(path, text))
+    check_time()
     if document.outline is None and (links := links_in(document, path)):
         return replace(document, outline=Outline(language="", references=links))
     return document

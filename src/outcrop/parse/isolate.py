@@ -13,6 +13,7 @@ import threading
 from typing import Any, BinaryIO
 
 from outcrop.children import DEVNULL, TimeoutExpired, start_child
+from outcrop.deadline import over_time, restart_limit
 from outcrop.errors import ParseError
 from outcrop.frames import read_frame, write_frame
 from outcrop.parse.frames import unpack_document
@@ -65,7 +66,7 @@ class _Worker:
                 self._process.kill()
                 self.stop()
         if answer is None:
-            raise ParseError(_over_time(timeout_s) if expired.is_set() else self._crash_message())
+            raise ParseError(over_time(timeout_s) if expired.is_set() else self._crash_message())
         return answer
 
     def stop(self) -> None:
@@ -122,6 +123,7 @@ def parse_isolated(kind: str, data: bytes, *, path: str, charset: str | None, li
     }
     with _lock:
         worker = _running_worker(limits.memory_bytes)
+        restart_limit()  # the turns of other threads are not the time of this file
         answer, payload = worker.exchange(header, data, limits.timeout_s)
         if answer.pop("worn"):
             worker.stop()
@@ -151,10 +153,6 @@ def _running_worker(memory_bytes: int) -> _Worker:
         except OSError as error:
             raise ParseError(f"the parser's worker process could not start: {error}") from error
     return _worker
-
-
-def _over_time(timeout_s: float) -> str:
-    return f"took longer than {timeout_s:g} s to parse; split it or raise parse_timeout_s"
 
 
 def _after_fork() -> None:

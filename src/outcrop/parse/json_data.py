@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import repeat
 
+from outcrop.deadline import timed
 from outcrop.errors import ParseError
 from outcrop.parse.limits import MAX_KEYS
 from outcrop.parse.title import file_stem
@@ -32,7 +34,7 @@ def read_json(text: str, path: str) -> Document:
 def read_json_lines(text: str, path: str) -> Document:
     """JSON Lines: every line that is not blank is an entry."""
     keys = []
-    for match in _LINE.finditer(text):
+    for match in timed(_LINE.finditer(text)):
         keys.append(match.end())
         if len(keys) == MAX_KEYS:
             break
@@ -48,7 +50,9 @@ def _find_entries(text: str) -> list[int]:
     closing = "}" if opening == "{" else "]"
     position = _skip_space(text, position + 1)
     keys: list[int] = []
-    while text[position] != closing:
+    for _ in timed(repeat(None)):
+        if text[position] == closing:
+            break
         if len(keys) < MAX_KEYS:
             keys.append(position)
         if opening == "{":

@@ -16,7 +16,7 @@ MAX_TITLE_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """What one file may cost: `timeout_s` and `memory_bytes` bind the worker, `max_text_chars` every format."""
+    """What one file may cost: `timeout_s` and `max_text_chars` bind every format, `memory_bytes` the worker."""
 
     timeout_s: float
     memory_bytes: int

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Final
 from urllib.parse import unquote
 
+from outcrop.deadline import timed
 from outcrop.records import Document, Reference
 
 MAX_REFERENCES: Final = 200
@@ -161,7 +162,7 @@ def _read_markdown(text: str, path: str) -> Found:
     definitions = (
         {label.casefold(): target for label, target in _DEFINITION.findall(text)} if "]:" in text else {}
     )
-    for match in _MARKDOWN.finditer(text):
+    for match in timed(_MARKDOWN.finditer(text)):
         kind = match.lastgroup
         if match["code"]:
             yield from _span(match["code"], path, match.start("code"))
@@ -202,7 +203,7 @@ _NAMING_DIRECTIVES: Final = frozenset(
 
 
 def _read_rst(text: str, path: str) -> Found:
-    for match in _RST.finditer(text):
+    for match in timed(_RST.finditer(text)):
         if match["code"]:
             yield from _span(match["code"], path, match.start("code"))
         elif match["role"]:
@@ -278,14 +279,14 @@ _YAML_VALUE = re.compile(
 
 
 def _read_toml(text: str, path: str) -> Found:
-    for match in _TOML_STRING.finditer(text):
+    for match in timed(_TOML_STRING.finditer(text)):
         group = "double" if match["double"] is not None else "single"
         if match[group] and not match["key"] and not match["quoted_key"]:
             yield from _value(match[group], path, match.start(group), lone_module=True)
 
 
 def _read_json(text: str, path: str) -> Found:
-    for match in _JSON_STRING.finditer(text):
+    for match in timed(_JSON_STRING.finditer(text)):
         if not match["key"]:
             yield from _value(match["value"], path, match.start("value"))
 
@@ -294,7 +295,7 @@ def _read_yaml(text: str, path: str) -> Found:
     folder, name = posixpath.split(path)
     if name in {"mkdocs.yml", "mkdocs.yaml"}:  # whose pages stand in the folder beside it
         path = posixpath.join(folder, "docs", name)
-    for match in _YAML_VALUE.finditer(text):
+    for match in timed(_YAML_VALUE.finditer(text)):
         if (match["dash"] or match["key"]) and match["key"] not in _KEYS_OF_SHELL:
             yield from _value(match["value"], path, match.start("value"))
 

@@ -8,8 +8,9 @@ does not open a section.
 from __future__ import annotations
 
 import re
-from itertools import dropwhile, islice
+from itertools import dropwhile, islice, repeat
 
+from outcrop.deadline import timed
 from outcrop.parse.front_matter import read_front_matter
 from outcrop.parse.inline import strip_inline
 from outcrop.parse.limits import MAX_HEADINGS
@@ -53,6 +54,8 @@ _HTML_TAG = re.compile(
     r"|</[A-Za-z][A-Za-z0-9-]*+\s*+>)\s*+$"
 )
 
+_BLANK_LINES = re.compile(r"(?<=\n\n)\n+(?=\n)")
+
 
 def read_markdown(text: str, path: str) -> Document:
     """A Markdown file with its front matter, headings and title."""
@@ -74,12 +77,16 @@ def find_headings(text: str, start: int = 0) -> list[Heading]:
     """The headings of a Markdown text from an offset on, in order."""
     scanner = _Scanner()
     offset = start
-    while offset <= len(text) and len(scanner.headings) < MAX_HEADINGS:
+    for _ in timed(repeat(None)):
+        if offset > len(text) or len(scanner.headings) >= MAX_HEADINGS:
+            break
         end = text.find("\n", offset)
         if end < 0:
             end = len(text)
         scanner.scan_line(text[offset:end], offset)
         offset = end + 1
+        if blank := _BLANK_LINES.match(text, offset):  # two say all that more of them would
+            offset = blank.end()
     return scanner.headings
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from itertools import repeat
 
+from outcrop.deadline import timed
 from outcrop.parse.limits import MAX_HEADINGS
 from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.records import Document, Heading
@@ -28,8 +30,10 @@ def _find_sections(text: str) -> list[Heading]:
     levels: dict[tuple[str, bool], int] = {}
     headings: list[Heading] = []
     number = 0
-    while number < len(lines) - 1 and len(headings) < MAX_HEADINGS:
-        found = _section_at(lines, number)
+    for _ in timed(repeat(None)):
+        if number >= len(lines) - 1 or len(headings) >= MAX_HEADINGS:
+            break
+        found = _section_at(lines, number) if lines[number] else None
         if found is None:
             number += 1
             continue

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from outcrop.parse.limits import MAX_TITLE_CHARS
+
+_TITLE_WITHIN = 16 * 1024
+"""Characters, from the first letter or digit on, in which a line may be found that serves as a title. Judgement: a
+hundred lines of directives are no title page any more."""
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def file_name(path: str) -> str:
@@ -37,13 +43,19 @@ def cut_title(text: str) -> str:
 
 
 def first_line(text: str, start: int = 0) -> str:
-    """The first line that says something, cut to a title; nothing when there is none.
+    """The first line that says something, cut to a title; nothing when there is none near the first words.
 
     Rules (`=====` above a heading) and reStructuredText's `.. directives::` say nothing.
     """
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
+    # What comes before the first letter is passed over in one go: a file may begin with a million blank lines.
+    said = _LETTER_OR_DIGIT.search(text, start)
+    if said is None:
+        return ""
+    stop = min(len(text), said.start() + _TITLE_WITHIN)
+    start = max(start, text.rfind("\n", start, said.start()) + 1)
+    while start < stop:
+        end = text.find("\n", start, stop)
+        end = stop if end < 0 else end
         title = cut_title(text[start : min(end, start + MAX_TITLE_CHARS * 4)])
         if not title.startswith(".. ") and any(map(str.isalnum, title)):
             return title

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from outcrop.deadline import timed
 from outcrop.parse.limits import MAX_KEYS
 from outcrop.parse.title import file_stem
 from outcrop.records import Document
@@ -18,7 +19,7 @@ _TOKEN = re.compile(
     r"|\#[^\n]*+"
     r"|(?P<open>[\[{])"
     r"|(?P<close>[\]}])"
-    r"|(?P<newline>\n)",
+    r"|(?P<newline>\n++)",
     re.DOTALL,
 )
 _ENTRY = re.compile(r"[ \t]*+(?:(?P<table>\[)|(?P<key>[\w\"'-]))")
@@ -29,7 +30,7 @@ def read_toml(text: str, path: str) -> Document:
     keys: list[int] = []
     seen_table = _note_entry(text, 0, keys, seen_table=False)
     depth = 0
-    for token in _TOKEN.finditer(text):
+    for token in timed(_TOKEN.finditer(text)):
         if token["open"]:
             depth += 1
         elif token["close"]:

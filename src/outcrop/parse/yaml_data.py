@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from outcrop.deadline import timed
 from outcrop.parse.limits import MAX_KEYS
 from outcrop.parse.title import file_stem
 from outcrop.records import Document
@@ -22,7 +23,7 @@ def read_yaml(text: str, path: str) -> Document:
     keys: list[int] = []
     in_mapping: bool | None = None  # None until the document shows what it is
     quote_open = ""
-    for match in _TOP_LINE.finditer(text):
+    for match in timed(_TOP_LINE.finditer(text)):
         line = match.group()
         if quote_open:
             if _closes_quote(line, quote_open):

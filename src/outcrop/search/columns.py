@@ -59,6 +59,7 @@ def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
     if len(feed) > MAX_BUILD_ROWS:
         raise ValueError(f"{len(feed)} rows are too many for one build; feed at most {MAX_BUILD_ROWS}")
     found: list[NDArray[np.uint64]] = []
+    bodies: list[NDArray[np.uint64]] = []
     lengths = np.zeros(len(feed), np.uint32)
     repeats = np.zeros(len(feed), np.int64)
     files: dict[tuple[str, str], _Header] = {}
@@ -73,10 +74,11 @@ def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
             headings = " ".join(title for title in item.heading_path if title != item.title)
             section = sections[item.title, item.heading_path] = _header(terms, (headings, HEADING_WEIGHT))
         body = np.frombuffer(terms.of(item.text), np.uint64)
+        bodies.append(body)
         found += (body, file.terms, section.terms)
         lengths[row] = len(body) + file.length + section.length
         repeats[row] = len(body) + len(file.terms) + len(section.terms)
-    more, of_rows = words_for_phrases(feed, terms)
+    more, of_rows = words_for_phrases(feed, bodies, terms)
     owners = np.repeat(np.arange(len(feed), dtype=np.uint64), repeats)
     return Occurrences(lengths, np.concatenate((*found, more)), np.concatenate((owners, of_rows)))
 

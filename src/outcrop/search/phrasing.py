@@ -48,14 +48,16 @@ def _certain(word: str, terms: Terms) -> Sequence[int]:
     return terms.of(word)[:1]
 
 
-def words_for_phrases(feed: Sequence[FeedRow], terms: Terms) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """(term, row) of the words of phrases that a row has no term for."""
+def words_for_phrases(
+    feed: Sequence[FeedRow], bodies: Sequence[NDArray[np.uint64]], terms: Terms
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """(term, row) of the words of phrases that a row has no term for; `bodies` are the terms of each row's text."""
     numbers: list[int] = []
     owners: list[int] = []
     for row, item in enumerate(feed):
         if item.text.isascii() or item.text.translate(_PUNCTUATION).isascii():
             continue
-        own = frozenset(terms.of(item.text))
+        own = frozenset(bodies[row].tolist())
         for word in dict.fromkeys(phrase_words(item.text)):
             if own.isdisjoint(_certain(word, terms)):
                 numbers.append(term_number(_MARK + word))

@@ -79,6 +79,7 @@ class Terms:
         self._stem = Stemmer.Stemmer("english")
         self._lock = threading.Lock()  # a Stemmer must not be used by two threads at once
         self._seen = _Seen(self._analyse)
+        self._numbers = _Numbers()
 
     def of(self, text: str) -> array[int]:
         """All terms of a text, in order, repeated as often as they occur."""
@@ -89,10 +90,15 @@ class Terms:
         return [(surface, tuple(self._seen[surface])) for surface in _surfaces(text)]
 
     def _analyse(self, surface: str) -> Sequence[int]:
-        pieces = [piece for piece in _JOINTS.split(surface) if piece]
+        if (
+            surface.isdigit() and surface.isascii()
+        ):  # tables hold a million different numbers, and each is one term
+            return (term_number(surface[:MAX_SURFACE_CHARS]),)
+        pieces = [surface] if surface.isalnum() else [piece for piece in _JOINTS.split(surface) if piece]
         if pieces == [surface]:
+            number = term_number if surface.isascii() else self._numbers.__getitem__
             with self._lock:
-                return tuple(map(term_number, self._analyse_piece(surface)))
+                return tuple(map(number, self._analyse_piece(surface)))
         # A compound is rarely seen again, its pieces often are: they are looked up one by one. One of megabytes would
         # be millions of numbers: as a tuple eight times the memory.
         numbers = array("Q", chain.from_iterable(map(self._seen.__getitem__, pieces)))
@@ -123,6 +129,17 @@ class Terms:
             end = run.end()
         if end < len(piece):
             yield from self._analyse_piece(piece[end:])
+
+
+class _Numbers(dict[str, int]):
+    """Term → its number, for scripts without spaces: a page of them is one word, so their characters and pairs come
+    again and again in words that do not."""
+
+    def __missing__(self, term: str) -> int:
+        if len(self) >= CACHE_ENTRIES:
+            self.clear()
+        number = self[term] = term_number(term)
+        return number
 
 
 class _Seen(dict[str, Sequence[int]]):
