@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Store
+from outcrop.quoting import Held
 from outcrop.rank.calibrate import calibrate
 from outcrop.rank.merge import Fate, Scored, as_hit
 from outcrop.records import Boost, Explanation, Hit, LeftOut, QueryType, SearchOptions
@@ -24,7 +25,7 @@ MOST_LEFT_OUT: Final = 50
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """Candidates with their scores: what each leg gave, their sum, what signals added to it, and what came of it.
-    `order` has those that may be returned, best first."""
+    `order` has those that may be returned, best first; `held` which hold the phrases that the query quotes."""
 
     found: Found
     order: NDArray[np.intp]
@@ -33,6 +34,7 @@ class Ranked:
     fused: NDArray[np.float32]
     final: NDArray[np.float32]
     boosts: dict[str, NDArray[np.float32]]
+    held: Held
 
 
 def may_be_returned(options: SearchOptions, found: Found) -> NDArray[np.bool_]:
@@ -56,7 +58,7 @@ def explain(seen: Sighting, ranked: Ranked, place: int) -> Explanation:
     cosine = float(found.cosine[place])
     has_vector = bool(seen.view.slabs[number].scales[row] > 0)
     amounts = ((name, float(amount[place])) for name, amount in ranked.boosts.items())
-    phrases = (" ".join(phrase.split()) for phrase in seen.phrases)
+    phrases = (*seen.phrases, *ranked.held.at(place))
     terms = () if seen.words is None else matched_terms(seen.words, number, row)
     return Explanation(
         lexical_rank=int(found.lexical_rank[place]) or None,
@@ -107,6 +109,25 @@ def find_left_out(
         hit = as_hit(Scored(chunk, score, explain(seen, ranked, place)))
         left_out.append(LeftOut.of(hit, reason, number))
     return tuple(left_out)
+
+
+MOST_PHRASES_TOLD: Final = 3
+MOST_PHRASE_CHARS: Final = 60
+
+
+def tell_unmatched(phrases: Sequence[str], options: SearchOptions, hits: Sequence[Hit]) -> str:
+    """That no passage holds the phrases a query requires, and what was done instead."""
+    told = ", ".join(f'"{shorten(phrase)}"' for phrase in phrases[:MOST_PHRASES_TOLD])
+    more = f" and {len(phrases) - MOST_PHRASES_TOLD} more" if len(phrases) > MOST_PHRASES_TOLD else ""
+    where = "" if options.where.is_empty() else " that passes the filters"
+    together = " together" if len(phrases) > 1 else ""
+    instead = ": these hits match the words without the quotation marks" if hits else ""
+    return f"no passage{where} holds {told}{more}{together} word for word{instead}"
+
+
+def shorten(phrase: str) -> str:
+    """A phrase as short as a message can hold it."""
+    return phrase if len(phrase) <= MOST_PHRASE_CHARS else phrase[: MOST_PHRASE_CHARS - 1] + "…"
 
 
 class _Reasons:

@@ -176,7 +176,8 @@ def tell_dropped(context: Context, answer: Answer) -> Context:
             reason = "no room" if number is None else f"{kind} {number}"
             item = replace(item, reason=reason, number=number)  # noqa: PLW2901 - the item as it goes on
         dropped[item.chunk_id] = item
-    return replace(context, dropped=tuple(sorted(dropped.values(), key=lambda item: -item.score)))
+    ordered = tuple(sorted(dropped.values(), key=lambda item: -item.score))
+    return replace(context, dropped=ordered, unmatched_phrases=answer.unmatched_phrases)
 
 
 def _choose(

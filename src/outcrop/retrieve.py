@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Reranker, Store
 from outcrop.errors import Cancelled, DatabaseLost, EmbedError, QueryError
-from outcrop.explaining import Ranked, explain, find_left_out, may_be_returned
+from outcrop.explaining import Ranked, explain, find_left_out, may_be_returned, tell_unmatched
+from outcrop.quoting import find_held
 from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.calibrate import calibrate
 from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
@@ -185,10 +186,11 @@ class Retriever:
     ) -> tuple[Answer, bool]:
         """The answer of one state of the index; see `_answer`."""
         reason, detail = meant.reason, meant.detail
-        pool = max(PHRASE_POOL if query.phrases else POOL, 2 * (options.offset + options.limit))
-        seen = self._index.find(view, query, options.where, options.mode, meant.vector, pool)
-        if query.phrases and not last and self._store.version() != view.version:
-            raise _Moved  # the phrases were looked up in a later state than these rows are of
+        seen = self._look(query, options, view, meant.vector, last=last)
+        unmatched: tuple[str, ...] = ()
+        if query.phrases and not len(seen.found):
+            query, unmatched = query.relax(), query.phrases
+            seen = self._look(query, options, view, meant.vector, last=last)
         clock.lap("search")
         ranked = self._rank(query, options, seen)
         clock.lap("rank")
@@ -202,13 +204,31 @@ class Retriever:
         if not hits and reason is None:
             reason, detail = _why_empty(seen)
         is_whole = reason != "error" and opinion.is_whole
+        if unmatched and reason != "filtered_out":
+            detail = "; ".join(part for part in (tell_unmatched(unmatched, options, hits), detail) if part)
         if opinion.detail:
             detail = "; ".join(part for part in (detail, opinion.detail) if part)
             reason = reason or ("error" if opinion.failure else None)
         answer = Answer(
-            query.text, query.kind, hits, reason, detail, reranked=len(opinion.scores), left_out=left_out
+            query.text,
+            query.kind,
+            hits,
+            reason,
+            detail,
+            reranked=len(opinion.scores),
+            left_out=left_out,
+            unmatched_phrases=unmatched,
         )
         return answer, is_whole
+
+    def _look(
+        self, query: Query, options: SearchOptions, view: View, vector: Vector | None, *, last: bool
+    ) -> Sighting:
+        pool = max(PHRASE_POOL if query.phrases else POOL, 2 * (options.offset + options.limit))
+        seen = self._index.find(view, query, options.where, options.mode, vector, pool)
+        if query.phrases and not last and self._store.version() != view.version:
+            raise _Moved  # the phrases were looked up in a later state than these rows are of
+        return seen
 
     def _query_vector(self, query: Query, options: SearchOptions, view: View) -> _Meant:
         if options.mode == "keyword":
@@ -240,6 +260,7 @@ class Retriever:
         kept = np.flatnonzero(found.candidate)
         found, fused = found.take(kept), fused[kept]
         described = describe(seen.view, found, query.text, seen.declared, self._terms)
+        held = find_held(self._store, query.quoted, found.chunk_id, fused)
         candidates = Candidates(
             kind=query.kind,
             fused=fused,
@@ -253,6 +274,7 @@ class Retriever:
             folder=described.folder,
             defines=described.defines,
             linked=self._linked(query, options, seen.view, found, fused),
+            quoted=held.share,
             asked=asks_for(query.text),
             wants_guide=asks_for_guide(query.text),
         )
@@ -261,7 +283,7 @@ class Retriever:
         order = allowed[np.lexsort((found.chunk_id[allowed], -final[allowed]))]
         if options.cutoff and len(order):
             order = order[final[order] >= options.cutoff * final[order[0]]]
-        return Ranked(found, order, legs.words[kept], legs.meaning[kept], fused, final, boosts)
+        return Ranked(found, order, legs.words[kept], legs.meaning[kept], fused, final, boosts, held)
 
     def _fuse(self, query: Query, options: SearchOptions, found: Found) -> Legs:
         """What each leg gives to the score of each row, or the one that was asked for."""

@@ -205,6 +205,25 @@ def test_a_repository_is_refreshed_and_asked(server: Running) -> None:
     assert "acquire" in answer["query"]
 
 
+def test_quotation_marks_in_a_conversation_do_not_empty_the_answer(server: Running) -> None:
+    ok(server.client.post("/coderag/refresh", params={"repoPath": str(server.notes), "wait": True}))
+    report = (
+        'It stops with {"error": "pool is gone"}.\nThe log says "nobody wrote this line". Pool.acquire waits.'
+    )
+    body: dict[str, object] = {"messages": [{"role": "user", "content": report}]}
+    answer = ok(server.client.post("/coderag/query", json=body))
+    assert "def acquire" in answer["ragText"]
+    assert answer["unmatchedPhrases"] == []
+    body = {"messages": [{"role": "user", "content": 'what is "acquire a swimming pool"?'}]}
+    answer = ok(server.client.post("/coderag/query", json=body))
+    assert answer["chunks"]
+    assert answer["unmatchedPhrases"] == ["acquire a swimming pool"]
+    assert "without the quotation marks" in answer["detail"]
+    found = ok(server.client.post("/api/search", json={"query": '"acquire a swimming pool"'}))
+    assert found["hits"]
+    assert found["unmatched_phrases"] == ["acquire a swimming pool"]
+
+
 def test_cases_are_saved_and_run(server: Running) -> None:
     case = {"query": "how often is a request retried", "expected": ["retries.md"]}
     assert ok(server.client.post("/api/eval/cases", json=case), 201)["expected"] == {"retries.md": 1.0}

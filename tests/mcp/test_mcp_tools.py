@@ -36,6 +36,13 @@ def test_search_says_where_how_sure_and_why_and_fences_the_text(built: Library) 
     assert text.rstrip().endswith(f"</data {mark[1]}>")
 
 
+def test_a_phrase_that_stands_nowhere_is_dropped_with_a_note(built: Library) -> None:
+    for tool in ("search", "context"):
+        text = built.call(tool, query='"acquire pool connection backwards"')
+        assert 'Note: no passage holds "acquire pool connection backwards" word for word' in text
+        assert "<data " in text
+
+
 def test_a_document_cannot_break_out_of_its_fence(built: Library) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("search", {"query": "Zanzibar passwords"}),

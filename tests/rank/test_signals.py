@@ -16,6 +16,7 @@ from outcrop.rank.signals import (
     GUIDE_WEIGHT,
     LONE_NEIGHBOUR,
     NEIGHBOUR_WEIGHT,
+    QUOTED_WEIGHT,
     REPEAT_SHARE,
     ROLE_SHARE,
     SIGNALS,
@@ -48,6 +49,7 @@ def candidates(fused: list[float], **known: Any) -> Candidates:
         "folder": [0.0] * count,
         "defines": [0.0] * count,
         "linked": [0.0] * count,
+        "quoted": [0.0] * count,
         "asked": frozenset(),
         "wants_guide": False,
         **known,
@@ -79,6 +81,7 @@ def test_every_signal_is_tested_here_by_its_reason() -> None:
     tested = {
         "neighbours": test_a_good_stretch_of_text_is_good_around_the_hit_too_and_a_stray_word_match_is_not,
         "definition": test_who_asks_for_a_name_asks_first_where_it_is_declared,
+        "quoted": test_what_a_longer_text_quotes_stands_word_for_word_where_it_comes_from,
         "file name": test_people_name_a_file_after_what_it_is_about,
         "folder name": test_and_its_folder_more_loosely,
         "coherence": test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_single_one_mentions_it,
@@ -119,6 +122,14 @@ def test_who_asks_for_a_name_asks_first_where_it_is_declared() -> None:
     assert added == pytest.approx([0, 0.8, 0.4])
     final = seen.fused + added
     assert final.argmax() == 1, "the declaration passes the place that uses the name most"
+
+
+def test_what_a_longer_text_quotes_stands_word_for_word_where_it_comes_from() -> None:
+    seen = candidates([0.4, 0.4, 0.2], quoted=[1.0, 0.0, 0.5], code=[True, False, False])
+    added = moved("quoted", seen)
+    assert added[0] == pytest.approx(0.4 * QUOTED_WEIGHT)
+    assert added[1] == 0
+    assert added[2] == pytest.approx(0.2 * QUOTED_WEIGHT)
 
 
 def test_people_name_a_file_after_what_it_is_about() -> None:

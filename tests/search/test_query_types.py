@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from tests.cost import cpu_below
 
 from outcrop.records import QueryType
-from outcrop.search.query import MAX_QUERY_CHARS, Symbol, read_query, read_symbols
+from outcrop.search.query import (
+    MAX_PHRASE_QUERY_WORDS,
+    MAX_QUERY_CHARS,
+    MAX_QUOTED,
+    Symbol,
+    read_query,
+    read_symbols,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +77,53 @@ def test_a_forced_kind_wins(text: str, kind: QueryType) -> None:
 def test_quoted_phrases_are_taken_out_of_their_quotes(text: str, phrases: tuple[str, ...], plain: str) -> None:
     query = read_query(text)
     assert (query.phrases, query.text) == (phrases, plain)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'where is "connection pool" used?',
+        '"one phrase" "another phrase"',
+        '"a phrase\nover two lines"',
+        '(see "the manual")',
+        " ".join(["word"] * MAX_PHRASE_QUERY_WORDS) + ' "a phrase"',
+    ],
+)
+def test_a_phrase_of_a_short_query_must_occur(text: str) -> None:
+    query = read_query(text)
+    assert query.phrases
+    assert query.kind == "exact"
+    assert query.quoted == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        (" ".join(["word"] * (MAX_PHRASE_QUERY_WORDS + 1)) + ' "a phrase"', ("a phrase",)),
+        ('It fails.\nThe log says "connection refused".', ("connection refused",)),
+        ('{"name": "the pool", "size": 4}', ("name", "the pool", "size")),
+        ('<div class="two boxes">', ("two boxes",)),
+        ('a 5" disk or a 3" disk', ("disk or a 3",)),
+        ('call("first name")', ("first name",)),
+        ('["one two","three four"]', ("one two", "three four")),
+    ],
+)
+def test_quotation_marks_in_a_pasted_text_are_part_of_the_text(text: str, quoted: tuple[str, ...]) -> None:
+    query = read_query(text)
+    assert query.phrases == ()
+    assert query.quoted == quoted
+    assert query.kind == query.loose_kind == read_query(text.replace('"', " ")).kind
+
+
+def test_a_relaxed_query_requires_no_phrase_and_is_read_as_without_its_marks() -> None:
+    query = read_query('how does "token rotation" work').relax()
+    assert (query.phrases, query.quoted, query.kind) == ((), ("token rotation",), "semantic")
+    assert read_query('"token rotation"', "exact").relax().kind == "exact"
+
+
+def test_a_pasted_file_keeps_a_bounded_number_of_phrases() -> None:
+    text = "\n".join(f'key{i} = "value number {i}"' for i in range(500))
+    assert len(read_query(text).quoted) == MAX_QUOTED
 
 
 @pytest.mark.parametrize("text", ["", " ", "a", " x ", "7", "?", "!!", "👍", "\n\t", '""', "ก"])

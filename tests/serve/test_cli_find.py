@@ -90,6 +90,16 @@ def test_no_hits_exit_with_1_and_say_why(kb: Outcrop) -> None:
     assert "0 hits" in result.stdout
 
 
+def test_a_phrase_that_stands_nowhere_is_dropped_and_the_command_says_so(kb: Outcrop) -> None:
+    result = kb("search", '"budget the release"')
+    assert result.exit_code == 0
+    assert 'no passage holds "budget the release" word for word' in result.stdout
+    assert kb.json("search", '"budget the release"')["unmatched_phrases"] == ["budget the release"]
+    packed = kb.json("context", '"budget the release"')
+    assert packed["sources"]
+    assert packed["unmatched_phrases"] == ["budget the release"]
+
+
 def test_an_unknown_collection_is_not_found_and_the_near_one_is_named(kb: Outcrop) -> None:
     result = kb("search", "budget", "-c", "note")
     assert result.exit_code == 3

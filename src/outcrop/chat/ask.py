@@ -256,6 +256,8 @@ class Chat:
                 yield Notice(
                     f"The search was not complete: {context.detail or context.reason}.", context.reason
                 )
+            elif context.unmatched_phrases:
+                yield Notice(f"{context.detail[:1].upper()}{context.detail[1:]}.")
             return fence(shown)
         reason: Reason = context.reason or "no_hits"
         yield Notice(_why_empty(reason, context.detail), reason)

@@ -158,7 +158,8 @@ class Answer:
 
     `reason` can also stand beside hits: when they came from the keyword leg alone (`model_mismatch`), or a model failed
     (`error`). `reranked` is how many candidates a reranker had its say on. `left_out` has, best first, what else was
-    considered, when that was asked for (`explain`).
+    considered, when that was asked for (`explain`). `unmatched_phrases` are quoted phrases that the query requires but
+    no passage holds: the hits are those of the same query without the quotation marks, and `detail` says so.
     """
 
     query: str
@@ -169,6 +170,7 @@ class Answer:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     reranked: int = 0
     left_out: tuple[LeftOut, ...] = ()
+    unmatched_phrases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class Context:
     """One text within a token budget, and where each part of it came from.
 
     `left_out` are hits that did not fit; `dropped` has them with the reason and, where the search was asked to
-    explain, what it left out before.
+    explain, what it left out before. `unmatched_phrases` are those of the answer it was packed from.
     """
 
     text: str
@@ -203,3 +205,4 @@ class Context:
     reason: Reason | None = None
     detail: str = ""
     dropped: tuple[LeftOut, ...] = ()
+    unmatched_phrases: tuple[str, ...] = ()

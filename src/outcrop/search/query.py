@@ -1,13 +1,18 @@
 """What was typed becomes a Query: its kind, its phrases, its words (K6).
 
-Exact: quoted strings, ALL_CAPS, camelCase, snake_case and dotted identifiers, error codes. Semantic: question
+A quoted phrase must occur word for word where it is plainly meant that way: in a short query, or where there is nothing
+but phrases. In a longer text (an issue, a stack trace, JSON, HTML) quotation marks are just part of the text, and what
+they enclose counts in ranking only.
+
+Exact: required phrases, ALL_CAPS, camelCase, snake_case and dotted identifiers, error codes. Semantic: question
 words, or four and more plain words. Mixed: the rest. The kind can be forced.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from outcrop.records import QueryType
@@ -36,6 +41,16 @@ _QUESTION: Final = re.compile(
 _PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
 _UNSPACED_QUERY: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4,}")
 
+_BEFORE_PHRASE: Final = frozenset(" \t")
+_AFTER_PHRASE: Final = frozenset(" \t).,;:!?")
+"""What stands around quotation marks that set a phrase apart. Elsewhere they belong to something pasted: `"id":"x"`,
+`class="box"`, a 5" disk."""
+MAX_PHRASE_QUERY_WORDS: Final = 12
+"""Words outside the quotation marks of a query whose phrases must occur. People type fewer, and texts that were
+pasted have more. Judgement."""
+MAX_QUOTED: Final = 64
+"""Phrases of a longer text that are kept: a pasted file has thousands."""
+
 MAX_QUERY_CHARS: Final = 20_000
 """A longer query is a pasted document: its beginning says what it is about, the rest only costs time."""
 
@@ -50,13 +65,16 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query as search understands it. `phrases` must occur word for word; `text` is without the quotes; `symbols`
-    are what may be names of code."""
+    """A query as search understands it. `phrases` must occur word for word, `quoted` ones are credited where they do;
+    `text` is without the quotation marks; `symbols` are what may be names of code. `loose_kind` is the type of
+    the query when no phrase is required."""
 
     text: str
     kind: QueryType
     phrases: tuple[str, ...] = ()
     symbols: tuple[Symbol, ...] = ()
+    quoted: tuple[str, ...] = ()
+    loose_kind: QueryType = "mixed"
 
     @property
     def is_empty(self) -> bool:
@@ -64,16 +82,46 @@ class Query:
         text = self.text.strip()
         return not text or (len(text) == 1 and text < "\u2e80") or not re.search(r"\w", text)
 
+    def relax(self) -> Query:
+        """The same query with no phrase required: they are credited instead."""
+        return replace(self, kind=self.loose_kind, phrases=(), quoted=(*self.phrases, *self.quoted))
+
 
 def read_query(text: str, kind: QueryType | None = None) -> Query:
     """Take a typed query apart; `kind` forces its type."""
     text = text[:MAX_QUERY_CHARS].encode("utf-8", "replace").decode("utf-8")
-    phrases = tuple(
-        phrase.strip() for groups in _QUOTED.findall(text) for phrase in groups if re.search(r"\w", phrase)
-    )
-    plain = _QUOTED.sub(lambda match: f" {match.group(1) or match.group(2)} ", text) if phrases else text
-    plain = plain.strip()
-    return Query(plain, kind or _detect(text, bool(phrases)), phrases, read_symbols(plain))
+    marked = [match for match in _QUOTED.finditer(text) if re.search(r"\w", match.group())]
+    if not marked:
+        plain = text.strip()
+        found = kind or _detect(text)
+        return Query(plain, found, (), read_symbols(plain), (), found)
+    phrases = tuple(dict.fromkeys(" ".join(_inside(match).split()) for match in marked))
+    plain = _QUOTED.sub(lambda match: f" {_inside(match)} ", text).strip()
+    loose = kind or _detect(plain)
+    symbols = read_symbols(plain)
+    if _must_occur(text, marked):
+        return Query(plain, kind or "exact", phrases, symbols, (), loose)
+    return Query(plain, loose, (), symbols, phrases[:MAX_QUOTED], loose)
+
+
+def _inside(match: re.Match[str]) -> str:
+    return match.group(1) or match.group(2)
+
+
+def _must_occur(text: str, marked: Sequence[re.Match[str]]) -> bool:
+    """Whether quoted phrases are plainly meant as such: all stand apart, in one line with few words beside them or with
+    nothing beside them."""
+    outside = _QUOTED.sub(" ", text)
+    if not re.search(r"\w", outside):
+        return all(_stands_apart(text.replace("\n", " "), match) for match in marked)
+    if "\n" in text.strip() or len(outside.split()) > MAX_PHRASE_QUERY_WORDS:
+        return False
+    return all(_stands_apart(text, match) for match in marked)
+
+
+def _stands_apart(text: str, match: re.Match[str]) -> bool:
+    before, after = text[max(match.start() - 1, 0) : match.start()], text[match.end() : match.end() + 1]
+    return (not before or before in _BEFORE_PHRASE) and (not after or after in _AFTER_PHRASE)
 
 
 _NAME: Final = re.compile(r"[^\W\d]\w*[?!]?(?:(?:\.|::|->|\#|/|\\)[^\W\d]\w*[?!]?)*")
@@ -100,9 +148,7 @@ def _quoted_as_code(text: str, match: re.Match[str]) -> bool:
     return match.start() > 0 and text[match.start() - 1] == "`" == text[match.end() : match.end() + 1]
 
 
-def _detect(text: str, quoted: bool) -> QueryType:
-    if quoted:
-        return "exact"
+def _detect(text: str) -> QueryType:
     words = _PLAIN_WORD.findall(text)
     sentence = bool(_QUESTION.search(text)) or len(words) >= 4
     identifiers = [

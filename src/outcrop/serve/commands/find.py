@@ -51,8 +51,8 @@ def search_command(
 ) -> None:
     """Find the passages that answer a query.
 
-    The words of the QUERY need no quotes; quoted phrases ('"exact phrase"') must occur word for word. Exits with 1
-    when there are no hits, as grep does.
+    The words of the QUERY need no quotes; quoted phrases ('"exact phrase"') must occur word for word, in a short query,
+    if they do anywhere. Exits with 1 when there are no hits, as grep does.
     """
     with session.open_existing() as kb:
         answer = kb.search(

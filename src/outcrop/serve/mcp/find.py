@@ -60,7 +60,8 @@ def show_answer(answer: Answer, limit: int, offset: int, max_tokens: int) -> Rep
     hits = answer.hits[:limit]
     parts = [describe(hit, max(max_tokens // 3, LEAST_EXCERPT_TOKENS)) for hit in hits]
     shown = fitting(parts, max_tokens)
-    note = f"\nNote: {one_line(answer.detail or answer.reason)}" if answer.reason else ""
+    said = answer.detail or answer.reason
+    note = f"\nNote: {one_line(said)}" if said else ""
     text = fence_parts(parts[:shown], offset + 1)
     if shown < len(answer.hits):
         cut = ", or a larger max_tokens" if shown < len(hits) else ""

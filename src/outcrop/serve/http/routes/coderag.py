@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from outcrop.errors import QueryError
-from outcrop.records import IngestReport, Message, PackedSource
+from outcrop.records import Context, IngestReport, Message, PackedSource
 from outcrop.serve.http.answers import answer, documented, model_of, shape
 from outcrop.serve.http.events import wait_for_job
 from outcrop.serve.http.jobs import Task
@@ -21,6 +21,8 @@ from outcrop.serve.http.work import run_while_wanted
 
 CHARACTERS_A_TOKEN = 4
 """What a token is about, for a request that names no length."""
+
+_NOTHING: Final = Context("", 0, 0, (), ())
 
 
 class Characters:
@@ -64,7 +66,14 @@ def coderag_router(shared: Shared) -> APIRouter:
         "/query",
         **documented(
             200,
-            shape("CoderagAnswer", ragText=str, chunks=tuple[PackedSource, ...], query=str),
+            shape(
+                "CoderagAnswer",
+                ragText=str,
+                chunks=tuple[PackedSource, ...],
+                query=str,
+                detail=str,
+                unmatchedPhrases=tuple[str, ...],
+            ),
             404,
             409,
             413,
@@ -79,7 +88,7 @@ def coderag_router(shared: Shared) -> APIRouter:
             try:
                 asked = state.engine.query_of(messages)
             except QueryError:  # a conversation that asks for nothing gets nothing
-                return answer({"ragText": "", "chunks": (), "query": ""})
+                return answer(_packed(_NOTHING, ""))
             length = body.approxLength or state.config.budget_tokens * CHARACTERS_A_TOKEN
             context = state.engine.code_context(
                 messages,
@@ -90,8 +99,18 @@ def coderag_router(shared: Shared) -> APIRouter:
                 tokenizer=Characters(),
                 collections=body.collections,
             )
-            return answer({"ragText": context.text, "chunks": context.sources, "query": asked})
+            return answer(_packed(context, asked))
 
         return await run_while_wanted(request, shared.searches, work)
 
     return router
+
+
+def _packed(context: Context, asked: str) -> dict[str, Any]:
+    return {
+        "ragText": context.text,
+        "chunks": context.sources,
+        "query": asked,
+        "detail": context.detail,
+        "unmatchedPhrases": context.unmatched_phrases,
+    }
