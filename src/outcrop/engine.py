@@ -369,7 +369,8 @@ class Engine:
         found = replace(found, hits=dated(found.hits), must=dated(found.must))
         return pack_gathered(found, budget, (tokenizer or self._tokenizer).count)
 
-    def query_of(self, messages: Sequence[Message]) -> str:
+    @staticmethod
+    def query_of(messages: Sequence[Message]) -> str:
         """What a conversation asks for, as words to search by: the latest question and what it refers back to."""
         from outcrop.conversation import read_conversation
 

@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,7 +20,9 @@ from click.testing import CliRunner, Result
 from tests.chat.model_server import ModelServer, calling, failing, saying, speak_and_hang
 from tests.cost import PATIENCE_S
 
+from outcrop.chat import Notice, ReopenedIndex, Sources, open_chat
 from outcrop.engine import Engine
+from outcrop.records import Message
 from outcrop.serve.cli import cli
 from outcrop.serve.logs import write_logs
 
@@ -53,6 +56,71 @@ def test_a_question_is_answered_with_its_sources_below(settings: dict[str, str],
     assert len(sources) == 1
     assert sources[0].startswith("[1] retries.md:1-")
     assert "How often is a request retried?" in model.sent()[-1]["content"]
+
+
+# ------------------------------------------------------------------ an index that cannot be searched
+
+
+def garble(db: Path, start: int) -> None:
+    """Overwrite all of a database from some byte on."""
+    with db.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(start)
+        file.write(b"\xa5" * (size - start))
+
+
+@pytest.mark.parametrize("start", [0, 24, 4096])
+@pytest.mark.parametrize("mode", ["context", "tool"])
+def test_a_damaged_index_costs_the_sources_and_not_the_answer(
+    settings: dict[str, str], engine: Engine, model: ModelServer, start: int, mode: str
+) -> None:
+    engine.close()
+    garble(Path(settings["OUTCROP_DB"]), start)
+    calls = [calling({"query": "retries"})] if mode == "tool" else []
+    model.script = [*calls, saying("I have no sources.")]
+    result = run(settings, "--mode", mode, "How often is a request retried?")
+    assert (result.exit_code, result.stdout) == (0, "I have no sources.\n")
+    assert "could not be searched" in result.stderr
+    assert "so the answer has no sources" in result.stderr
+
+
+def test_a_database_that_is_away_costs_the_sources_and_not_the_answer(
+    settings: dict[str, str], model: ModelServer
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    settings["OUTCROP_DB"] = f"postgresql://nobody@127.0.0.1:{port}/nowhere"
+    model.script = [saying("I have no sources.")]
+    result = run(settings, "How often is a request retried?")
+    assert (result.exit_code, result.stdout) == (0, "I have no sources.\n")
+    assert "cannot be reached" in result.stderr
+    events = [json.loads(line) for line in run(settings, "--json", "Still?").stdout.splitlines()]
+    assert [event["reason"] for event in events if event["event"] == "notice"] == ["error"]
+    assert events[-1]["event"] == "done"
+
+
+def test_an_index_that_comes_back_is_searched_again(engine: Engine, model: ModelServer) -> None:
+    db = Path(str(engine.config.db))
+    engine.close()
+    away = db.rename(db.with_name("away.db"))
+    db.write_bytes(b"no database" * 1000)
+    index = ReopenedIndex(engine.config)
+    chat = open_chat(index)
+    question = [Message("user", "How often is a failed request retried?")]
+    model.script = [saying("No idea."), saying("Three times [1].")]
+    assert [event.reason for event in chat.ask(question) if isinstance(event, Notice)] == ["error"]
+    away.rename(db)
+    assert any(isinstance(event, Sources) for event in chat.ask(question))
+    index.close()
+
+
+def test_an_index_that_does_not_exist_is_a_mistake(settings: dict[str, str], tmp_path: Path) -> None:
+    result = run({**settings, "OUTCROP_DB": str(tmp_path / "typo.db")}, "Anything?")
+    assert result.exit_code == 3
+    assert "there is no index" in result.stderr
+
+
+# ------------------------------------------------------------------ questions
 
 
 def test_a_question_may_come_from_standard_input(settings: dict[str, str], model: ModelServer) -> None:

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from fastapi import FastAPI
 from starlette.responses import Response
 from tests.chat.model_server import ModelServer, calling, failing, saying, speak_and_hang
 from tests.cost import PATIENCE_S
+from tests.postgres.server import create_server, open_home
 
 from outcrop.config import load_config
 from outcrop.engine import Engine
@@ -97,6 +99,45 @@ def test_tool_calls_notices_and_errors_are_events(served: Served, model: ModelSe
     assert frames[0][1] == {"name": "search", "query": "zzyzx qwfpgj"}
     assert frames[1][1]["reason"] == "no_hits"
     assert "chat_key" in frames[2][1]["message"]
+
+
+def test_an_index_that_is_damaged_while_the_server_runs_costs_the_sources_only(
+    served: Served, engine: Engine, model: ModelServer
+) -> None:
+    served.ask()
+    db = Path(str(engine.config.db))
+    for file in (db, db.with_name(f"{db.name}-wal")):
+        if file.exists():
+            file.write_bytes(b"\xa5" * max(8192, file.stat().st_size))
+    model.script = [saying("I have no sources.")]
+    frames = served.ask("What is a rollback?")
+    assert [data["reason"] for name, data in frames if name == "notice"] == ["error"]
+    assert frames[-1][0] == "done"
+
+
+def test_a_database_that_goes_away_while_the_server_runs_costs_the_sources_only(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    with open_home() as home:
+        server = create_server(home, "leaving")
+        config = load_config(
+            {"db": server.url("chats"), "data_dir": tmp_path, "chat_model": "tiny", "chat_url": model.url},
+            environ={"HOME": str(tmp_path)},
+        )
+        with Engine(config) as engine:
+            engine._store._connections._patience_s = 0.5  # type: ignore[attr-defined]
+            engine.add(text="A failed request is retried three times.", id="retries.md")
+            served = Served(engine)
+            try:
+                assert any(name == "sources" for name, _ in served.ask())
+                server.stop()
+                frames = served.ask()
+            finally:
+                served.close()
+    notices = [data for name, data in frames if name == "notice"]
+    assert [notice["reason"] for notice in notices] == ["error"]
+    assert "cannot be reached" in notices[0]["message"]
+    assert frames[-1][0] == "done"
 
 
 def test_the_first_words_are_there_while_the_model_still_writes(served: Served, model: ModelServer) -> None:

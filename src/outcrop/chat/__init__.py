@@ -2,6 +2,7 @@
 
 from outcrop.chat.ask import Chat, Mode, open_chat
 from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sources, ToolCall, event_name
+from outcrop.chat.index import ReopenedIndex
 
 __all__ = [
     "Chat",
@@ -11,6 +12,7 @@ __all__ = [
     "Failed",
     "Mode",
     "Notice",
+    "ReopenedIndex",
     "Source",
     "Sources",
     "ToolCall",

@@ -18,6 +18,7 @@ from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sour
 from outcrop.chat.exchange import Limits, Stop
 from outcrop.chat.fence import fence, nothing_found
 from outcrop.chat.frames import Call
+from outcrop.chat.index import ReopenedIndex
 from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, estimate, read_messages, write_prompt
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
@@ -104,7 +105,9 @@ class _Answer:
 class Chat:
     """Answers from one index by one model. Safe to use from any thread."""
 
-    def __init__(self, engine: Engine, endpoint: ChatEndpoint, *, window_tokens: int | None = None) -> None:
+    def __init__(
+        self, engine: Engine | ReopenedIndex, endpoint: ChatEndpoint, *, window_tokens: int | None = None
+    ) -> None:
         self._engine = engine
         self._endpoint = endpoint
         self._window = engine.config.chat_window_tokens if window_tokens is None else window_tokens
@@ -163,7 +166,7 @@ class Chat:
     def _in_front(self, request: _Request, answer: _Answer) -> Generator[Event, None, None]:
         """Search for what the conversation asks, then ask the model with what was found before the question."""
         try:
-            query = self._engine.query_of(request.messages)
+            query = Engine.query_of(request.messages)
         except QueryError as error:
             yield Notice(f"Nothing was searched for: {error}.", "empty_query")
             before = nothing_found("the message holds no words to search for.")
@@ -283,8 +286,11 @@ class Chat:
         return (yield from self._find(query, request, answer, min(request.budget_tokens, room), limit))
 
 
-def open_chat(engine: Engine, limits: Limits | None = None) -> Chat:
-    """A chat as the engine's configuration says; ConfigError that tells how to set it where no model is named."""
+def open_chat(engine: Engine | ReopenedIndex, limits: Limits | None = None) -> Chat:
+    """A chat as the engine's configuration says; ConfigError that tells how to set it where no model is named.
+
+    Where an index may be damaged or its server away, hand over a `ReopenedIndex`: the chat goes on without sources.
+    """
     config = engine.config
     return Chat(engine, ChatEndpoint(config.chat_model, config.chat_url, config.chat_key, limits))
 

@@ -18,7 +18,8 @@ from outcrop.serve.terminal import clean, clean_line
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from outcrop.chat import Chat, Event, Mode, Source
+    from outcrop.chat import Chat, Event, Mode, ReopenedIndex, Source
+    from outcrop.engine import Engine
     from outcrop.records import Message
 
 _MODES: Final[tuple[Mode, ...]] = ("context", "tool", "off")
@@ -81,7 +82,7 @@ def chat_command(
     """
     from outcrop.chat import open_chat
 
-    with session.open_existing(chat_model=model, chat_url=url) as kb:
+    with contextlib.closing(_open_index(session, chat_model=model, chat_url=url)) as kb:
         talk = _Talk(session, open_chat(kb), mode, collections, budget)
         asked = " ".join(question).strip()
         if not asked and not sys.stdin.isatty():
@@ -93,6 +94,18 @@ def chat_command(
             raise click.UsageError("Nothing to ask: give a QUESTION, or write one to standard input.")
         code = talk.ask(asked)
     click.get_current_context().exit(code)
+
+
+def _open_index(session: Session, **settings: str | None) -> Engine | ReopenedIndex:
+    """The index; one that cannot be opened now is tried again with each question, and the answer says why it has no
+    sources. One that does not exist is more likely a mistyped --db."""
+    from outcrop.chat import ReopenedIndex
+    from outcrop.errors import StoreError
+
+    try:
+        return session.open_existing(**settings)
+    except StoreError:
+        return ReopenedIndex(session.config(**settings))
 
 
 @dataclass

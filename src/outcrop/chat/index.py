@@ -1,0 +1,33 @@
+"""The index a chat draws on, which may be away when the chat begins and back before it ends."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from outcrop.config import Config
+from outcrop.engine import Engine
+from outcrop.records import Context
+
+
+class ReopenedIndex:
+    """Opens an index for the first search and, as long as that fails, again for the next one."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def context(self, query: str, **options: Any) -> Context:
+        """As `Engine.context`; raises what opening the index raises."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = Engine(self.config, create=False)
+        return self._engine.context(query, **options)
+
+    def close(self) -> None:
+        """Close the index if it was opened."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
