@@ -10,6 +10,7 @@ import outcrop
 PACKAGE = Path(outcrop.__file__).parent
 GROUND = {
     "children",
+    "cache",
     "records",
     "contracts",
     "errors",
@@ -37,6 +38,7 @@ STAGES = {
     "elide",
 }
 ALLOWED = {
+    "cache": set(),
     "records": set(),
     "children": set(),
     "distinct": set(),

@@ -7,17 +7,15 @@ chunks fetched from the store and merged into hits. An answer that is empty says
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.cache import BoundedCache
 from outcrop.contracts import Embedder, Reranker, Store
 from outcrop.errors import Cancelled, DatabaseLost, EmbedError, QueryError
 from outcrop.explaining import Ranked, explain, find_left_out, may_be_returned, tell_unmatched
@@ -60,11 +58,12 @@ PHRASE_POOL = POOL // 2
 """Candidates of a search for a phrase: the texts of all of them are read."""
 WARM_QUERY = "where does it begin?"
 CACHED_QUERIES = 1024
+CACHED_QUERY_BYTES = 16_000_000
 CACHED_ANSWERS = 256
+CACHED_ANSWER_CHARS = 32_000_000
+"""Queries and hits can be long, and a client chooses them: caches are bounded by size, not only by number."""
 
 Stop = Callable[[], bool]
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class Retriever:
@@ -84,9 +83,10 @@ class Retriever:
         self._embedder = embedder
         self._terms = terms
         self._open_reranker = open_reranker
-        self._lock = threading.Lock()
-        self._vectors: OrderedDict[str, Vector] = OrderedDict()
-        self._answers: OrderedDict[tuple[str, SearchOptions], tuple[View, Answer]] = OrderedDict()
+        self._vectors: BoundedCache[str, Vector] = BoundedCache(CACHED_QUERIES, CACHED_QUERY_BYTES)
+        self._answers: BoundedCache[tuple[str, SearchOptions], tuple[View, Answer]] = BoundedCache(
+            CACHED_ANSWERS, CACHED_ANSWER_CHARS
+        )
 
     def search(self, text: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """The best passages for a query; `stopped` is asked between steps and ends the work with Cancelled."""
@@ -122,8 +122,7 @@ class Retriever:
                 view = self._index.mend(error)
         answer = replace(answer, query=text, timings_ms=clock.done())
         if is_whole:
-            with self._lock:
-                _remember(self._answers, (text, options), (view, answer), CACHED_ANSWERS)
+            self._answers.put((text, options), (view, answer), _weigh(answer, options))
         log.info(
             "search",
             extra={"hits": len(answer.hits), "type": query.kind, "reason": answer.reason, **answer.timings_ms},
@@ -247,8 +246,7 @@ class Retriever:
         except EmbedError as error:
             log.warning("query could not be embedded, searching by keyword only: %s", error)
             return _Meant(None, "error", str(error))
-        with self._lock:
-            _remember(self._vectors, query.text, vector, CACHED_QUERIES)
+        self._vectors.put(query.text, vector, vector.nbytes + 4 * len(query.text))
         return _Meant(vector)
 
     def _rank(self, query: Query, options: SearchOptions, seen: Sighting) -> Ranked:
@@ -374,12 +372,8 @@ class Retriever:
                 yield as_hit(Scored(chunk, calibrate(float(ranked.final[place]), query.kind), why))
 
     def _cached_answer(self, key: tuple[str, SearchOptions], view: View) -> Answer | None:
-        with self._lock:
-            cached = self._answers.get(key)
-            if cached is None or cached[0] is not view:
-                return None
-            self._answers.move_to_end(key)
-            return cached[1]
+        cached = self._answers.get(key)
+        return cached[1] if cached is not None and cached[0] is view else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,8 +457,7 @@ def _one_leg(options: SearchOptions) -> SearchOptions:
     return replace(options, mode="semantic" if options.balance else "keyword", balance=None)
 
 
-def _remember(cache: OrderedDict[K, V], key: K, value: V, size: int) -> None:
-    cache[key] = value
-    cache.move_to_end(key)
-    while len(cache) > size:
-        cache.popitem(last=False)
+def _weigh(answer: Answer, options: SearchOptions) -> int:
+    """About how many characters an answer and what was asked hold."""
+    shown = sum(len(hit.text) for hit in answer.hits)
+    return len(answer.query) + shown + 500 * len(answer.left_out) + sum(map(len, options.where.paths))

@@ -18,9 +18,11 @@ from tests.http.running import Running, serving
 from outcrop.config import load_config
 from outcrop.errors import ConfigError
 from outcrop.serve.http import limits, security
-from outcrop.serve.http.limits import MAX_BODY_BYTES, is_too_deep
+from outcrop.serve.http.limits import MAX_BODY_BYTES
 from outcrop.serve.http.metrics import escape
+from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.security import CSP, require_token
+from outcrop.serve.http.shape import MAX_VALUES, Shape
 
 TOKEN = "correct-horse"
 
@@ -226,7 +228,7 @@ def test_json_that_is_nested_too_deeply_is_refused(server: Running, opening: str
     headers = {"Content-Type": "application/json"}
     for path in ("/api/search", "/mcp", "/api/documents"):
         answer = server.client.post(path, content=opening * depth, headers=headers)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "too_deep")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_deep")
 
 
 def test_brackets_inside_strings_are_not_depth(server: Running) -> None:
@@ -236,21 +238,94 @@ def test_brackets_inside_strings_are_not_depth(server: Running) -> None:
 _json = st.recursive(st.none() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
 
-@given(_json)
-def test_depth_is_told_as_a_parser_would(value: object) -> None:
+def refusal(body: bytes, pieces: int = 1, **most: int) -> str:
+    """Why a body of this shape is refused, when it comes in so many pieces; nothing if it is not."""
+    shape = Shape(**most)
+    step = max(1, len(body) // pieces)
+    try:
+        for start in range(0, len(body), step):
+            shape.feed(body[start : start + step])
+    except Refused as refused:
+        return refused.code
+    return ""
+
+
+@given(_json, st.integers(1, 50))
+def test_the_shape_is_told_as_a_parser_would_however_it_comes(value: object, pieces: int) -> None:
     def depth(value: object) -> int:
         if isinstance(value, dict):
             value = list(value.values())
         return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
 
+    def count(value: object) -> int:
+        if isinstance(value, dict):
+            value = list(value.values())
+        return 1 + sum(map(count, value)) if isinstance(value, list) else 1
+
     body = json.dumps(value).encode()
-    assert is_too_deep(body, limit=2) == (depth(value) > 2)
+    assert (refusal(body, pieces, max_depth=2) == "too_deep") == (depth(value) > 2)
+    deep = 10**6
+    assert refusal(body, pieces, max_values=count(value) - 1, max_depth=deep) == "too_many_values"
+    assert (
+        refusal(body, pieces, max_values=2 * count(value), max_depth=deep) == ""
+    )  # an empty list counts twice
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"[]," * 2_600_000,
+        b"{" + b",".join(b'"a%d":1' % number for number in range(300_000)) + b"}",
+        b'["' + b'","' * 2_000_000,
+        b'""' * 3_000_000,
+        b"{}" * 3_000_000,
+    ],
+    ids=["lists", "members", "strings", "bare strings", "objects"],
+)
+def test_a_body_of_very_many_values_is_refused_at_once(server: Running, body: bytes) -> None:
+    with cpu_below(1):
+        assert refusal(body) == "too_many_values"
+    headers = {"Content-Type": "application/json"}
+    for path in ("/api/search", "/mcp", "/coderag/query"):
+        answer = server.client.post(path, content=body, headers=headers)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_many_values")
 
 
 def test_a_long_hostile_body_is_told_quickly() -> None:
     with cpu_below(3):
-        for body in (b"[" * 50 + b'"' + b'\\"' * 500_000, b'"' * 1_000_000 + b"[" * 50, b"[" * 50 + b'"\\'):
-            is_too_deep(body)
+        for body in (b"[" * 30 + b'"' + b'\\"' * 4_000_000, b'"' + b"[" * 8_000_000, b'"\\' * 2_000_000):
+            refusal(body)
+
+
+def test_a_large_body_does_not_wait_for_slow_requests(server: Running) -> None:
+    """It is counted in threads of its own, and the event loop answers others meanwhile."""
+    text = json.dumps({"query": "x", "documents": [1] * 500}).ljust(100_000)
+    assert server.client.post(
+        "/api/search", content=text, headers={"Content-Type": "application/json"}
+    ).is_success
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_json_in_another_encoding_is_refused(server: Running, encoding: str) -> None:
+    """In which a character may hide what the count looks for."""
+    body = ("[" + '"\u2200' * 40 + "[" * 40).encode(encoding)
+    answer = server.client.post("/api/search", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["message"]) == (400, "send the JSON in UTF-8")
+
+
+def test_the_largest_requests_of_ours_are_not_too_many_values(server: Running) -> None:
+    turns = [{"role": "user", "content": "x"}] * 1000
+    answer = server.client.post("/coderag/query", json={"messages": turns})
+    assert answer.status_code == 200
+    assert refusal(json.dumps({"messages": turns, "documents": [*range(1000)]}).encode()) == ""
+    assert refusal(json.dumps([*range(MAX_VALUES)]).encode()) == "too_many_values"
+
+
+@pytest.mark.parametrize("paths", [["a" * 4000] * 100, ["*a" * 2500], ["*.py"] * 101])
+def test_path_patterns_that_cost_seconds_are_refused(server: Running, paths: list[str]) -> None:
+    answer = server.client.post("/api/search", json={"query": "retries", "paths": paths})
+    assert answer.status_code == 422
+    assert "at most" in answer.json()["error"]["message"]
 
 
 def test_who_asks_too_often_waits(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -25,7 +26,9 @@ from starlette.routing import Route
 from tests.mcp.conftest import Library, text_of
 
 from mcp import Client
+from outcrop.serve.mcp import http as mcp_http
 from outcrop.serve.mcp.http import mcp_app
+from outcrop.serve.mcp.sessions import Sessions
 from outcrop.serve.state import State
 
 Talk = Callable[[Callable[[Client], Awaitable[None]]], None]
@@ -326,3 +329,72 @@ def test_the_doorway_needs_its_lifespan_and_keeps_sessions_apart(library: Librar
     with served(state) as url:
         anyio.run(live, url)
     state.engine.close()
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
+
+
+def test_a_flood_of_sessions_locks_nobody_out(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_http, "MOST_SESSIONS", 8)
+    state = library.open()
+
+    async def flood(http: httpx.AsyncClient, url: str) -> list[str]:
+        opened = []
+        for _ in range(50):
+            answer = await http.post(
+                url, json=INITIALIZE, headers={"Accept": "application/json, text/event-stream"}
+            )
+            assert answer.status_code == 200, answer.text
+            opened.append(answer.headers["mcp-session-id"])
+        return opened
+
+    async def live(url: str) -> None:
+        async with Client(url, mode="legacy") as agent, httpx.AsyncClient(timeout=60) as http:
+            assert not (await agent.call_tool("status", {})).is_error
+            opened = await flood(http, url)
+            assert not (await agent.call_tool("status", {})).is_error  # it was used, so it stays
+            async with Client(url, mode="legacy") as late:
+                assert not (await late.call_tool("status", {})).is_error
+            statuses = []
+            for session in opened:
+                ended = await http.delete(url, headers={"Mcp-Session-Id": session})
+                statuses.append(ended.status_code)
+            assert statuses[:40] == [404] * 40  # the oldest made room
+            assert 200 in statuses[40:]
+
+    with served(state) as url:
+        anyio.run(live, url)
+    state.engine.close()
+
+
+def test_the_longest_idle_session_makes_room() -> None:
+    sessions = Sessions(3)
+    for name in "abc":
+        sessions.open(name)
+    for name in "ab":  # in use, but not at the moment
+        sessions.enter(name)
+        sessions.leave(name)
+    assert sessions.take_surplus() is None
+    sessions.open("d")
+    assert sessions.take_surplus() == "c"  # opened and never used
+    sessions.enter("d")
+    sessions.open("e")
+    sessions.enter("e")
+    assert sessions.take_surplus() == "a"  # used before b
+    sessions.enter("b")
+    sessions.open("f")
+    sessions.enter("f")
+    assert sessions.take_surplus() is None  # all four are busy
+    sessions.enter("nobody")
+    sessions.leave("nobody")
+    sessions.forget("b")
+    assert len(sessions) == 3

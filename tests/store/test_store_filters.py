@@ -15,7 +15,8 @@ from tests.store.builders import make_write, put
 from outcrop.contracts import Store
 from outcrop.errors import QueryError
 from outcrop.records import Filter
-from outcrop.store.filters import glob_regex, path_matches
+from outcrop.store import filters
+from outcrop.store.filters import MAX_PATTERN_CHARS, MAX_PATTERNS, glob_plain, glob_regex, path_matches
 
 PATHS = [
     "README.md",
@@ -86,6 +87,44 @@ def test_a_pattern_full_of_stars_is_not_slow() -> None:
         for pattern in ("*a" * 30 + "b", "a*" * 30 + "b", "**/" * 20 + "b", "*a*?" * 12 + "b"):
             assert not path_matches(glob_regex([pattern]), "a" * 200)
             assert not path_matches(glob_regex([pattern]), "aaa/" * 10 + "a" * 60)
+
+
+def test_a_pattern_full_of_folders_is_not_slow() -> None:
+    with cpu_below(2):
+        for pattern in ("**/a/" * 200 + "z", "**/*a*/" * 100 + "z", "**/a/b/" * 50 + "**/z"):
+            assert not path_matches(glob_regex([pattern]), "a/" * 1000 + "b")
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "*", "**", "**a", "?", "[ab]"]), min_size=1, max_size=6).map("/".join),
+    st.lists(st.sampled_from(["a", "b", "aa", "ab"]), min_size=1, max_size=6).map("/".join),
+)
+def test_no_way_through_the_folders_is_missed(pattern: str, path: str) -> None:
+    """The form that tries every way, and that Postgres is given, says the same."""
+    tried = re.search(glob_plain([pattern]), path, re.DOTALL) is not None
+    assert path_matches(glob_regex([pattern]), path) == tried
+
+
+@pytest.mark.parametrize(
+    ("patterns", "said"),
+    [
+        (["*.py"] * (MAX_PATTERNS + 1), "at most 100"),
+        (["a" * (MAX_PATTERN_CHARS + 1)], "at most 4,096"),
+        (["a" * MAX_PATTERN_CHARS] * 3, "at most 8,192"),
+    ],
+)
+def test_patterns_that_cost_seconds_are_refused(patterns: list[str], said: str) -> None:
+    for build in (glob_regex, glob_plain):
+        with cpu_below(1), pytest.raises(QueryError, match=said):
+            build(patterns)
+
+
+def test_large_patterns_do_not_pile_up() -> None:
+    for number in range(60):
+        glob_regex([f"{number}{'*a' * 2000}"])
+    assert filters._kept.weight <= filters._MOST_COMPILED
+    kept = getattr(re, "_cache", {})  # the module's own
+    assert sum(len(key[1]) for key in kept) < 500_000
 
 
 DAY = 86400.0

@@ -1,37 +1,18 @@
-"""How much a client may send, how deep, how slowly and how often."""
+"""How much a client may send, how slowly and how often."""
 
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections import OrderedDict
 from typing import Final
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 """The largest body. Judgement: a long book is a megabyte of text; files are indexed where they lie."""
-MAX_DEPTH: Final = 32
-"""How deep JSON may be nested; the deepest request of ours has five levels, an agent's arguments a few more."""
 READ_S: Final = 20.0
 """How long the whole of a request may take to come. Judgement: eight megabytes over a poor line."""
 CLIENTS: Final = 10_000
 """Clients whose use is remembered at a time; the one not heard of for longest is forgotten first."""
-
-# One that does not end runs to the end of the text, and nothing is tried twice: linear whatever is sent.
-_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_NOT_BRACKET: Final = bytes(sorted(set(range(256)) - set(b"[]{}")))
-
-
-def is_too_deep(body: bytes, limit: int = MAX_DEPTH) -> bool:
-    """Whether JSON is nested deeper than the limit, told without parsing it."""
-    if body.count(b"[") + body.count(b"{") <= limit:
-        return False
-    depth = 0
-    for bracket in _STRING.sub(b"", body).translate(None, _NOT_BRACKET):
-        depth += 1 if bracket in b"[{" else -1
-        if depth > limit:
-            return True
-    return False
 
 
 class RateLimit:

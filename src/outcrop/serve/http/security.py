@@ -16,12 +16,14 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from anyio import CapacityLimiter, to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outcrop.config import Config
 from outcrop.errors import ConfigError
-from outcrop.serve.http.limits import MAX_BODY_BYTES, READ_S, RateLimit, is_too_deep
+from outcrop.serve.http.limits import MAX_BODY_BYTES, READ_S, RateLimit
 from outcrop.serve.http.problems import Refused, body_of
+from outcrop.serve.http.shape import Shape
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +48,10 @@ _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _WILDCARDS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - named so that it can be told apart
 _PAGE: Final = ("/", "/healthz", "/favicon.ico")
 _WRITING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+COUNTED_AT_ONCE: Final = 16 * 1024
+"""Bytes of a body that the event loop counts itself, in at most 3 ms; more go to a thread."""
+COUNTING_THREADS: Final = 2
+"""Bodies that are counted at a time; they never wait for a thread that some slow request holds."""
 
 
 def is_loopback(host: str) -> bool:
@@ -143,6 +149,7 @@ class Guard:
         self._app = app
         self._access = Access.of(config)
         self._rate = RateLimit(config.requests_per_minute)
+        self._counting = CapacityLimiter(COUNTING_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer why not."""
@@ -158,7 +165,7 @@ class Guard:
             if self._check(scope, headers, answer):
                 await answer.send_bytes(204, b"", _PREFLIGHT)
                 return
-            body = await _read_body(scope, headers, receive)
+            body = await _read_body(scope, headers, receive, self._counting)
             await self._app(scope, _replay(body, receive), answer.send)
         except Refused as refused:
             await answer.refuse(refused)
@@ -196,8 +203,10 @@ def _headers(scope: Scope) -> dict[str, str]:
     return found
 
 
-async def _read_body(scope: Scope, headers: dict[str, str], receive: Receive) -> bytes:
-    """The whole body, within size, time and depth; Refused otherwise."""
+async def _read_body(
+    scope: Scope, headers: dict[str, str], receive: Receive, counting: CapacityLimiter
+) -> bytes:
+    """The whole body, within size, time and shape; Refused otherwise."""
     announced = headers.get("content-length", "0")
     has_body = announced != "0" or "transfer-encoding" in headers
     if not has_body:
@@ -207,23 +216,53 @@ async def _read_body(scope: Scope, headers: dict[str, str], receive: Receive) ->
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if scope["method"] in _WRITING and kind != "application/json":
         raise Refused(415, "send the body as JSON, with Content-Type: application/json")
-    body = bytearray()
+    reading = _Body(counting)
     try:
         async with asyncio.timeout(READ_S):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Refused(400, "the request ended before all of it had come")
-                body += message.get("body", b"")
-                if len(body) > MAX_BODY_BYTES:
-                    raise _too_large()
+                await reading.take(message.get("body", b""))
                 if not message.get("more_body", False):
-                    break
+                    return reading.whole()
     except TimeoutError as error:
         raise Refused(408, f"the request took longer than {READ_S:.0f} s to come") from error
-    if is_too_deep(bytes(body)):
-        raise Refused(400, "the JSON is nested too deeply", code="too_deep")
-    return bytes(body)
+
+
+class _Body:
+    """A body as it comes. One whose shape is refused is still read to its end, though not kept: a client that is
+    cut off while it sends never sees the answer."""
+
+    def __init__(self, counting: CapacityLimiter) -> None:
+        self._counting = counting
+        self._shape = Shape()
+        self._kept = bytearray()
+        self._size = 0
+        self._refused: Refused | None = None
+
+    async def take(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > MAX_BODY_BYTES:
+            raise self._refused or _too_large()
+        if self._refused is not None:
+            return
+        try:
+            if len(piece) > COUNTED_AT_ONCE:
+                await to_thread.run_sync(self._shape.feed, piece, limiter=self._counting)
+            else:
+                self._shape.feed(piece)
+        except Refused as refused:
+            self._refused = refused
+            self._kept.clear()
+        else:
+            self._kept += piece
+
+    def whole(self) -> bytes:
+        """All of it; Refused if its shape was."""
+        if self._refused is not None:
+            raise self._refused
+        return bytes(self._kept)
 
 
 def _too_large() -> Refused:

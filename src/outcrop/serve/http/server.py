@@ -17,14 +17,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from outcrop.errors import ConfigError
 from outcrop.serve.http.app import make_app
+from outcrop.serve.http.connections import ACCEPTED_AT_ONCE, make_room, most_connections
 from outcrop.serve.http.limits import READ_S
 from outcrop.serve.state import State
 
 log = logging.getLogger(__name__)
 
-CONNECTIONS: Final = 1000
-"""Connections at a time; past them a client is told to come again. Judgement: far more than people, fewer than files
-that a process may open."""
 KEEP_ALIVE_S: Final = 30
 """How long an idle connection is kept. Judgement: a person who thinks between two queries."""
 GRACE_S: Final = 5
@@ -36,11 +34,34 @@ class TimedProtocol(H11Protocol):
     """HTTP/1.1 that closes a connection whose request does not come: uvicorn itself waits for ever."""
 
     _coming: asyncio.TimerHandle | None = None
+    _since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client connected: its first request is due."""
         super().connection_made(transport)
         self._await_request()
+        most = self.limit_concurrency
+        if most is not None:
+            others = (one for one in self.connections if isinstance(one, TimedProtocol) and one is not self)
+            has_place = len(self.connections) <= most or make_room(others)
+            # uvicorn answers 503 to every request where the limit is 0, and to none where there is none.
+            self.limit_concurrency = None if has_place else 0
+        self._since = self.loop.time()
+
+    def on_response_complete(self) -> None:
+        """An answer is out: the next request may come."""
+        self._since = self.loop.time()
+        super().on_response_complete()
+
+    def waiting_since(self) -> float | None:
+        """When it began to wait for the rest of a request, between two requests as well; None while it does not."""
+        has_all = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
+        return None if has_all or self.transport.is_closing() else self._since
+
+    def drop(self) -> None:
+        """Close the connection, whatever was still to be sent."""
+        self.connections.discard(self)  # it is closed a moment later, and until then would count
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Bytes came; until they are a request's whole head the clock runs on from the first of them."""
@@ -80,6 +101,12 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve. uvicorn has one number for how many clients queue and how many are accepted in one go."""
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin nothing new, then end as uvicorn does."""
@@ -122,6 +149,7 @@ def url_of(listening: socket.socket, host: str) -> str:
 def serve(state: State, listening: socket.socket, *, workers: int = 0) -> None:
     """Serve until SIGINT or SIGTERM; with `workers`, so many processes do the searching."""
     _send_logs_to_ours()
+    most = most_connections()
     settings: dict[str, Any] = {
         "http": TimedProtocol,
         "ws": "none",
@@ -130,10 +158,10 @@ def serve(state: State, listening: socket.socket, *, workers: int = 0) -> None:
         "access_log": False,
         "server_header": False,
         "proxy_headers": False,  # anybody could claim to be somebody else
-        "limit_concurrency": CONNECTIONS,
+        "limit_concurrency": most,
         "timeout_keep_alive": KEEP_ALIVE_S,
         "timeout_graceful_shutdown": GRACE_S,
-        "backlog": BACKLOG,
+        "backlog": min(ACCEPTED_AT_ONCE, most),
     }
     _Server(uvicorn.Config(make_app(state, workers=workers), **settings), state).run(sockets=[listening])
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from outcrop.serve.mcp.desk import Desk
 from outcrop.serve.mcp.server import make_server
+from outcrop.serve.mcp.sessions import MOST_SESSIONS, Sessions
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from outcrop.serve.state import State
 
-MOST_SESSIONS: Final = 1_000
-"""Clients at once; each has a task. Those that are silent for half an hour are let go."""
+log = logging.getLogger(__name__)
 
 
 class McpApp:
@@ -25,7 +26,9 @@ class McpApp:
 
     def __init__(self, state: State) -> None:
         server = make_server(Desk(lambda: state, read_only=state.read_only))
-        self._sessions = StreamableHTTPSessionManager(server, max_sessions=MOST_SESSIONS)
+        self._open = Sessions(MOST_SESSIONS)
+        # Twice as many, for those that are just being opened; then the SDK says 503.
+        self._sessions = StreamableHTTPSessionManager(server, max_sessions=2 * MOST_SESSIONS)
 
     def run(self) -> AbstractAsyncContextManager[None]:
         """Serve while the block runs; once in the life of an app."""
@@ -33,7 +36,55 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
-        await self._sessions.handle_request(scope, receive, send)
+        session = _session_in(scope["headers"])
+        self._open.enter(session)
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._note(scope["method"], session, message)
+            await send(message)
+
+        try:
+            await self._sessions.handle_request(scope, receive, watch)
+        finally:
+            self._open.leave(session)
+        await self._make_room(scope)
+
+    def _note(self, method: str, session: str, start: Message) -> None:
+        """What the head of an answer tells: a session was opened, or there is none any more."""
+        if session and (method == "DELETE" or start["status"] == 404):
+            self._open.forget(session)
+        elif not session and start["status"] < 400 and (opened := _session_in(start.get("headers", ()))):
+            self._open.open(opened)
+
+    async def _make_room(self, scope: Scope) -> None:
+        """Close what is too many, as its client would: by the protocol's own DELETE."""
+        while (surplus := self._open.take_surplus()) is not None:
+            log.info("closing the longest idle of too many sessions")
+            headers = [
+                *((name, value) for name, value in scope["headers"] if name == b"host"),
+                (_HEADER, surplus.encode("ascii")),
+            ]
+            await self._sessions.handle_request(
+                {**scope, "method": "DELETE", "headers": headers}, _no_body, _no_answer
+            )
+
+
+_HEADER = b"mcp-session-id"
+
+
+def _session_in(headers: object) -> str:
+    """The id of a session among headers; nothing where there is none."""
+    assert isinstance(headers, list | tuple)  # noqa: S101 - what ASGI has
+    return next((value.decode("latin-1") for name, value in headers if name.lower() == _HEADER), "")
+
+
+async def _no_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _no_answer(_message: Message) -> None:
+    return
 
 
 def mcp_app(state: State) -> McpApp:
