@@ -17,7 +17,7 @@ from outcrop.errors import ConfigError
 from outcrop.serve.mcp.clients import CLIENTS, make_entry, with_entry, without_entry
 from outcrop.serve.mcp.jsonc import read_jsonc
 from outcrop.sources.credentials import holds_credentials, looks_secret
-from outcrop.sources.gitindex import read_index
+from outcrop.sources.gitindex import IndexTooLarge, read_index
 from outcrop.sources.gitrepo import core_setting, object_format, repository_at
 
 
@@ -37,7 +37,10 @@ def check_index(data: bytes) -> None:
     """An index is read whole or not at all."""
     file = _folder() / "index"
     file.write_bytes(data)
-    tracked = read_index(file, "sha1")
+    try:
+        tracked = read_index(file, "sha1")
+    except IndexTooLarge:
+        return
     if tracked is None:
         return
     for path in tracked:

@@ -8,13 +8,17 @@ import random
 import struct
 import subprocess
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from tests.cost import calls
 
+from outcrop.records import Skipped
 from outcrop.sources.checkout import Checkout, Checkouts, blob_id, is_dirty
-from outcrop.sources.gitindex import Tracked, read_index
+from outcrop.sources.folder import walk
+from outcrop.sources.gitindex import IndexTooLarge, Tracked, read_index
+from outcrop.sources.gitrepo import repository_at
 
 LONG = "long/" + "n" * 240 + "/" + "m" * 240
 
@@ -248,6 +252,69 @@ def test_a_damaged_index_is_none_and_never_an_error(top: Path, version: int) -> 
         assert found is None or all(found.get(path) is not None for path in found)
     index.write_bytes(b"DIRC" + (2).to_bytes(4, "big") + b"\xff" * 4 + bytes(20))
     assert read_index(index, "sha1") is None
+
+
+def shared_names(count: int, length: int) -> bytes:
+    """An index of version 4 in which every name is this long and repeats all but the end of the one before it."""
+    out = bytearray(b"DIRC" + (4).to_bytes(4, "big") + count.to_bytes(4, "big"))
+    for number in range(count):
+        out += bytes(60) + b"\x0f\xff"
+        ending = b"%08d" % number
+        out += (b"\x08" + ending if number else b"\0" + b"a" * length + ending) + b"\0"
+    return bytes(out) + hashlib.sha1(out).digest()
+
+
+def test_a_small_index_with_gigabytes_of_names_is_not_read(top: Path) -> None:
+    index = top / ".git/index"
+    index.write_bytes(shared_names(2_000, 100))
+    assert len(read_index(index, "sha1") or ()) == 2_000
+    index.write_bytes(shared_names(20_000, 260_000))  # 1.7 MB that mean 5.2 GB
+    before = index.stat().st_size
+    tracemalloc.start()
+    with pytest.raises(IndexTooLarge, match="names in git's index"):
+        read_index(index, "sha1")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert before < 2_000_000
+    assert peak < 20 * before
+    (top / "kept.md").write_text("# Kept\n")
+    (line,) = [item for item in walk(top, max_file_bytes=10_000) if item.path == ".git/index"]
+    assert isinstance(line, Skipped)
+    assert "walked without it" in line.reason
+    assert "kept.md" in [item.path for item in walk(top, max_file_bytes=10_000)]
+    (top / "inner").mkdir(exist_ok=True)
+    lines = [item.path for item in walk(top / "inner", max_file_bytes=10_000)]
+    assert str(top / ".git/index") in lines  # entered from below its top, it is told by its whole path
+
+
+def test_repositories_of_one_run_share_a_bound_on_memory(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of folders may link to the same git folder."""
+    index = top / ".git/index"
+    index.write_bytes(shared_names(2_000, 100))
+    held = read_index(index, "sha1")
+    assert held is not None
+    monkeypatch.setattr("outcrop.sources.checkout._MAX_HELD_BYTES", 3 * held.held_bytes + 1000)
+    for number in range(6):
+        (top / f"part{number}").mkdir()
+        (top / f"part{number}" / ".git").write_text("gitdir: ../.git\n")
+        (top / f"part{number}" / "a.md").write_text("# A\n")
+    found = list(walk(top, max_file_bytes=10_000))
+    unread = [item.path for item in found if isinstance(item, Skipped) and "too large" in item.reason]
+    assert len(unread) == 4  # the top and two parts have room
+    assert sum(item.path.startswith("part") and item.path.endswith("a.md") for item in found) == 6
+
+
+def test_packed_refs_of_line_ends_take_no_memory_for_each(top: Path) -> None:
+    revision = "a" * 40
+    (top / ".git/HEAD").write_text("ref: refs/heads/packed\n")
+    (top / ".git/packed-refs").write_bytes(b"\n" * 16_000_000 + f"{revision} refs/heads/packed\n".encode())
+    tracemalloc.start()
+    found = repository_at(top)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found is not None
+    assert found.revision == revision
+    assert peak < 100_000_000
 
 
 def test_fifty_thousand_entries_are_read_without_a_call_for_each(tmp_path: Path) -> None:

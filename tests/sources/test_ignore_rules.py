@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.cost import cpu_below
 
-from outcrop.records import Skipped, SourceFile
+from outcrop.records import Failure, Skipped, SourceFile
 from outcrop.sources.folder import walk
-from outcrop.sources.ignore import compile_rules
+from outcrop.sources.ignore import MAX_PATTERNS, compile_rules
 
 TREE = (
     *("a", "b", "ab", "abc.txt", "b.log", "a b", "x]", "-", "!n", "#n", "n ", "t\t", "back\\slash", "A", "1"),
@@ -180,3 +180,31 @@ def test_a_pattern_made_to_be_slow_is_not() -> None:
     with cpu_below(0.5):
         assert rules.last_match("a/" * 200, "a" * 250, False) is None
         assert rules.last_match("x/" + "aaaaaaaa/" * 10, "a" * 250, True) is None
+
+
+@pytest.mark.parametrize("ignore_case", [False, True])
+def test_any_number_of_plain_names_and_paths_is_looked_up(ignore_case: bool) -> None:
+    lines = "".join(f"/vendor/Part{n}.js\nName{n}\nonly/folder{n}/\n" for n in range(20_000))
+    rules = compile_rules(lines.encode(), ignore_case)
+    assert rules is not None
+    assert rules.paths == rules.names == (None, None)
+    assert rules.last_match("vendor/", "Part19999.js", False) is not None
+    assert (rules.last_match("vendor/", "part19999.JS", False) is not None) == ignore_case
+    assert (rules.last_match("deep/", "nAME7", True) is not None) == ignore_case
+    assert rules.last_match("only/", "folder3", True) is not None
+    assert rules.last_match("only/", "folder3", False) is None
+    assert rules.last_match("other/only/", "folder3", True) is None
+
+
+def test_an_ignore_file_of_too_many_patterns_fails_its_folder_and_nothing_else(tmp_path: Path) -> None:
+    """Each pattern is compared with each name: 50 000 of them took seconds for every file."""
+    for name in ("good", "bad"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text("# A\n")
+    (tmp_path / "good" / ".outcropignore").write_text("".join(f"*a{n}b*\n" for n in range(MAX_PATTERNS)))
+    (tmp_path / "bad" / ".outcropignore").write_text("".join(f"*a{n}b*\n" for n in range(MAX_PATTERNS + 1)))
+    found = list(walk(tmp_path, max_file_bytes=1000))
+    assert [item.path for item in found if isinstance(item, SourceFile)] == ["good/a.md"]
+    (failure,) = [item for item in found if isinstance(item, Failure)]
+    assert failure.path == "bad/"
+    assert "more than 2,000 patterns" in failure.reason

@@ -13,19 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from outcrop.sources.gitindex import Algorithm, Tracked, TrackedFile, read_index
+from outcrop.sources.gitindex import Algorithm, IndexTooLarge, Tracked, TrackedFile, read_index
 from outcrop.sources.gitrepo import Repository, ignores_case, object_format, repository_at
 
+_MAX_HELD_BYTES: Final = 512 * 1024 * 1024
+"""The most that the indexes of all repositories of one run may hold: a tree can have any number of them, each a link to
+the same large one. Judgement: five repositories of a million files."""
 _ALGORITHMS: Final[dict[str, Algorithm]] = {"sha1": "sha1", "sha256": "sha256"}
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A repository's working tree as it is now; `tracked` is None where git's index cannot be read for certain."""
+    """A repository's working tree as it is now; `tracked` is None where git's index cannot be read for certain.
+
+    `unread` says why an index was not read that is too large; empty otherwise.
+    """
 
     repository: Repository
     tracked: Tracked | None
     ignore_case: bool
+    unread: str = ""
 
     @property
     def top(self) -> str:
@@ -43,11 +50,19 @@ class Checkout:
         return self.repository.revision
 
 
-def read_checkout(repository: Repository) -> Checkout:
-    """A repository with what it tracks."""
+def read_checkout(repository: Repository, room_bytes: int = _MAX_HELD_BYTES) -> Checkout:
+    """A repository with what it tracks, as far as there is room for it."""
     algorithm = _ALGORITHMS.get(object_format(repository))
-    tracked = None if algorithm is None else read_index(repository.git_dir / "index", algorithm)
-    return Checkout(repository, tracked, ignores_case(repository))
+    unread = ""
+    tracked: Tracked | None = None
+    try:
+        if algorithm is not None:
+            tracked = read_index(repository.git_dir / "index", algorithm, room_bytes)
+    except IndexTooLarge as error:
+        unread = (
+            f"{error}; the folder is walked without it: what git tracks does not count against ignore rules"
+        )
+    return Checkout(repository, tracked, ignores_case(repository), unread)
 
 
 class Checkouts:
@@ -56,6 +71,7 @@ class Checkouts:
     def __init__(self) -> None:
         self._at: dict[str, Checkout | None] = {}
         self._holding: dict[str, Checkout | None] = {}
+        self._room_bytes = _MAX_HELD_BYTES
 
     def at(self, folder: str) -> Checkout | None:
         """The checkout whose top is this folder (a real path)."""
@@ -63,7 +79,10 @@ class Checkouts:
             # Most folders are no top: one look spares the rest.
             there = os.path.lexists(f"{folder.rstrip('/')}/.git")
             repository = repository_at(Path(folder)) if there else None
-            self._at[folder] = None if repository is None else read_checkout(repository)
+            found = None if repository is None else read_checkout(repository, self._room_bytes)
+            if found is not None and found.tracked is not None:
+                self._room_bytes -= found.tracked.held_bytes
+            self._at[folder] = found
         return self._at[folder]
 
     def holding(self, folder: str) -> Checkout | None:

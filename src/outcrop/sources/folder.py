@@ -125,6 +125,7 @@ def _walk(run: _Walk, top: _Folder) -> Iterator[SourceFile | Skipped | Failure]:
             continue
         if folder.notice is not None:
             yield Skipped(folder.path, folder.notice)
+        yield from _unread_index(folder)
         inner: list[_Folder] = []
         for entry in entries:
             try:
@@ -139,6 +140,14 @@ def _walk(run: _Walk, top: _Folder) -> Iterator[SourceFile | Skipped | Failure]:
             elif found is not None:
                 yield found
         pending.extend(reversed(inner))
+
+
+def _unread_index(folder: _Folder) -> Iterator[Skipped]:
+    """A line for git's index where it could not be used, at the folder where the repository is entered."""
+    checkout = folder.checkout
+    if checkout is not None and checkout.unread and not (folder.path and folder.inner):
+        git_dir = f"{folder.path}.git" if not folder.inner else str(checkout.repository.git_dir)
+        yield Skipped(f"{git_dir}/index", checkout.unread)
 
 
 def _visit(
@@ -283,7 +292,11 @@ def _level(file: Path, label: str, prefix: str, ignore_case: bool, of_git: bool)
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             return None
         raise SourceError(f"{file} cannot be read: {explain(error)}") from error
-    rules = compile_rules(read_plain(file, _MAX_IGNORE_BYTES), ignore_case)
+    content = read_plain(file, _MAX_IGNORE_BYTES)
+    try:
+        rules = compile_rules(content, ignore_case)
+    except SourceError as error:
+        raise SourceError(f"{file}: {error}") from error
     return None if rules is None else Level(label, rules, prefix, of_git)
 
 

@@ -24,6 +24,9 @@ Algorithm = Literal["sha1", "sha256"]
 
 # A million files take about 100 MB; a larger index would take longer to read than the walk it serves.
 _MAX_INDEX_BYTES = 256 * 1024 * 1024
+# In version 4 a name repeats the one before it for next to nothing, so a small file can mean gigabytes of names. Every
+# entry takes 63 bytes or more: this lets names be 250 bytes long on average, where those of large repositories are 60.
+_NAMES_PER_BYTE = 4
 _DIGEST_BYTES = {"sha1": 20, "sha256": 32}
 _VERSIONS = (2, 3, 4)
 _NAME_BYTES = 0xFFF  # a name of this length or longer ends where its NUL is
@@ -67,6 +70,8 @@ class Tracked:
     _data: bytes
     _offsets: dict[bytes, int]
     _names: list[bytes]
+    held_bytes: int = 0
+    """The size of the file and of all names: what this takes in memory, but for a constant times the entries."""
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -126,24 +131,34 @@ class Tracked:
         return older and not flags & (_EXTENDED | _STAGE)
 
 
-def read_index(file: Path, algorithm: Algorithm) -> Tracked | None:
-    """The entries of an index file, none when there is no such file; None when it cannot be read for certain."""
+class IndexTooLarge(SourceError):
+    """An index that would take more memory than it is worth."""
+
+
+def read_index(file: Path, algorithm: Algorithm, room_bytes: int = _MAX_INDEX_BYTES) -> Tracked | None:
+    """The entries of an index file, none when there is no such file; None when it cannot be read for certain.
+
+    One that is larger than `room_bytes`, or whose names are, is an IndexTooLarge.
+    """
     try:
         real = file.resolve()
         status = real.stat()
-        if status.st_size > _MAX_INDEX_BYTES:
-            return None
+        if status.st_size > min(room_bytes, _MAX_INDEX_BYTES):
+            raise IndexTooLarge(f"git's index is too large to be read ({status.st_size:,} bytes)")
         data = read_plain(real, status.st_size)
-        offsets = _offsets(data, algorithm)
+        offsets = _offsets(data, algorithm, room_bytes)
+    except IndexTooLarge:
+        raise
     except FileNotFoundError:
         return Tracked(algorithm, 0, b"", {}, [])  # nothing was ever added
     except (OSError, RuntimeError, SourceError, struct_error, IndexError, ValueError):
         return None
     # Sorted already when git wrote it; then this only looks through them once.
-    return Tracked(algorithm, status.st_mtime_ns, data, offsets, sorted(offsets))
+    held = len(data) + sum(map(len, offsets))
+    return Tracked(algorithm, status.st_mtime_ns, data, offsets, sorted(offsets), held)
 
 
-def _offsets(data: bytes, algorithm: Algorithm) -> dict[bytes, int]:
+def _offsets(data: bytes, algorithm: Algorithm, room_bytes: int) -> dict[bytes, int]:
     """Where the entry of each name begins; what is wrong or not understood is a ValueError."""
     digest_bytes = _DIGEST_BYTES[algorithm]
     end = len(data) - digest_bytes
@@ -155,8 +170,12 @@ def _offsets(data: bytes, algorithm: Algorithm) -> dict[bytes, int]:
     if checksum.strip(b"\0") and hashlib.new(algorithm, memoryview(data)[:end]).digest() != checksum:
         raise ValueError("the checksum is wrong")
     # A count cannot make this run long: every entry takes its bytes.
-    read = _read_compressed if version == 4 else _read_padded
-    offsets, at = read(data, count, end, _STAT_BYTES + digest_bytes)
+    flags_at = _STAT_BYTES + digest_bytes
+    if version == 4:
+        most = min(room_bytes, _NAMES_PER_BYTE * len(data))
+        offsets, at = _read_compressed(data, count, end, flags_at, most)
+    else:
+        offsets, at = _read_padded(data, count, end, flags_at)
     _check_extensions(data, at, end)
     return offsets
 
@@ -177,10 +196,13 @@ def _read_padded(data: bytes, count: int, end: int, flags_at: int) -> tuple[dict
     return offsets, at
 
 
-def _read_compressed(data: bytes, count: int, end: int, flags_at: int) -> tuple[dict[bytes, int], int]:
+def _read_compressed(
+    data: bytes, count: int, end: int, flags_at: int, most_bytes: int
+) -> tuple[dict[bytes, int], int]:
     """Version 4: each name says how much of the end of the one before it to drop, and what to put there."""
     offsets: dict[bytes, int] = {}
     name = b""
+    total = 0
     at = _HEADER.size
     for _ in range(count):
         high = data[at + flags_at]
@@ -197,6 +219,9 @@ def _read_compressed(data: bytes, count: int, end: int, flags_at: int) -> tuple[
         if drop > len(name):
             raise ValueError("a name shorter than nothing")
         stop = data.index(b"\0", start, end)
+        total += len(name) - drop + stop - start
+        if total > most_bytes:
+            raise IndexTooLarge(f"the names in git's index come to more than {most_bytes:,} bytes")
         name = name[: len(name) - drop] + data[start:stop]
         offsets[name] = at
         at = stop + 1

@@ -11,8 +11,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from string import ascii_uppercase
+from string import ascii_lowercase, ascii_uppercase
+from typing import Final
 
+from outcrop.errors import SourceError
+
+MAX_PATTERNS: Final = 2_000
+"""Patterns with wildcards in one ignore file. Each costs up to 45 µs a name, so that these cost a tenth of a second;
+the largest ignore files people write have some hundreds."""
+_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)  # git knows the case of ASCII only
 _SPECIAL = frozenset("*?[\\")
 _POSIX_CLASSES = {
     "alnum": "0-9A-Za-z",
@@ -66,12 +73,18 @@ class Rules:
 
     rules: tuple[Rule, ...]
     literals: tuple[dict[str, int], dict[str, int]]
+    literal_paths: tuple[dict[str, int], dict[str, int]]
     names: tuple[Alternatives | None, Alternatives | None]
     paths: tuple[Alternatives | None, Alternatives | None]
+    ignore_case: bool = False
 
     def last_match(self, prefix: str, name: str, is_dir: bool) -> Rule | None:
         """The last rule that matches the entry `name`, at `prefix` below the folder of this file."""
-        order = self.literals[is_dir].get(name, -1)
+        order = self.literals[is_dir].get(name.translate(_LOWER) if self.ignore_case else name, -1)
+        if self.literal_paths[is_dir]:
+            path = prefix + name
+            path = path.translate(_LOWER) if self.ignore_case else path
+            order = max(order, self.literal_paths[is_dir].get(path, -1))
         names, paths = self.names[is_dir], self.paths[is_dir]
         if names is not None:
             order = max(order, names.match(name))
@@ -107,12 +120,18 @@ def descend(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
     return tuple(Level(level.label, level.rules, f"{level.prefix}{name}/", level.of_git) for level in levels)
 
 
-# Monorepos repeat the same few ignore files in hundreds of folders; compiling one takes milliseconds.
-@lru_cache(maxsize=256)
+# Monorepos repeat the same few ignore files in hundreds of folders; compiling one takes milliseconds. The largest that
+# is allowed takes some 7 MB.
+@lru_cache(maxsize=32)
 def compile_rules(content: bytes, ignore_case: bool = False) -> Rules | None:
-    """The rules in the bytes of an ignore file; None when there is none."""
+    """The rules in the bytes of an ignore file; None when there is none.
+
+    Plain names and paths are looked up, however many there are. Patterns are compared with every name, one by one: a
+    file with more than MAX_PATTERNS of them is a SourceError.
+    """
     rules: list[Rule] = []
     literals: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    literal_paths: tuple[dict[str, int], dict[str, int]] = ({}, {})
     names: list[tuple[int, str, bool]] = []
     paths: list[tuple[int, str, bool]] = []
     text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
@@ -128,17 +147,20 @@ def compile_rules(content: bytes, ignore_case: bool = False) -> Rules | None:
             continue
         order = len(rules)
         rules.append(Rule(number, line, line.startswith("!")))
-        if "/" in pattern:
-            paths.append((order, regex, only_dirs))
-        elif ignore_case or _literal_length(pattern) < len(pattern):
-            names.append((order, regex, only_dirs))
-        else:
-            literals[True][pattern] = order
-            if not only_dirs:
-                literals[False][pattern] = order
+        is_path = "/" in pattern
+        if _literal_length(pattern) < len(pattern):
+            (paths if is_path else names).append((order, regex, only_dirs))
+            if len(names) + len(paths) > MAX_PATTERNS:
+                raise SourceError(f"it has more than {MAX_PATTERNS:,} patterns; list plain names, or split it")
+            continue
+        known = literal_paths if is_path else literals
+        plain = pattern.removeprefix("/") if is_path else pattern
+        for of_kind in known[1:] if only_dirs else known:
+            of_kind[plain.translate(_LOWER) if ignore_case else plain] = order
     if not rules:
         return None
-    return Rules(tuple(rules), literals, _combine(names, ignore_case), _combine(paths, ignore_case))
+    found = _combine(names, ignore_case), _combine(paths, ignore_case)
+    return Rules(tuple(rules), literals, literal_paths, *found, ignore_case)
 
 
 def _combine(
