@@ -61,9 +61,10 @@ ALLOWED = {
     "committing": GROUND | STAGES | {"preparing"},
     "ingest": GROUND | STAGES | {"config", "revisions", "preparing", "committing"},
     "reranking": GROUND | STAGES,
-    "explaining": GROUND | STAGES | {"quoting"},
+    "headings": GROUND | STAGES,
+    "explaining": GROUND | STAGES | {"headings", "quoting"},
     "quoting": GROUND | {"phrases"},
-    "retrieve": GROUND | STAGES | {"config", "explaining", "quoting", "reranking"},
+    "retrieve": GROUND | STAGES | {"config", "explaining", "headings", "quoting", "reranking"},
     "parts": GROUND | STAGES | {"config", "retrieve"},
     "permissions": GROUND | {"config"},
     "care": GROUND | STAGES | {"config"},
@@ -85,7 +86,7 @@ ALLOWED = {
     "engine": GROUND
     | STAGES
     | {"config", "parts", "adding", "asking", "retrieve", "care", "lookup", "folders", "revisions"}
-    | {"codebase", "code_context", "codegraph", "codemap", "moving", "parity", "permissions"},
+    | {"codebase", "code_context", "codegraph", "codemap", "headings", "moving", "parity", "permissions"},
     "evals": GROUND | {"engine"},
     "adapters": {"records", "errors", "engine"},
     "kb": GROUND | {"engine", "config"},

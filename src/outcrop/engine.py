@@ -26,6 +26,7 @@ from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
 from outcrop.database_url import DatabaseUrl
 from outcrop.errors import ConfigError, EmbedError, QueryError, SourceError, StoreError
 from outcrop.folders import DEFAULT_COLLECTION, sync_root
+from outcrop.headings import name_headings
 from outcrop.lookup import KnownCollections, find_document
 from outcrop.pack import FileTokenizer, SafeEstimate, pack
 from outcrop.parts import Parts, PartsMaker
@@ -447,8 +448,9 @@ class Engine:
         return self._store.text(self.get(reference, collection=collection).id)
 
     def chunks(self, reference: int | str, *, collection: str | None = None) -> list[StoredChunk]:
-        """The chunks of a document, in order."""
-        return self._store.chunks_of(self.get(reference, collection=collection).id)
+        """The chunks of a document, in order, each with all headings it holds."""
+        chunks = self._store.chunks_of(self.get(reference, collection=collection).id)
+        return [name_headings(chunk) for chunk in chunks]
 
     def list(self, where: Filter = EVERYTHING, *, limit: int | None = None, offset: int = 0) -> Documents:
         """Documents by collection and path."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Store
+from outcrop.headings import under_its_heading
 from outcrop.quoting import Held
 from outcrop.rank.calibrate import calibrate
 from outcrop.rank.merge import Fate, Scored, as_hit
@@ -17,6 +18,7 @@ from outcrop.records import Boost, Explanation, Hit, LeftOut, QueryType, SearchO
 from outcrop.search.candidates import Found
 from outcrop.search.index import Sighting
 from outcrop.search.lexical import coverage, matched_terms
+from outcrop.search.terms import Terms
 
 MOST_LEFT_OUT: Final = 50
 """What was left out and is told: more than five pages of hits nobody goes through. Judgement."""
@@ -83,6 +85,7 @@ def find_left_out(
     kind: QueryType,
     hits: Sequence[Hit],
     fates: Mapping[int, Fate],
+    terms: Terms,
 ) -> tuple[LeftOut, ...]:
     """The best candidates that are no hits of their own, with the reason. `hits` are those of all pages so far, and
     `fates` what became of chunks when they were merged; what went into an earlier page's hit was told there."""
@@ -106,7 +109,7 @@ def find_left_out(
     for chunk in store.chunks(list(chosen)):
         place, reason, number = chosen[chunk.id]
         score = calibrate(float(ranked.final[place]), kind)
-        hit = as_hit(Scored(chunk, score, explain(seen, ranked, place)))
+        hit = as_hit(Scored(under_its_heading(chunk, seen, terms), score, explain(seen, ranked, place)))
         left_out.append(LeftOut.of(hit, reason, number))
     return tuple(left_out)
 

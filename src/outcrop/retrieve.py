@@ -19,6 +19,7 @@ from outcrop.cache import BoundedCache
 from outcrop.contracts import Embedder, Reranker, Store
 from outcrop.errors import Cancelled, DatabaseLost, EmbedError, QueryError
 from outcrop.explaining import Ranked, explain, find_left_out, may_be_returned, tell_unmatched
+from outcrop.headings import under_its_heading
 from outcrop.quoting import find_held
 from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.calibrate import calibrate
@@ -331,7 +332,7 @@ class Retriever:
         hits = merge_hits(chunks, wanted, merge=options.merge, repeats=bool(query.phrases), fates=fates)
         left_out: tuple[LeftOut, ...] = ()
         if options.explain:
-            left_out = find_left_out(self._store, seen, ranked, options, query.kind, hits, fates)
+            left_out = find_left_out(self._store, seen, ranked, options, query.kind, hits, fates, self._terms)
         return tuple(hits[options.offset :]), left_out
 
     def _ask(
@@ -369,7 +370,8 @@ class Retriever:
             for chunk in fetched:
                 place = at[chunk.id]
                 why = explain(seen, ranked, place)
-                yield as_hit(Scored(chunk, calibrate(float(ranked.final[place]), query.kind), why))
+                labelled = under_its_heading(chunk, seen, self._terms)
+                yield as_hit(Scored(labelled, calibrate(float(ranked.final[place]), query.kind), why))
 
     def _cached_answer(self, key: tuple[str, SearchOptions], view: View) -> Answer | None:
         cached = self._answers.get(key)

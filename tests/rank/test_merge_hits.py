@@ -75,7 +75,7 @@ def test_neighbours_become_one_hit_with_the_better_score() -> None:
     assert hit.text == text[hit.start : hit.end]
     assert (hit.score, hit.index, hit.line_start, hit.line_end) == (0.9, 2, 3, 5)
     assert hit.tokens == sum(chunk.tokens for chunk in chunks[2:5])
-    assert hit.heading_path == ("Part 2",)
+    assert hit.heading_path == ("Part 3",)
     assert hit.why.matched_terms == ("t3", "t4", "t2")
     assert hit.distance == pytest.approx(0.6)
 

@@ -7,9 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-import threading
 from pathlib import Path
 
 import pytest

@@ -19,12 +19,13 @@ _SHORT_ADORNMENT = 4  # docutils takes an underline shorter than its title only 
 
 def read_rst(text: str, path: str) -> Document:
     """A reStructuredText file; a style of adornment gets its level when it first appears."""
-    headings = tuple(_find_sections(text))
+    headings = tuple(find_sections(text))
     title = headings[0].title if headings else first_line(text) or file_stem(path)
     return Document(text=text, kind="rst", title=cut_title(title), headings=headings)
 
 
-def _find_sections(text: str) -> list[Heading]:
+def find_sections(text: str) -> list[Heading]:
+    """The section titles of a text, in order."""
     lines = text.split("\n")
     starts = _line_starts(lines)
     levels: dict[tuple[str, bool], int] = {}

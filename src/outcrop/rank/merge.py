@@ -50,6 +50,7 @@ def as_hit(scored: Scored) -> Hit:
         why=scored.why,
         gap=chunk.gap,
         code=chunk.code,
+        headings=chunk.headings,
     )
 
 
@@ -65,8 +66,8 @@ def merge_hits(
 
     A chunk whose text was seen already is left out, and so is boilerplate that repeats an earlier hit's, unless
     `repeats` lets it in. A chunk next to one already taken, in the same document and on the same page, joins it: the
-    hit keeps the better score and its code, all chunk ids, the smaller page and index. `fates` is told of every chunk
-    that did not become a hit of its own.
+    hit keeps the better score, its heading and its code, all chunk ids, the smaller page and index. `fates` is told of
+    every chunk that did not become a hit of its own.
     """
     fates = {} if fates is None else fates
     groups: list[list[Hit]] = []
@@ -134,6 +135,8 @@ def _join(group: Sequence[Hit]) -> Hit:
         score=best.score,
         distance=best.distance,
         match_type=best.match_type,
+        heading_path=best.heading_path,
+        headings=tuple(dict.fromkeys(path for hit in (first, *others) for path in hit.headings)),
         why=replace(best.why, matched_terms=terms),
         code=best.code,
     )

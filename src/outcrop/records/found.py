@@ -59,6 +59,7 @@ class Hit:
 
     `score` lies in 0–1 and means the same across queries. `distance` is the cosine distance (0–2), None when no
     vector took part. `stale` is True when the file changed since it was indexed, None when that cannot be told.
+    `heading_path` is the section its matching lines stand in, `headings` has the path of every section it holds.
     `gap` is the blank space before it in the document. `code` is there for source code. `revision` is the commit that
     was checked out when the file was indexed, `dirty` whether the file differed from what git's index records; None
     outside a repository.
@@ -84,6 +85,7 @@ class Hit:
     code: CodeNotes | None = None
     revision: str | None = None
     dirty: bool | None = None
+    headings: tuple[tuple[str, ...], ...] = ()
 
     @property
     def place(self) -> str:

@@ -73,7 +73,8 @@ class DocumentWrite:
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
     """A chunk as the store gives it back, with its document. `gap` is the blank space between the chunk before it
-    and this one."""
+    and this one. `heading_path` is that of its largest section, `headings` has the path of every section it holds; the
+    engine fills it in."""
 
     id: int
     document: DocumentInfo
@@ -88,6 +89,7 @@ class StoredChunk:
     page: int | None
     gap: str = ""
     code: CodeNotes | None = None
+    headings: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

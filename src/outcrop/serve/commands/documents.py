@@ -83,7 +83,7 @@ def show_command(
     if show_chunks:
         for chunk in chunks:
             where = f"lines {chunk.line_start}-{chunk.line_end}" + (f", p. {chunk.page}" if chunk.page else "")
-            about = clean(" › ".join(chunk.heading_path))
+            about = clean(" · ".join(" › ".join(path) for path in chunk.headings))
             click.echo(f"\n── chunk {chunk.index}: {where}, {chunk.tokens} tokens  {about}")
             click.echo(clean(chunk.text))
     elif not only_info:

@@ -8,7 +8,7 @@ const PAGE = 200;
 /** @param {any} chunk @param {number} count */
 function drawChunk(chunk, count) {
   const spot = chunk.page ? `page ${chunk.page}` : `lines ${chunk.line_start}–${chunk.line_end}`;
-  const about = chunk.code?.symbol || chunk.heading_path.join(" › ");
+  const about = chunk.code?.symbol || chunk.headings.map((/** @type {string[]} */ path) => path.join(" › ")).join(" · ");
   return h("section", { class: "chunk", "aria-label": `Chunk ${chunk.index + 1} of ${count}` },
     h("p", { class: "chunk-label" }, h("span", { class: "chunk-number" }, chunk.index + 1), h("span", { class: "mono" }, spot),
       h("span", {}, plural(chunk.tokens, "token")), about && h("span", { class: "chunk-about" }, about)),
