@@ -35,6 +35,7 @@ from outcrop.records import (
 )
 from outcrop.search.index import Index
 from outcrop.search.query import read_query
+from outcrop.store.filters import MAX_PATTERN_CHARS
 
 Search = Callable[[str, SearchOptions], Answer]
 
@@ -167,9 +168,9 @@ class Gathering:
             if part not in ("", ".")
         ]
         parts = parts[-MAX_PATH_PARTS:]
-        if not parts:
-            return []
         ends = ["/".join(map(glob_of, parts[first:])) for first in range(len(parts))]
+        if not ends or len(ends[0]) > MAX_PATTERN_CHARS - 4:  # as no path is, with the `**/` before it
+            return []
         slash = "/" if target.endswith("/") else ""
         for pattern in (f"**/{ends[0]}", *(f"./{end}" for end in ends[1:])):
             if len(found := self.store.select(replace(where, paths=(pattern + slash,)))):

@@ -10,6 +10,7 @@ from typing import Final
 from outcrop.contracts import Store
 from outcrop.errors import Ambiguous, NotFound
 from outcrop.records import CollectionInfo, DocumentInfo, Filter
+from outcrop.store.filters import MAX_PATTERN_CHARS
 
 MAX_DIGITS: Final = 18
 """Of a number that is read: no store has a larger one, no file so many lines, and Python refuses to read thousands."""
@@ -67,9 +68,11 @@ def _by_uri(store: Store, name: str, collections: Sequence[str]) -> DocumentInfo
 
 
 def _by_path(store: Store, name: str, within: str | None) -> DocumentInfo:
-    where = Filter(collections=(within,) if within else (), paths=(glob_of(name),))
-    matches = [info for info in store.documents(where) if info.path.endswith(name)]
-    whole = [info for info in matches if info.path == name]  # README.md at the top, not one somewhere below
+    pattern, bare = glob_of(name), name.removeprefix("/")  # /README.md is the one at the top
+    where = Filter(collections=(within,) if within else (), paths=(pattern,))
+    found = store.documents(where) if len(pattern) <= MAX_PATTERN_CHARS else ()
+    matches = [info for info in found if info.path.endswith(bare)]
+    whole = [info for info in matches if info.path == bare]  # README.md at the top, not one somewhere below
     if len(whole) == 1 or len(matches) == 1:
         return (whole if len(whole) == 1 else matches)[0]
     if matches:

@@ -87,10 +87,17 @@ class PartsMaker:
         embedder = self._given or open_embedder(
             name, url=config.embed_url, key=config.embed_key, query_prefix=config.embed_query_prefix
         )
+        self._recall(embedder)
         terms = Terms()
         index = open_index(self._store, terms, embedder.path_weight, config.beside(".arrays"))
         retriever = Retriever(self._store, index, embedder, terms, self.reranker)
         return Parts("" if self._given else name, embedder, terms, index, retriever)
+
+    def _recall(self, embedder: Embedder) -> None:
+        """Tell a remote model what the index knows of it, so that not every command has to ask."""
+        active, recall = self._store.active_model(), getattr(embedder, "recall", None)
+        if active is not None and recall is not None:
+            recall(active)
 
     # ------------------------------------------------------------------ the model of the index
 

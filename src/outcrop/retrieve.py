@@ -236,7 +236,7 @@ class Retriever:
         if view.model is not None and view.model != self._embedder.model:
             detail = (
                 f"the index holds vectors of {view.model}, the model in use is {self._embedder.model}: "
-                "re-embed it, or name no model so that the index's own is used"
+                "run `outcrop reembed` to bring the index to this model, or name no model and the index's own is used"
             )
             return _Meant(None, "model_mismatch", detail)
         cached = self._vectors.get(query.text)

@@ -12,14 +12,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from outcrop.config import load_config
 from outcrop.contracts import Embedder
 from outcrop.embed.openai import OpenAIEmbedder
+from outcrop.engine import Engine
 from outcrop.errors import ConfigError, EmbedError, OutcropError
+from outcrop.records import Model
 
 KEY = "sk-very-secret-1234"
 Answer = tuple[int, dict[str, str], bytes]
@@ -416,3 +420,31 @@ def test_many_threads_share_one_embedder(server: Server, connect: Connect) -> No
         thread.join()
     assert wrong == []
     assert len(server.requests) == 24
+
+
+def test_an_index_knows_the_dimensions_of_its_remote_model(server: Server, tmp_path: Path) -> None:
+    """The endpoint is asked for them once for an index, not with each command."""
+    config = load_config(
+        {"db": tmp_path / "i.db", "model": "openai:small", "embed_url": server.url, "embed_key": "k"},
+        environ={},
+    )
+    with Engine(config) as engine:
+        engine.add(text="The canteen serves soup on Mondays.")
+    asked = len(server.requests)
+    for _ in range(3):
+        with Engine(config) as engine:
+            assert engine.parts.embedder.model.dimensions == 4
+            assert engine.search("soup", mode="keyword").hits
+    assert len(server.requests) == asked
+
+
+def test_what_an_index_tells_of_another_model_is_not_taken_over(server: Server, connect: Connect) -> None:
+    embedder = connect()
+    embedder.recall(Model("openai:m", "another version", 7))
+    embedder.recall(Model("static", "1", 256))
+    assert embedder.model.dimensions == 4
+    changed = connect()
+    changed.recall(Model(embedder.model.name, embedder.model.version, 8))
+    assert changed.model.dimensions == 8
+    with pytest.raises(EmbedError, match="8"):  # the endpoint answers four by now
+        changed.embed_documents(["a text"])

@@ -205,6 +205,38 @@ def test_a_repository_is_refreshed_and_asked(server: Running) -> None:
     assert "acquire" in answer["query"]
 
 
+def test_members_of_a_query_for_code_that_are_not_known_are_ignored_with_a_note(server: Running) -> None:
+    ok(server.client.post("/coderag/refresh", params={"repoPath": str(server.notes), "wait": True}))
+    body = {
+        "messages": [{"role": "user", "content": "what does Pool.acquire return?", "name": "ann"}],
+        "approxLength": 2000,
+        "model": "gpt",
+        "temperature": 0.2,
+    }
+    answer = ok(server.client.post("/coderag/query", json=body))
+    assert "def acquire" in answer["ragText"]
+    assert "not known here, so ignored: model, temperature" in answer["detail"]
+    many = {f"\x1b{number:03}" + "x" * 200: 1 for number in range(300)}
+    detail = ok(server.client.post("/coderag/query", json={**body, **many}))["detail"]
+    assert len(detail) < 400
+    assert "and 297 more" in detail
+    assert "\x1b" not in detail
+    wrong = server.client.post("/coderag/query", json={**body, "approxLength": "many"})
+    assert wrong.status_code == 422  # what is known is still checked
+
+
+def test_notes_are_asked_for_as_other_servers_of_them_are(server: Running) -> None:
+    client = server.client
+    ok(client.put("/api/kb/file", json={"path": "/projects/api.md", "text": "# API\n\nTokens live an hour.\n"}))
+    assert ok(client.get("/api/kb/file", params={"path": "/projects/api.md"}))["path"] == "projects/api.md"
+    assert [file["path"] for file in ok(client.get("/api/kb", params={"prefix": "/projects"}))["files"]] == [
+        "projects/api.md"
+    ]
+    found = ok(client.post("/api/kb/search", json={"query": "how long do tokens live", "topK": 1}))
+    assert len(found["hits"]) == 1
+    ok(client.delete("/api/kb/file", params={"path": "/projects/api.md"}))
+
+
 def test_quotation_marks_in_a_conversation_do_not_empty_the_answer(server: Running) -> None:
     ok(server.client.post("/coderag/refresh", params={"repoPath": str(server.notes), "wait": True}))
     report = (

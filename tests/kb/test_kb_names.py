@@ -22,7 +22,7 @@ from outcrop.kb.names import fold, is_name, note_path
 REFUSED = [
     "",
     " ",
-    "/etc/passwd.md",
+    "/",
     "//server/share.md",
     "../outside.md",
     "a/../../outside.md",
@@ -101,6 +101,8 @@ def test_a_name_that_could_lead_elsewhere_is_refused_and_makes_nothing(
     ("given", "path"),
     [
         ("plan", "plan.md"),
+        ("/projects/api.md", "projects/api.md"),
+        ("/etc/passwd", "etc/passwd.md"),
         ("release-1.2", "release-1.2.md"),
         ("a/b c/Ünïcode", "a/b c/Ünïcode.md"),
         ("läs mig.txt", "läs mig.txt"),

@@ -69,6 +69,12 @@ class OpenAIEmbedder(Transformer):
             self._request([_PROBE], [0])
         return Model(f"openai:{self._name}", self._version, self._known_dimensions())
 
+    def recall(self, model: Model) -> None:
+        """Take the dimensions from an index that has vectors of this very model, instead of asking the endpoint for
+        them in every process. Should it have changed since, its next answer is refused."""
+        if (model.name, model.version) == (f"openai:{self._name}", self._version) and self._dimensions is None:
+            self._dimensions = model.dimensions
+
     def close(self) -> None:
         """Close idle connections."""
         self._endpoint.close()

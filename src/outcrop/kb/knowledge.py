@@ -135,6 +135,7 @@ class KnowledgeBase:
         if limit < 1 or offset < 0:
             raise QueryError("limit must be 1 or more, offset 0 or more")
         found, _ = self._files.walk()
+        prefix = prefix.removeprefix("/")
         paths = sorted(path for path in found if path.startswith(prefix))[offset : offset + limit]
         titles = {document.path: document.title for document in self._documents()}
         files = []

@@ -35,9 +35,9 @@ def note_path(given: str) -> str:
     """
     if not given or not given.strip():
         raise NotAllowed("give the note a path, such as projects/plan.md")
-    parts = given.split("/")
+    parts = given.removeprefix("/").split("/")  # agents write /projects/plan.md: the root is the knowledge base
     if parts[0] == "":
-        raise NotAllowed(f"{_show(given)} begins at the root of the disk: give a path below the knowledge base")
+        raise NotAllowed(f"{_show(given)} names no note: give a path such as projects/plan.md")
     if not parts[-1].lower().endswith(SUFFIXES):
         if _OTHER_SUFFIX.search(parts[-1]):
             raise NotAllowed(

@@ -195,10 +195,18 @@ class Turn(Strict):
     content: Annotated[str, Field(max_length=200_000)]
 
 
-class CoderagBody(Strict):
-    """A conversation for which code is wanted."""
+class CoderagTurn(Turn):
+    """A message of a conversation; members that other servers know are ignored."""
 
-    messages: Annotated[list[Turn], Field(min_length=1, max_length=1000)]
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+
+class CoderagBody(Strict):
+    """A conversation for which code is wanted. Members that are not known are ignored, and named in `detail`."""
+
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+
+    messages: Annotated[list[CoderagTurn], Field(min_length=1, max_length=1000)]
     approxLength: int | None = Field(  # noqa: N815 - the protocol's name
         default=None, ge=1, le=1_000_000, description="Never more characters than this."
     )
@@ -212,6 +220,7 @@ class KbSearchBody(Strict):
 
     query: str = Field(max_length=MAX_QUERY)
     limit: int = Field(default=5, ge=1, le=10)
+    topK: int | None = Field(default=None, ge=1, le=10, description="The same as `limit`.")  # noqa: N815 - the protocol's name
 
 
 class KbTextBody(Strict):

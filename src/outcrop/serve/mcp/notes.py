@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from outcrop.serve.mcp.call import Call
-from outcrop.serve.mcp.find import show_answer, show_lines, why_empty
+from outcrop.serve.mcp.find import no_hits, show_answer, show_lines, why_empty
 from outcrop.serve.mcp.reply import Part, Reply, fence_parts, fence_text, one_line
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ def search(call: Call) -> Reply:
     """The notes that answer a query."""
     args = call.args
     if len(args["query"].strip()) < 2:
-        return Reply(f"No hits: {why_empty('empty_query', '')}.")
+        return no_hits(f"No hits: {why_empty('empty_query', '')}.")
     answer = call.state.kb.search(args["query"], args["limit"], stopped=call.stopped)
     if not answer.hits and answer.reason in (None, "no_hits", "empty_index", "filtered_out"):
-        return Reply(
+        return no_hits(
             "No hits: no note scores 0.3 or more. Nothing is known of it yet, or it is in other words."
         )
     return show_answer(answer, args["limit"], 0, args["max_tokens"])

@@ -32,6 +32,8 @@ class Param:
     least: int | None = None
     most: int | None = None
     choices: tuple[str, ...] = ()
+    alias: str = ""
+    """Another name for it, which clients of other servers use."""
 
     def schema(self) -> dict[str, Any]:
         """The parameter in JSON Schema."""
@@ -81,11 +83,23 @@ def input_schema(params: Sequence[Param]) -> dict[str, Any]:
     """The JSON schema of a tool's arguments: no others are let through."""
     found: dict[str, Any] = {
         "type": "object",
-        "properties": {param.name: param.schema() for param in params},
+        "properties": {
+            **{param.name: param.schema() for param in params},
+            **{
+                param.alias: {**_bare(param), "description": f"= {param.name}"}
+                for param in params
+                if param.alias
+            },
+        },
         "additionalProperties": False,
     }
     required = [param.name for param in params if param.required]
     return {**found, "required": required} if required else found
+
+
+def _bare(param: Param) -> dict[str, Any]:
+    """The schema of an alias: it has no default of its own."""
+    return {key: value for key, value in param.schema().items() if key != "default"}
 
 
 def read_arguments(tool: str, params: Sequence[Param], given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -93,7 +107,7 @@ def read_arguments(tool: str, params: Sequence[Param], given: Mapping[str, Any] 
 
     A null counts as not given: some clients send one for every optional parameter.
     """
-    given = given or {}
+    given = _by_own_name(params, given or {})
     known = {param.name: param for param in params}
     for name in given:
         if name not in known:
@@ -107,6 +121,19 @@ def read_arguments(tool: str, params: Sequence[Param], given: Mapping[str, Any] 
             found[param.name] = param.default
         else:
             found[param.name] = _read(param, value)
+    return found
+
+
+def _by_own_name(params: Sequence[Param], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with aliases replaced; where both are given the parameter's own name counts."""
+    found = dict(given)
+    for param in params:
+        if (
+            param.alias
+            and (value := found.pop(param.alias, None)) is not None
+            and found.get(param.name) is None
+        ):
+            found[param.name] = value
     return found
 
 

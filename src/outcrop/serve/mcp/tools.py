@@ -41,8 +41,8 @@ def _text(name: str, about: str = "", *, required: bool = False, most: int | Non
     return Param(name=name, kind="text", about=about, required=required, most=most)
 
 
-def _limit(default: int, most: int = MOST_HITS) -> Param:
-    return Param(name="limit", kind="whole", default=default, least=1, most=most)
+def _limit(default: int, most: int = MOST_HITS, alias: str = "") -> Param:
+    return Param(name="limit", kind="whole", default=default, least=1, most=most, alias=alias)
 
 
 _QUERY: Final = _text("query", required=True)
@@ -72,6 +72,7 @@ _LINES: Final = (
 )
 _OFFSET: Final = Param(name="offset", kind="whole", default=0, least=0, most=10_000)
 _PATH: Final = _text("path", "in the knowledge base: folder/name.md", required=True)
+_HITS: Final = {"hits": {"type": "array", "items": {"type": "object"}}, "note": {"type": "string"}}
 _WRITTEN: Final = {"path": {"type": "string"}, "lines": {"type": "integer"}}
 
 SCORES: Final = (
@@ -96,6 +97,7 @@ _READING: Final = (
             Param(name="rerank", kind="flag", about="slower second opinion on the order"),
             _MAX_TOKENS,
         ),
+        data=_HITS,
     ),
     Tool(
         name="context",
@@ -170,7 +172,8 @@ _READING: Final = (
         about="Search your own notes: decisions, preferences, facts kept from earlier sessions. Use it at the start "
         f"of a task, then kb_read what looks right. {SCORES}; nothing below 0.3 is shown. No hits: nothing known yet.",
         run=notes.search,
-        params=(_QUERY, _limit(5, MOST_NOTES), _MAX_TOKENS),
+        params=(_QUERY, _limit(5, MOST_NOTES, alias="topK"), _MAX_TOKENS),
+        data=_HITS,
     ),
     Tool(
         name="kb_read",

@@ -18,9 +18,13 @@ from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.routes.jobs import JobAnswer
 from outcrop.serve.http.schema import CoderagBody
 from outcrop.serve.http.work import run_while_wanted
+from outcrop.serve.terminal import clean_line
 
 CHARACTERS_A_TOKEN = 4
 """What a token is about, for a request that names no length."""
+
+SHOWN_NAMES: Final = 5
+"""Unknown members that are named. Judgement: enough to see a slip."""
 
 _NOTHING: Final = Context("", 0, 0, (), ())
 
@@ -88,7 +92,7 @@ def coderag_router(shared: Shared) -> APIRouter:
             try:
                 asked = state.engine.query_of(messages)
             except QueryError:  # a conversation that asks for nothing gets nothing
-                return answer(_packed(_NOTHING, ""))
+                return answer(_packed(_NOTHING, "", body))
             length = body.approxLength or state.config.budget_tokens * CHARACTERS_A_TOKEN
             context = state.engine.code_context(
                 messages,
@@ -99,18 +103,25 @@ def coderag_router(shared: Shared) -> APIRouter:
                 tokenizer=Characters(),
                 collections=body.collections,
             )
-            return answer(_packed(context, asked))
+            return answer(_packed(context, asked, body))
 
         return await run_while_wanted(request, shared.searches, work)
 
     return router
 
 
-def _packed(context: Context, asked: str) -> dict[str, Any]:
+def _packed(context: Context, asked: str, body: CoderagBody) -> dict[str, Any]:
     return {
         "ragText": context.text,
         "chunks": context.sources,
         "query": asked,
-        "detail": context.detail,
+        "detail": "; ".join(filter(None, (context.detail, _ignored(body)))),
         "unmatchedPhrases": context.unmatched_phrases,
     }
+
+
+def _ignored(body: CoderagBody) -> str:
+    """Which members of a request meant nothing here."""
+    names = [clean_line(name)[:40] for name in sorted(body.model_extra or ())]
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return f"not known here, so ignored: {', '.join(names[:SHOWN_NAMES])}{more}" if names else ""

@@ -43,7 +43,7 @@ def kb_router(shared: Shared) -> APIRouter:
         """The passages of the notes that answer a query; nothing that scores under 0.3."""
 
         def work(stopped: Any) -> Response:
-            return answer(kb.search(body.query, limit=body.limit, stopped=stopped))
+            return answer(kb.search(body.query, limit=body.topK or body.limit, stopped=stopped))
 
         return await run_while_wanted(request, shared.searches, work)
 
