@@ -230,6 +230,9 @@ class Store(Protocol):
     def collections(self) -> list[CollectionInfo]:
         """Every collection that holds a document, by name."""
 
+    def collection_names(self) -> list[str]:
+        """Their names alone, in time that does not depend on how many documents there are."""
+
     # -- what another store needs to become the same
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
         """Up to `limit` documents with id above `after`, ascending, each as the write that makes it again exactly.

@@ -33,6 +33,7 @@ from outcrop.reranking import Opinion, ask_reranker
 from outcrop.search.candidates import POOL, Found
 from outcrop.search.describe import describe
 from outcrop.search.index import Index, Sighting
+from outcrop.search.projects import Projects
 from outcrop.search.query import Query, read_query
 from outcrop.search.terms import Terms
 from outcrop.search.view import View
@@ -84,6 +85,7 @@ class Retriever:
         self._embedder = embedder
         self._terms = terms
         self._open_reranker = open_reranker
+        self._projects = Projects(store, terms)
         self._vectors: BoundedCache[str, Vector] = BoundedCache(CACHED_QUERIES, CACHED_QUERY_BYTES)
         self._answers: BoundedCache[tuple[str, SearchOptions], tuple[View, Answer]] = BoundedCache(
             CACHED_ANSWERS, CACHED_ANSWER_CHARS
@@ -273,6 +275,12 @@ class Retriever:
             folder=described.folder,
             defines=described.defines,
             linked=self._linked(query, options, seen.view, found, fused),
+            project=self._projects.credit(
+                seen.view.version,
+                query.text,
+                seen.words.weights if seen.words is not None else {},
+                found.document_id,
+            ),
             quoted=held.share,
             asked=asks_for(query.text),
             wants_guide=asks_for_guide(query.text),

@@ -49,6 +49,7 @@ def candidates(fused: list[float], **known: Any) -> Candidates:
         "folder": [0.0] * count,
         "defines": [0.0] * count,
         "linked": [0.0] * count,
+        "project": [0.0] * count,
         "quoted": [0.0] * count,
         "asked": frozenset(),
         "wants_guide": False,
@@ -84,6 +85,7 @@ def test_every_signal_is_tested_here_by_its_reason() -> None:
         "quoted": test_what_a_longer_text_quotes_stands_word_for_word_where_it_comes_from,
         "file name": test_people_name_a_file_after_what_it_is_about,
         "folder name": test_and_its_folder_more_loosely,
+        "project name": test_who_names_a_project_wants_its_files,
         "coherence": test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_single_one_mentions_it,
         "lead": test_a_passage_that_leads_all_code_has_its_lead_counted_once_more,
         "guide": test_who_wants_to_use_a_program_is_answered_by_its_documentation,
@@ -142,6 +144,12 @@ def test_and_its_folder_more_loosely() -> None:
     seen = candidates([0.8, 0.7], stem=[0.0, 1.0], folder=[0.0, 1.0])
     added = moved("folder name", seen)
     assert 0 == added[0] < added[1] < moved("file name", seen)[1]
+
+
+def test_who_names_a_project_wants_its_files() -> None:
+    seen = candidates([0.8, 0.6], project=[0.0, 0.5], code=[True, False])
+    assert moved("project name", seen) == [0, pytest.approx(0.4)]
+    assert moved("project name", candidates([0.8, 0.6])) == [0, 0]
 
 
 def test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_single_one_mentions_it() -> None:

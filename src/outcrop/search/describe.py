@@ -66,7 +66,7 @@ _ROLE_NAMES: Final = np.array(ROLES)
 
 def describe(view: View, found: Found, text: str, declared: Declared, terms: Terms) -> Described:
     """Look the candidates up."""
-    words = _query_words(text, terms)
+    words = query_words(text, terms)
     count = len(found)
     role = np.zeros(count, np.uint8)
     stem, folder = np.zeros(count, np.float32), np.zeros(count, np.float32)
@@ -93,7 +93,7 @@ def describe(view: View, found: Found, text: str, declared: Declared, terms: Ter
     )
 
 
-def _query_words(text: str, terms: Terms) -> NDArray[np.uint64]:
+def query_words(text: str, terms: Terms) -> NDArray[np.uint64]:
     """The distinct words of a query as terms, compounds by their parts only, as the words of a file's name are."""
     words: dict[int, None] = {}
     for surface, _ in terms.words(text):

@@ -344,6 +344,10 @@ class PostgresStore(Searching):
         )
         return [CollectionInfo(*row) for row in rows]
 
+    def collection_names(self) -> list[str]:
+        """Their names alone; of those that hold text."""
+        return [name for (name,) in self._read("SELECT name FROM collections WHERE chunks > 0 ORDER BY name")]
+
     # ------------------------------------------------------------------ what search needs
 
     def lineage(self, version: int) -> str | None:
