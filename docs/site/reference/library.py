@@ -125,7 +125,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
     for name, value in vars(kind).items():
         if name.startswith("_"):
             continue
-        if isinstance(value, classmethod):
+        if isinstance(value, classmethod | staticmethod):
             yield name, value.__func__
         elif isinstance(value, property) or inspect.isfunction(value):
             yield name, value
