@@ -11,6 +11,7 @@ PACKAGE = Path(outcrop.__file__).parent
 GROUND = {
     "children",
     "cache",
+    "wanted",
     "records",
     "contracts",
     "errors",
@@ -41,6 +42,8 @@ ALLOWED = {
     "cache": set(),
     "records": set(),
     "children": set(),
+    "wanted": set(),
+    "highlight": GROUND | {"parse"},
     "distinct": set(),
     "frames": set(),
     "machine": set(),
@@ -91,7 +94,7 @@ ALLOWED = {
     "adapters": {"records", "errors", "engine"},
     "kb": GROUND | {"engine", "config"},
     "chat": GROUND | {"engine", "config"},
-    "serve": GROUND | {"engine", "config", "evals", "chat", "kb"},
+    "serve": GROUND | {"engine", "config", "evals", "chat", "kb", "highlight"},
     "__init__": GROUND | {"config", "engine"},
     "__main__": {"serve"},
 }

@@ -13,6 +13,7 @@ from outcrop.errors import Cancelled, ConfigError, EmbedError, StoreError
 from outcrop.records import Check, DocumentWrite, Filter, Matrix, Progress, StaleDocument
 from outcrop.search.index import Index
 from outcrop.sources.freshness import change_of
+from outcrop.wanted import check_wanted
 
 FIRST_BATCH: Final = 64
 BATCH_SECONDS: Final = 2.0
@@ -30,8 +31,12 @@ FAILURES_IN_A_ROW: Final = 3
 
 def find_stale(store: Store, where: Filter, max_bytes: int) -> list[StaleDocument]:
     """Documents whose files changed or vanished since they were indexed (D5)."""
-    changes = ((document, change_of(document, max_bytes)) for document in store.documents(where))
-    return [StaleDocument(document, change) for document, change in changes if change is not None]
+    stale = []
+    for document in store.documents(where):
+        check_wanted()
+        if (change := change_of(document, max_bytes)) is not None:
+            stale.append(StaleDocument(document, change))
+    return stale
 
 
 def examine(store: Store, index: Index, embedder: Embedder, *, repair: bool = False) -> list[Check]:

@@ -14,8 +14,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, TimeoutExpired
 from typing import IO, Final
+from weakref import WeakSet
 
-__all__ = ["DEVNULL", "PIPE", "TimeoutExpired", "child_environment", "python_command", "start_child"]
+__all__ = [
+    "DEVNULL",
+    "PIPE",
+    "TimeoutExpired",
+    "child_environment",
+    "kill_children",
+    "python_command",
+    "start_child",
+]
 
 _SWITCHES: Final = frozenset(
     {
@@ -33,6 +42,7 @@ _SWITCHES: Final = frozenset(
 """Settings of the interpreter that name no file and no module."""
 _FOLDERS: Final = frozenset({"PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUSERBASE"})
 """Settings that name one folder with code in it; a relative one would lie below the current folder."""
+_started: Final[WeakSet[subprocess.Popen[bytes]]] = WeakSet()
 
 
 def start_child(
@@ -47,7 +57,7 @@ def start_child(
 
     `more` are further environment variables; with `new_session` Ctrl-C at the terminal does not reach it.
     """
-    return subprocess.Popen(
+    child = subprocess.Popen(
         [*python_command(), "-m", module, *arguments],
         stdin=PIPE,
         stdout=PIPE,
@@ -56,6 +66,15 @@ def start_child(
         env=child_environment() | dict(more or {}),
         start_new_session=new_session,
     )
+    _started.add(child)
+    return child
+
+
+def kill_children() -> None:
+    """End every process started from here at once: this one is about to end without waiting for anything."""
+    for child in list(_started):
+        if child.poll() is None:
+            child.kill()
 
 
 def python_command() -> list[str]:

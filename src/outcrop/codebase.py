@@ -21,6 +21,7 @@ from outcrop.records import Related, Relation, Relative, StoredChunk
 from outcrop.search.evidence import Nodes
 from outcrop.search.graph import Graph
 from outcrop.search.index import Index
+from outcrop.wanted import check_wanted
 
 MAX_NAMESAKES: Final = 8
 """Declarations of one name that are told apart: of a more common one the likeliest will do."""
@@ -162,6 +163,7 @@ class Codebase:
             ("callee", outward.target, outward.weight),
         ):
             for chunk, weight in self._weighed(graph, ends, weights):
+                check_wanted()
                 if chunk.id not in own:
                     found.append(Relative(_relation(relation, chunk), chunk, round(weight, 4)))
         kinds = ("caller", "callee", "test", "doc")

@@ -23,6 +23,7 @@ from outcrop.search.edges import Edges
 from outcrop.search.evidence import Nodes
 from outcrop.search.graph import Graph
 from outcrop.search.names import HEADER, MODULE, PRIVATE, SMALL, name_mark, name_number
+from outcrop.wanted import check_wanted
 
 Count = Callable[[str], int]
 
@@ -115,6 +116,7 @@ def _rank_declarations(graph: Graph, edges: Edges, focus: Nodes) -> _Ranked:
     arriving = rank[edges.source] * edges.weight / np.maximum(leaving[edges.source], 1e-12)
     parts: list[tuple[NDArray[Any], ...]] = []
     for number, slab in enumerate(graph.view.slabs):
+        check_wanted()
         names = slab.names
         mine = edges.slab == number
         total: NDArray[np.float64] = np.bincount(

@@ -37,6 +37,7 @@ from outcrop.search.projects import Projects
 from outcrop.search.query import Query, read_query
 from outcrop.search.terms import Terms
 from outcrop.search.view import View
+from outcrop.wanted import check_wanted
 
 log = logging.getLogger(__name__)
 
@@ -413,6 +414,7 @@ class _Clock:
         self._last = now
         if self._stopped is not None and self._stopped():
             raise Cancelled("the search was cancelled")
+        check_wanted()
 
     def done(self) -> dict[str, float]:
         return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}

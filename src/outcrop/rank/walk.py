@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.distinct import distinct, numbered
+from outcrop.wanted import check_wanted
 
 Nodes = NDArray[np.int64]
 EdgesOf = Callable[[Nodes], tuple[Nodes, Nodes, NDArray[np.float32]]]
@@ -49,6 +50,7 @@ def walk(
     waiting: NDArray[np.float64] = np.bincount(place, shares / total).astype(np.float64)
     settled = np.zeros(len(nodes))
     for _ in range(rounds):
+        check_wanted()
         active = np.flatnonzero(waiting > LEAST)
         if not len(active):
             break
@@ -94,6 +96,7 @@ def pagerank(
     begin = np.full(count, 1 / max(count, 1)) if start is None else start / max(float(start.sum()), 1e-12)
     rank: NDArray[np.float64] = begin.astype(np.float64)
     for _ in range(MAX_ITERATIONS):
+        check_wanted()
         flowing = np.bincount(target, rank[source] * share, count)
         lost = 1 - float(flowing.sum())  # from nodes that lead nowhere
         fresh = PAGERANK_DAMPING * (flowing + lost * begin) + (1 - PAGERANK_DAMPING) * begin

@@ -64,6 +64,7 @@ from outcrop.search.names import (
     name_number,
 )
 from outcrop.search.view import View
+from outcrop.wanted import check_wanted
 
 MAX_USERS: Final = 400
 """Chunks that use a name and are looked at: of who leans on a more common one no list is complete. Judgement."""
@@ -263,6 +264,7 @@ class Graph:
 
     def _resolve(self, uses: Uses) -> Edges:
         """Join uses with declarations, weigh the evidence, keep the strongest of each use."""
+        check_wanted()
         declared = self._declared(uses)
         pair = self._pairs(uses, *declared)
         if pair is None:

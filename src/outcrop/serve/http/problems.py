@@ -26,6 +26,7 @@ from outcrop.errors import (
     TooLarge,
 )
 from outcrop.serve.http.jobs import TooManyJobs
+from outcrop.serve.patience import Overdue
 
 # The first that fits counts, so the special stand before the general.
 STATUSES: Final[tuple[tuple[type[OutcropError], int, str], ...]] = (
@@ -45,6 +46,7 @@ STATUSES: Final[tuple[tuple[type[OutcropError], int, str], ...]] = (
     (DatabaseBusy, 503, "busy"),
     (StoreError, 503, "index"),
     (TooManyJobs, 429, "too_many_jobs"),
+    (Overdue, 503, "overdue"),
     (Cancelled, 503, "cancelled"),
 )
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import queue
+import select
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, Final, cast
 
@@ -23,10 +25,11 @@ from outcrop.engine import Engine
 from outcrop.errors import OutcropError, StoreError
 from outcrop.frames import read_frame, write_frame
 from outcrop.serve.as_json import plain
+from outcrop.serve.patience import OVERDUE, REQUEST_S, Overdue, seconds_left
 
 log = logging.getLogger(__name__)
 
-_STOP_S: Final = 5.0
+_STOP_S: Final = 1.0
 """How long a process may take to end by itself. Judgement: a search is far shorter."""
 
 
@@ -49,11 +52,20 @@ class _Process:
     def ask(self, query: str, options: Mapping[str, Any]) -> tuple[dict[str, float], bytes]:
         """How long each step took, and the answer as JSON."""
         write_frame(self._stdin, {"query": query, "options": dict(options)})
+        ready = select.poll()
+        ready.register(self._stdout, select.POLLIN)
+        if not ready.poll(1000 * _time_left()):
+            self.kill()
+            raise Overdue(OVERDUE)
         header, body = read_frame(self._stdout)
         if "error" in header:
             kind = getattr(outcrop.errors, header["error"], StoreError)
             raise kind(header["message"])
         return header["timings_ms"], body
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._running.kill()
 
     def close(self) -> None:
         """End it: by the end of its input, else at once."""
@@ -74,6 +86,7 @@ class Searchers:
         self._config = config
         self._count = count
         self._idle: queue.SimpleQueue[_Process] = queue.SimpleQueue()
+        self._busy: set[_Process] = set()
 
     @property
     def count(self) -> int:
@@ -92,21 +105,41 @@ class Searchers:
 
     @contextlib.contextmanager
     def _one(self) -> Iterator[_Process]:
-        process = self._idle.get()
+        try:
+            process = self._idle.get(timeout=_time_left())
+        except queue.Empty as error:
+            raise Overdue(OVERDUE) from error
+        self._busy.add(process)
         try:
             yield process
-        except (OSError, EOFError) as error:
-            log.warning("a searching process ended; starting another")
+        except (OSError, EOFError, Overdue) as error:
+            log.warning("a searching process ended or was ended; starting another")
+            self._busy.discard(process)
             process.close()
             process = _Process(self._config)
+            if isinstance(error, Overdue):
+                raise
             raise StoreError("the search was interrupted; ask again") from error
         finally:
+            self._busy.discard(process)
             self._idle.put(process)
 
     def stop(self) -> None:
-        """End them all, once each has answered."""
+        """End them all: those that search have a moment to answer."""
+        until = time.monotonic() + _STOP_S
         for _ in range(self._count):
-            self._idle.get().close()
+            try:
+                process = self._idle.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                break
+            process.close()
+        for process in list(self._busy):
+            process.kill()
+
+
+def _time_left() -> float:
+    """Seconds that a search may still take."""
+    return max(0.0, min(seconds_left(), REQUEST_S))
 
 
 def main() -> None:

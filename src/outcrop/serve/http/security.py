@@ -24,6 +24,8 @@ from outcrop.errors import ConfigError
 from outcrop.serve.http.limits import MAX_BODY_BYTES, READ_S, RateLimit
 from outcrop.serve.http.problems import Refused, body_of
 from outcrop.serve.http.shape import Shape
+from outcrop.serve.http.work import TookTooLong, answer_in_time
+from outcrop.serve.patience import OVERDUE
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +48,8 @@ _PREFLIGHT: Final = {
 }
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _WILDCARDS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - named so that it can be told apart
+AGENTS: Final = "/mcp"
+"""Sessions of agents outlive the requests that began them: `serve/mcp/server.py` limits each of their calls."""
 _PAGE: Final = ("/", "/healthz", "/favicon.ico")
 _WRITING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 COUNTED_AT_ONCE: Final = 16 * 1024
@@ -166,9 +170,14 @@ class Guard:
                 await answer.send_bytes(204, b"", _PREFLIGHT)
                 return
             body = await _read_body(scope, headers, receive, self._counting)
-            await self._app(scope, _replay(body, receive), answer.send)
+            if scope["path"] == AGENTS:
+                await self._app(scope, _replay(body, receive), answer.send)
+            else:
+                await answer_in_time(self._app, scope, body, receive, answer.send)
         except Refused as refused:
             await answer.refuse(refused)
+        except TookTooLong:
+            await answer.refuse(Refused(503, OVERDUE, code="overdue"))
         except Exception:  # the outermost handler: a client gets a number, the log the rest
             name = secrets.token_hex(4)
             log.exception("unexpected error", extra={"error_id": name, "path": scope["path"]})

@@ -6,15 +6,20 @@ import asyncio
 import contextlib
 import errno
 import logging
+import os
 import signal
 import socket
+import threading
+import time
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any, Final
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from outcrop.children import kill_children
 from outcrop.errors import ConfigError
 from outcrop.serve.http.app import make_app
 from outcrop.serve.http.connections import ACCEPTED_AT_ONCE, make_room, most_connections
@@ -25,8 +30,11 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_S: Final = 30
 """How long an idle connection is kept. Judgement: a person who thinks between two queries."""
-GRACE_S: Final = 5
+GRACE_S: Final = 2
 """How long requests may go on when the server ends. Judgement: long work is in jobs, which go on at the next start."""
+STOP_S: Final = 4.0
+"""How long the end as a whole may take; then the process leaves at once, which costs no more than a kill at any other
+time: what was committed is kept, a job goes on at the next start. Within 5 s, the rest for a busy machine."""
 BACKLOG: Final = 1024
 
 
@@ -91,6 +99,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, state: State) -> None:
         super().__init__(config)
         self._state = state
+        self._last_call: threading.Thread | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -108,10 +117,25 @@ class _Server(uvicorn.Server):
         for listening in sockets or ():
             listening.listen(BACKLOG)
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End, and see to it that nothing holds that up: a thread that does not look up cannot be ended otherwise."""
+        super().handle_exit(sig, frame)
+        if self._last_call is None:
+            self._last_call = threading.Thread(target=_leave_after, args=(STOP_S,), daemon=True)
+            self._last_call.start()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin nothing new, then end as uvicorn does."""
         self._state.jobs.close()
         await super().shutdown(sockets)
+
+
+def _leave_after(seconds: float) -> None:
+    """End this process, whatever it is doing by then."""
+    time.sleep(seconds)
+    log.warning("work was under way that did not stop within %.0f s; the server ends without it", seconds)
+    kill_children()
+    os._exit(0)
 
 
 def bind(host: str, port: int) -> socket.socket:

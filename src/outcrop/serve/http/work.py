@@ -1,12 +1,14 @@
 """The engine is sync: its work is done in threads, of which there are few, and given up when the client is gone.
 
 Searches have threads of their own: they never wait behind a slow request, and for each other in the order in which they
-came. All other routes are plain functions that FastAPI runs in its own pool.
+came. All other routes are plain functions that FastAPI runs in its own pool. `answer_in_time` holds every request to
+the rule of `serve/patience.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -14,8 +16,10 @@ from typing import Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outcrop.machine import usable_cores
+from outcrop.serve.patience import Patience, patience_for
 
 THREADS: Final = 16
 """Requests worked on at a time, searches apart. Judgement: most of them wait for a disk or a remote model."""
@@ -45,3 +49,64 @@ async def run_while_wanted(
         return await to_thread.run_sync(partial(work, gone.is_set), limiter=limiter)
     finally:
         watcher.cancel()
+
+
+class TookTooLong(Exception):
+    """No answer began in time; nothing the application still says is sent."""
+
+
+async def answer_in_time(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+    """Let the application answer a request with this body; TookTooLong when its answer does not begin in time.
+
+    The application's work is told when the client leaves or the time is up, and ends at its next look. A thread cannot
+    be ended from outside, so this does not wait for it.
+    """
+    patience, left = Patience(), asyncio.Event()
+    read = begun = given_up = False
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        patience.leave()
+        left.set()
+
+    async def receive_here() -> Message:
+        nonlocal read
+        if not read:
+            read = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send_unless_late(message: Message) -> None:
+        nonlocal begun
+        if not given_up:
+            begun = True
+            await send(message)
+
+    with patience_for(patience):
+        work = asyncio.create_task(_call(app, scope, receive_here, send_unless_late))
+    watcher = asyncio.create_task(watch())
+    try:
+        while not work.done() and not begun and patience.left_s() > 0:
+            await asyncio.wait({work}, timeout=None if patience.left_s() == math.inf else patience.left_s())
+        if work.done() or begun:
+            await work
+            return
+        given_up = True
+        work.add_done_callback(_forget)
+        raise TookTooLong
+    finally:
+        watcher.cancel()
+        if not given_up:
+            work.cancel()  # the server is ending: it has no effect on what is done
+
+
+async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    await app(scope, receive, send)
+
+
+def _forget(work: asyncio.Task[None]) -> None:
+    """Take note of how work ended that nobody waits for: the event loop would complain of an error left unread."""
+    if not work.cancelled():
+        work.exception()

@@ -24,6 +24,7 @@ from outcrop.serve.mcp.desk import Desk
 from outcrop.serve.mcp.params import input_schema, read_arguments
 from outcrop.serve.mcp.reply import Reply, readable
 from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool
+from outcrop.serve.patience import Patience, patience_for
 from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
@@ -223,7 +224,10 @@ async def _run(
     def call() -> Any:
         if stop.is_set():
             raise Cancelled("the client gave up before it began")
-        return work(Call(desk.state(), args, stop.is_set, latest.note, desk.nudge))
+        state = desk.state()
+        reads = not any(tool.writes for tool in TOOLS.values() if tool.run is work)
+        with patience_for(Patience(stop.is_set, limited=reads)):
+            return work(Call(state, args, stop.is_set, latest.note, desk.nudge))
 
     failure: Exception | None = None
     result: Any = None

@@ -15,18 +15,19 @@ from typing import Any, Final
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
-from pygments.token import STANDARD_TYPES, _TokenType
-from pygments.util import ClassNotFound
 
+from outcrop.highlight import highlight_source
 from outcrop.records import DocumentInfo, StoredChunk
+from outcrop.wanted import check_wanted
 
 MAX_CHARS: Final = 300_000
-"""A document up to this size is shown whole: half a second of highlighting, some ten thousand lines in the browser."""
+"""A document up to this size is shown whole: at most a second of highlighting, some ten thousand lines in the
+browser."""
 WINDOW_LINES: Final = 2_000
 """How many lines of a larger one are shown at a time. Judgement."""
 MAX_LINE_CHARS: Final = 4_000
@@ -36,8 +37,6 @@ _SCHEMES: Final = ("http://", "https://", "mailto:")
 _FRONT_MATTER: Final = re.compile(
     r"(---|\+\+\+)[ \t]*\n.{0,65536}?^(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
-_LANGUAGES: Final = {"containerfile": "docker", "csharp": "c#", "c_sharp": "c#", "tsx": "typescript"}
-"""Where Pygments has another name for a language than our table of grammars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +82,8 @@ def render_view(
     if document.kind == "markdown" and whole and not source:
         form, html = "markdown", render_markdown(text)
     else:
-        lexer = find_lexer(document.language, document.path) if document.language or source else None
         form = "code" if document.language else "text"
-        html = render_lines(shown, lexer, first, _page_starts(chunks))
+        html = render_lines(shown, document.language, first, _page_starts(chunks))
     marks = tuple(
         ChunkMark(c.id, c.index, c.line_start, c.line_end, c.start, c.end, c.page, c.heading_path)
         for c in chunks
@@ -108,58 +106,34 @@ def _page_starts(chunks: Sequence[StoredChunk]) -> dict[int, int]:
 
 
 def render_lines(
-    lines: Sequence[str], lexer: Lexer | None, first: int = 1, pages: Mapping[int, int] | None = None
+    lines: Sequence[str], language: str, first: int = 1, pages: Mapping[int, int] | None = None
 ) -> str:
     """Lines, numbered and highlighted, with a mark where a page begins."""
     parts: list[str] = []
-    for number, html in enumerate(highlight(lines, lexer), first):
+    for number, html in enumerate(highlight(lines, language), first):
         if pages and number in pages:
             parts.append(f'<div class="page-mark">Page {pages[number]}</div>')
         parts.append(f'<div class="line" data-line="{number}">{html or " "}</div>')
     return f'<div class="lines">{"".join(parts)}</div>'
 
 
-def highlight(lines: Sequence[str], lexer: Lexer | None) -> Iterator[str]:
-    """Each line as HTML: escaped text, Pygments' classes around it where there is a lexer."""
+def highlight(lines: Sequence[str], language: str) -> Iterator[str]:
+    """Each line as HTML: escaped text, with classes around it where the language has a grammar here."""
     cut = [line if len(line) <= MAX_LINE_CHARS else line[:MAX_LINE_CHARS] + " …" for line in lines]
-    # Lexers are regular expressions; on lines without end some of them take time without end.
-    if lexer is None or any(len(line) > MAX_LINE_CHARS for line in lines):
+    whole = all(len(line) <= MAX_LINE_CHARS for line in lines)  # a line that was cut is no source any more
+    pieces = highlight_source("\n".join(cut), language) if language and whole else None
+    if pieces is None:
         yield from map(escape, cut)
         return
     done: list[str] = []
-    made = 0
-    for kind, value in lexer.get_tokens("\n".join(cut)):
-        style = _class_of(kind)
+    for value, style in pieces:
         for at, piece in enumerate(value.split("\n")):
             if at:
                 yield "".join(done)
-                made += 1
                 done = []
             if piece:
                 done.append(f'<span class="{style}">{escape(piece)}</span>' if style else escape(piece))
-    if made < len(lines):
-        yield "".join(done)
-
-
-def find_lexer(language: str, path: str) -> Lexer | None:
-    """The lexer for a language or, where that says nothing, for a file of this name."""
-    options = {"stripnl": False, "ensurenl": False}
-    try:
-        if language:
-            return get_lexer_by_name(_LANGUAGES.get(language, language), **options)
-        return get_lexer_for_filename(path.rpartition("/")[2], **options)
-    except ClassNotFound:
-        return None
-
-
-def _class_of(kind: _TokenType) -> str:
-    """The short class of a token type: its own, or its nearest ancestor's."""
-    at: _TokenType | None = kind
-    while at is not None:
-        if at in STANDARD_TYPES:
-            return str(STANDARD_TYPES[at])
-        at = at.parent
-    return ""
+    yield "".join(done)
 
 
 # ------------------------------------------------------------------ Markdown
@@ -232,9 +206,20 @@ def _note_lines(state: StateCore) -> None:
             token.attrSet("data-end", str(token.map[1]))
 
 
+def _block_while_wanted(_state: StateBlock, _first: int, _last: int, _silent: bool) -> bool:
+    """A rule that matches nothing: asked at every block, it ends the work when nobody waits for it any more."""
+    check_wanted()
+    return False
+
+
+def _inline_while_wanted(_state: StateInline, _silent: bool) -> bool:
+    """The same within a block, at every place where something may begin."""
+    check_wanted()
+    return False
+
+
 def _highlight_fence(code: str, language: str, _attributes: str) -> str:
-    lexer = find_lexer(language.lower(), "") if language else None
-    return "\n".join(highlight(code.split("\n"), lexer))
+    return "\n".join(highlight(code.split("\n"), language))
 
 
 def _make_markdown() -> MarkdownIt:
@@ -242,6 +227,8 @@ def _make_markdown() -> MarkdownIt:
     made.enable(["table", "strikethrough"])
     made.validateLink = _keep_link  # type: ignore[method-assign]
     made.core.ruler.push("note_lines", _note_lines)
+    made.block.ruler.before("table", "wanted", _block_while_wanted)
+    made.inline.ruler.before("text", "wanted", _inline_while_wanted)
     made.add_render_rule("link_open", _open_link)
     made.add_render_rule("link_close", _close_link)
     made.add_render_rule("image", _draw_image)

@@ -18,6 +18,7 @@ from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.routes.jobs import JobAnswer
 from outcrop.serve.http.schema import CoderagBody
 from outcrop.serve.http.work import run_while_wanted
+from outcrop.serve.patience import lift_limit
 from outcrop.serve.terminal import clean_line
 
 CHARACTERS_A_TOKEN = 4
@@ -57,6 +58,8 @@ def coderag_router(shared: Shared) -> APIRouter:
         wait: Annotated[bool, Query(description="Answer when it is done, with the report.")] = False,
     ) -> Response:
         """Index a repository, or bring it up to date."""
+        if wait:
+            lift_limit()  # a job has its own end, and this client asked to wait for it
         path = await run_in_threadpool(state.require_root, repoPath)
         job = await run_in_threadpool(state.jobs.submit, Task("ingest", str(path)))
         if not wait:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from outcrop.contracts import Embedder
 from outcrop.records import Matrix
 from outcrop.serve.http.answers import answer, documented, shape
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import EmbedBody, EmbedQueryBody, OpenAiEmbeddings
+from outcrop.wanted import check_wanted
+
+AT_ONCE: Final = 64
+"""Texts between two looks whether the client is still there. Judgement: few for a transformer, enough for a remote
+model."""
 
 _Usage = shape("Usage", prompt_tokens=int, total_tokens=int)
 _OneEmbedding = shape("OneEmbedding", object=str, index=int, embedding=list[float] | str)
@@ -33,7 +39,7 @@ def embed_router(shared: Shared) -> APIRouter:
         embedder = engine.parts.embedder
         model: dict[str, Any] = {"model": embedder.model.name, "dimensions": embedder.model.dimensions}
         if isinstance(body, EmbedBody):
-            return answer({"embeddings": _unit(embedder.embed_documents(body.texts)).tolist(), **model})
+            return answer({"embeddings": _embed(embedder, body.texts).tolist(), **model})
         return answer({"embedding": embedder.embed_query(body.texts[0]).tolist(), **model})
 
     @router.post("/v1/embeddings", **documented(200, _OpenAiAnswer, 413, 415))
@@ -41,7 +47,7 @@ def embed_router(shared: Shared) -> APIRouter:
         """As OpenAI's endpoint: any client of that can use this model."""
         texts: Sequence[str] = [body.input] if isinstance(body.input, str) else body.input
         embedder = engine.parts.embedder
-        rows = _unit(embedder.embed_documents(texts))
+        rows = _embed(embedder, texts)
         in_base64 = body.encoding_format == "base64"
         data = [
             {
@@ -58,6 +64,15 @@ def embed_router(shared: Shared) -> APIRouter:
         return answer({"object": "list", "data": data, "model": embedder.model.name, "usage": usage})
 
     return router
+
+
+def _embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
+    """Vectors of length one, some texts at a time: nobody waits for more once the client has left."""
+    parts = []
+    for at in range(0, len(texts), AT_ONCE):
+        check_wanted()
+        parts.append(_unit(embedder.embed_documents(texts[at : at + AT_ONCE])))
+    return np.concatenate(parts)
 
 
 def _unit(rows: Matrix) -> Matrix:
