@@ -18,9 +18,9 @@ import subprocess
 import sys
 
 import numpy as np
-import outcrop_models
 from numpy.typing import NDArray
 
+import outcrop_models
 from benchmarks.report import ROOT, Report
 from outcrop.embed.onnx import OnnxFolder
 from outcrop.embed.running.session import Session

@@ -146,3 +146,16 @@ def test_a_page_is_fetched_structured_and_known_again(tmp_path: Path, server: st
 def test_a_private_address_is_refused_unless_it_is_allowed(tmp_path: Path, server: str) -> None:
     with outcrop.open(tmp_path / "i.db") as kb, pytest.raises(BlockedAddress):
         kb.add(server)
+
+
+def test_damage_is_a_line_in_the_report_and_the_document_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "cut.md").write_bytes(b"# Cut\n\nThe pelican \xed\xa0\x80 flies.\n")
+    (folder / "whole.md").write_text("# Whole\n\nThe heron stands.\n")
+    with outcrop.open(tmp_path / "index.db") as kb:
+        report = kb.add(folder)
+        assert [(item.path, "first in line 3" in item.reason) for item in report.remarks] == [("cut.md", True)]
+        assert (report.added, report.failed) == (2, ())
+        assert kb.search("pelican").hits[0].document.path == "cut.md"
+        assert kb.add(folder).remarks == ()  # nothing was read again

@@ -56,6 +56,7 @@ class Run:
     masked: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
+    remarks: list[Failure] = field(default_factory=list)
     document_ids: list[int] = field(default_factory=list)
     touched: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
     pending: list[tuple[Prepared, FileState | None]] = field(default_factory=list)
@@ -77,8 +78,18 @@ class Run:
             masked=self.masked,
             skipped=tuple(self.skipped),
             failed=(*self.failed, *(self.comments.failures() if self.comments else ())),
+            remarks=tuple(self.remarks),
             document_ids=tuple(self.document_ids),
             seconds=time.monotonic() - self.started,
+        )
+
+    def note(self, written: Sequence[Prepared]) -> None:
+        """Keep what is to be said of documents that were written."""
+        self.masked += sum(item.masked for item in written)
+        self.remarks.extend(
+            Failure(item.file.path, item.write.document.remark)
+            for item in written
+            if item.write.document.remark
         )
 
     def step(self, path: str) -> None:
@@ -139,7 +150,7 @@ class Committer:
         run.added += sum(state is None for _, state in run.pending)
         run.changed += sum(state is not None for _, state in run.pending)
         run.chunks += run.pending_chunks
-        run.masked += sum(item.masked for item in prepared)
+        run.note(prepared)
         run.pending.clear()
         written, run.pending_chunks, run.pending_characters = run.pending_chunks, 0, 0
         run.last_flush = time.monotonic()  # a slow model must not make every next document a batch of its own
@@ -157,7 +168,7 @@ class Committer:
 
         run.document_ids.extend(self._write(run, [prepared], store))
         run.moved += 1
-        run.masked += prepared.masked
+        run.note([prepared])
 
     def _comment(self, run: Run, prepared: list[Prepared]) -> list[Prepared]:
         """The same with a model's comments on code, where one is configured."""

@@ -55,6 +55,44 @@ def test_utf8_with_a_cut_character_stays_utf8() -> None:
     assert read(RUSSIAN.encode()[:-3], "a.txt").text == RUSSIAN[:-3] + "\ufffd"
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"hello \xed\xa0\x80 world\n", "hello \ufffd\ufffd\ufffd world\n"),  # half of a pair
+        (
+            b"abc \xff\xfe\xfd def \x80\x81\x82 ghi\n" * 4,
+            "abc \ufffd\ufffd\ufffd def \ufffd\ufffd\ufffd ghi\n" * 4,
+        ),
+        ("Das Straßenfest in München".encode() + b"\xc3", "Das Straßenfest in München\ufffd"),
+        (b"caf\xc3\xa9 \xc3\x28 na\xc3\xafve \xa0 \xc3\xa9t\xc3\xa9\n", "café \ufffd( naïve \ufffd été\n"),
+    ],
+)
+@pytest.mark.parametrize("path", ["a.txt", "a.md", "a.csv", "a.py"])
+def test_stray_bytes_become_replacements_not_another_script_and_are_told(
+    data: bytes, text: str, path: str
+) -> None:
+    document = read(data, path)
+    assert document.text == text
+    assert (
+        f"{text.count(chr(0xFFFD))} sequences of bytes are no characters, the first in line 1"
+        in document.remark
+    )
+
+
+def test_stray_bytes_in_pages_and_notebooks_are_told_too() -> None:
+    assert (
+        "no characters" in read(b"<html><body><p>hello \xed\xa0\x80 world</p></body></html>", "a.html").remark
+    )
+    cells = b'{"cells": [{"cell_type": "markdown", "source": "hello \xed\xa0\x80 world"}], "nbformat": 4}'
+    assert "no characters" in read(cells, "a.ipynb").remark
+
+
+def test_an_old_encoding_is_a_guess_that_is_told_and_utf8_needs_no_word() -> None:
+    assert "read as cp1251, which is a guess" in read(RUSSIAN.encode("cp1251"), "a.txt").remark
+    assert read(RUSSIAN, "a.txt").remark == ""
+    assert read(RUSSIAN.encode("utf-16"), "a.txt").remark == ""
+
+
 def test_a_declared_charset_is_believed_and_a_wrong_one_is_not() -> None:
     data = "naïve café".encode("cp1252")
     assert read(data, "http://h/x", "text/plain; charset=ISO-8859-1").text == "naïve café"

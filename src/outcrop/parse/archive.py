@@ -42,7 +42,36 @@ def open_archive(data: bytes) -> zipfile.ZipFile:
 
 def check_archive(data: bytes) -> None:
     """Raise ParseError unless the archive is safe to hand to a library."""
-    open_archive(data).close()
+    with open_archive(data) as archive:
+        refuse_entities(archive)
+
+
+def refuse_entities(archive: zipfile.ZipFile) -> None:
+    """ParseError when an XML part of an Office file declares entities.
+
+    No program writes such a file: it is a bomb, or was made to read other files. Entities are never resolved, so the
+    text they stand for would be missing without a word.
+    """
+    for name in archive.namelist():
+        if name.lower().endswith((".xml", ".rels")) and _declares_entities(archive, name):
+            raise ParseError(
+                f"{name[:80]!r} in it declares XML entities, which Office files never do: likely a bomb, and not read"
+            )
+
+
+def _declares_entities(archive: zipfile.ZipFile, name: str) -> bool:
+    """Whether an entity is declared before the first element of a part. Damage is left to whoever reads all of it."""
+    try:
+        with archive.open(name) as stream:
+            parsed = etree.iterparse(
+                stream, ("start",), resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+            )
+            for _, root in parsed:
+                declared = root.getroottree().docinfo.internalDTD
+                return declared is not None and any(True for _ in declared.iterentities())
+    except (etree.XMLSyntaxError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError):
+        pass
+    return False
 
 
 def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:

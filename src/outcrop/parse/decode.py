@@ -40,6 +40,12 @@ _BROWSER_MEANING = {  # pages that say the first mean the second, and browsers r
     "shift-jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "macintosh": "mac_roman",
 }  # fmt: skip
 
+# Where every letter is one byte above 127, so that any stray byte gives one.
+_OTHER_SCRIPTS = frozenset("cp1251 cp1253 cp1255 cp1256 koi8_r cp866 tis_620".split())
+_FEWEST_LETTERS = 5  # different ones: a word or two. Judgement
+_HIGH_RUN = re.compile(rb"[\x80-\xff]{4,}")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]+")
+
 _CONTROL_BYTES = bytes(b for b in range(32) if b not in b"\t\n\r\f\x1b")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 BINARY = "binary data, not text; convert it to a text format or exclude it"
@@ -50,16 +56,24 @@ def decode(data: bytes, charset: str | None = None) -> str:
 
     `charset` is what the transport declared; a byte order mark is believed before it.
     """
+    return decode_with_remark(data, charset)[0]
+
+
+def decode_with_remark(data: bytes, charset: str | None = None) -> tuple[str, str]:
+    """As `decode`, and what was wrong with the bytes, in words; nothing where all is well."""
+    remark = ""
     text = _decode_marked(data)
     if text is None and charset is not None:
         text = _decode_declared(data, charset)
     if text is None:
-        text = _decode_unmarked(data)
+        text, remark = _decode_unmarked(data)
+    elif "\ufffd" in text:
+        remark = _damage(text)
     if "\0" in text:
         raise ParseError(BINARY)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text
+    return text, remark
 
 
 def _decode_marked(data: bytes) -> str | None:
@@ -83,16 +97,16 @@ def _decode_declared(data: bytes, charset: str) -> str | None:
     return None
 
 
-def _decode_unmarked(data: bytes) -> str:
+def _decode_unmarked(data: bytes) -> tuple[str, str]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         pass
     else:
         if "\0" not in text:
-            return text
+            return text, ""
     if (wide := _decode_wide(data)) is not None:
-        return wide
+        return wide, ""
     sample = data[:_SAMPLE_BYTES]
     # Text holds next to no control bytes; compressed or encrypted data holds one in nine.
     controls = len(sample) - len(sample.translate(None, _CONTROL_BYTES))
@@ -121,21 +135,46 @@ def _decode_wide(data: bytes) -> str | None:
     return text if printable * 20 >= len(head) * 19 else None
 
 
-def _decode_legacy(data: bytes) -> str:
-    """Not UTF-8: UTF-8 with a few broken bytes, else the likeliest old encoding."""
+def _decode_legacy(data: bytes) -> tuple[str, str]:
+    """Not UTF-8: UTF-8 with some broken bytes, else the likeliest old encoding; and a remark that says which."""
     loose = data.decode("utf-8", "replace")
     broken = loose.count("\ufffd")
-    # Valid multi-byte sequences do not happen by chance: where they are ten times the broken ones, the file is
-    # UTF-8 that was cut or patched, and reading all of it as something else would spoil every other letter.
-    multibyte = len(data) - len(data.translate(None, bytes(range(0xC2, 0xF5))))
-    if broken * 10 <= multibyte - broken:
-        return loose
-    if encoding := _guess(data):
-        try:
-            return _without_surrogates(data.decode(encoding))
-        except UnicodeDecodeError:
-            return _without_surrogates(data.decode(encoding, "replace"))
-    return loose
+    # Valid multi-byte sequences hardly happen by chance: where they are as many as the broken ones, the file is UTF-8
+    # that was cut or patched, and reading all of it as something else would spoil every other letter.
+    high = data.translate(None, bytes(range(0x80)))
+    valid = _count_valid(loose)
+    if valid < broken and (encoding := _guess(data)) and _is_plausible(data, high, encoding):
+        text = _without_surrogates(data.decode(encoding, "replace"))
+        return text, f"not UTF-8: read as {encoding}, which is a guess; save it as UTF-8 if letters are wrong"
+    return loose, _damage(loose)
+
+
+def _count_valid(loose: str) -> int:
+    """Characters beyond ASCII that are no replacement."""
+    return sum(map(len, _BEYOND_ASCII.findall(loose)))
+
+
+def _damage(text: str) -> str:
+    broken, first = text.count("\ufffd"), text.index("\ufffd")
+    line = text.count("\n", 0, first) + 1
+    return f"damaged text: {broken:,} sequences of bytes are no characters, the first in line {line}; shown as \ufffd"
+
+
+def _is_plausible(data: bytes, high: bytes, encoding: str) -> bool:
+    """Whether a guess at another script is more than an accident of a few stray bytes: it must give words.
+
+    Western encodings need none: one accent in a page of English is what they are for. Several bytes make a character
+    of the East Asian ones, which chance does not produce.
+    """
+    if encoding not in _OTHER_SCRIPTS:
+        return True
+    if len(set(high[:_SAMPLE_BYTES])) < _FEWEST_LETTERS:
+        return False
+    runs = _HIGH_RUN.findall(data[: 64 * _SAMPLE_BYTES])
+    in_words = sum(map(len, runs))
+    letters = b"".join(runs).decode(encoding, "replace")
+    alphabetic = sum(char.isalpha() for char in letters)
+    return in_words * 2 >= min(len(high), 64 * _SAMPLE_BYTES) and alphabetic * 10 >= len(letters) * 9
 
 
 def _guess(data: bytes) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from outcrop.deadline import check_time, limit_time
-from outcrop.parse.decode import decode
+from outcrop.parse.decode import decode_with_remark
 from outcrop.parse.formats import LibraryFormat, TextFormat, choose_format
 from outcrop.parse.isolate import parse_isolated
 from outcrop.parse.limits import ParseLimits
@@ -29,7 +29,9 @@ def parse(data: bytes, *, path: str, media_type: str | None = None, limits: Pars
     if isinstance(chosen, LibraryFormat):
         return parse_isolated(chosen.kind, data, path=path, charset=charset, limits=limits)
     with limit_time(limits.timeout_s):
-        return _read_text(chosen, decode(data, charset), path, limits)
+        text, remark = decode_with_remark(data, charset)
+        document = _read_text(chosen, text, path, limits)
+    return replace(document, remark=remark) if remark else document
 
 
 def _read_text(chosen: TextFormat, text: str, path: str, limits: ParseLimits) -> Document:

@@ -11,8 +11,8 @@ from lxml import etree
 
 from outcrop.errors import ParseError
 from outcrop.parse.archive import open_archive, read_entry, read_xml
-from outcrop.parse.decode import decode
-from outcrop.parse.html import parse_html, write_page
+from outcrop.parse.decode import decode_with_remark
+from outcrop.parse.html import parse_html, refuse_nested_entities, write_page
 from outcrop.parse.limits import RawFile
 from outcrop.parse.title import cut_title, file_stem
 from outcrop.parse.writer import TextWriter, clean_text
@@ -26,11 +26,15 @@ _MARKUP = (".xhtml", ".html", ".htm", ".xml")
 def read(raw: RawFile) -> Document:
     """An EPUB as text; ParseError when its table of files is missing."""
     writer = TextWriter(raw.max_text_chars)
+    remark = ""
     with open_archive(raw.data) as archive:
         package_path = _package_path(archive)
         package = read_xml(archive, package_path)
         for name in _reading_order(package, package_path):
-            root = parse_html(_markup(archive, name))
+            chapter, wrong = _markup(archive, name)
+            refuse_nested_entities(chapter)
+            remark = remark or (f"{name}: {wrong}" if wrong else "")
+            root = parse_html(chapter)
             if root is not None:
                 write_page(root, writer)
     text = writer.finish()
@@ -44,6 +48,7 @@ def read(raw: RawFile) -> Document:
         title=cut_title(properties.pop("title", "") or first) or file_stem(raw.path),
         headings=tuple(writer.headings),
         meta=properties,
+        remark=remark,
     )
 
 
@@ -76,9 +81,9 @@ def _properties(package: Any) -> dict[str, str]:
     return found
 
 
-def _markup(archive: zipfile.ZipFile, name: str) -> str:
-    """A chapter's text; one that is missing leaves the rest of the book readable."""
+def _markup(archive: zipfile.ZipFile, name: str) -> tuple[str, str]:
+    """A chapter's text, and what is wrong with it; one that is missing leaves the rest of the book readable."""
     try:
-        return decode(read_entry(archive, name))
-    except ParseError:
-        return ""
+        return decode_with_remark(read_entry(archive, name))
+    except ParseError as error:
+        return "", str(error)

@@ -17,6 +17,7 @@ def pack_document(document: Document) -> tuple[dict[str, Any], bytes]:
         "keys": document.keys,
         "tags": document.tags,
         "meta": dict(document.meta),
+        "remark": document.remark,
     }
     return header, document.text.encode("utf-8")
 
@@ -32,4 +33,5 @@ def unpack_document(header: dict[str, Any], payload: bytes) -> Document:
         keys=tuple(header["keys"]),
         tags=tuple(header["tags"]),
         meta=header["meta"],
+        remark=header["remark"],
     )

@@ -9,7 +9,7 @@ from typing import Any
 from lxml import etree
 
 from outcrop.errors import ParseError
-from outcrop.parse.decode import decode
+from outcrop.parse.decode import decode_with_remark
 from outcrop.parse.html_walk import walk_html
 from outcrop.parse.limits import RawFile
 from outcrop.parse.title import cut_title, file_stem
@@ -32,6 +32,9 @@ _META_NAMES = {
     "article:published_time": "date",
 }
 _CHARSET = re.compile(rb"""(?:charset\s*=\s*|encoding\s*=\s*)["']?\s*([A-Za-z0-9_:-]{2,40})""", re.IGNORECASE)
+_NESTED_ENTITY = re.compile(
+    r"""<!ENTITY\s{1,100}(?:%\s{1,100})?[^\s"'>]{1,200}\s{1,100}["'][^"'<]{0,2000}&(?!#)"""
+)
 _CHARSET_WITHIN = 4096  # browsers look at 1024; some pages put comments first
 
 
@@ -41,7 +44,9 @@ def read(raw: RawFile) -> Document:
     if charset is None and (match := _CHARSET.search(raw.data[:_CHARSET_WITHIN])):
         charset = match[1].decode("ascii")
     writer = TextWriter(raw.max_text_chars)
-    root = parse_html(decode(raw.data, charset))
+    source, remark = decode_with_remark(raw.data, charset)
+    refuse_nested_entities(source)
+    root = parse_html(source)
     if root is None:
         return Document(text="", kind="html", title=file_stem(raw.path))
     title, meta = _page_title(root), _page_meta(root)
@@ -54,7 +59,15 @@ def read(raw: RawFile) -> Document:
         title=cut_title(title or top) or file_stem(raw.path),
         headings=tuple(writer.headings),
         meta=meta,
+        remark=remark,
     )
+
+
+def refuse_nested_entities(text: str) -> None:
+    """ParseError where a page declares entities that stand for others: only bombs do, and what they stand for would
+    be missing from its text without a word."""
+    if "<!ENTITY" in text and _NESTED_ENTITY.search(text):
+        raise ParseError("it declares entities that stand for other entities; likely a bomb, and not read")
 
 
 def parse_html(text: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from outcrop.errors import ParseError
-from outcrop.parse.decode import decode
+from outcrop.parse.decode import decode_with_remark
 from outcrop.parse.limits import MAX_HEADINGS, RawFile
 from outcrop.parse.markdown import find_headings
 from outcrop.parse.title import cut_title, file_stem
@@ -21,7 +21,8 @@ _MAX_OUTPUT_CHARS = 1000
 def read(raw: RawFile) -> Document:
     """A notebook of format 3 or 4 as Markdown."""
     try:
-        notebook = json.loads(decode(raw.data))
+        source, remark = decode_with_remark(raw.data)
+        notebook = json.loads(source)
     except json.JSONDecodeError as error:
         raise ParseError(f"not a notebook: invalid JSON at line {error.lineno}; save it again") from error
     if not isinstance(notebook, dict):
@@ -50,6 +51,7 @@ def read(raw: RawFile) -> Document:
         title=cut_title(top) or file_stem(raw.path),
         headings=tuple(headings[:MAX_HEADINGS]),
         meta={"language": language} if language else {},
+        remark=remark,
     )
 
 

@@ -10,7 +10,7 @@ import posixpath
 from typing import Any
 
 from outcrop.errors import ParseError
-from outcrop.parse.archive import open_archive, read_xml
+from outcrop.parse.archive import open_archive, read_xml, refuse_entities
 from outcrop.parse.writer import clean_text
 
 _PROPERTIES = frozenset({"title", "creator", "subject", "keywords", "created"})
@@ -21,6 +21,7 @@ class OfficeFile:
 
     def __init__(self, data: bytes) -> None:
         self._archive = open_archive(data)
+        refuse_entities(self._archive)
         self._names = frozenset(self._archive.namelist())
         main = next(iter(self.related("", "officeDocument").values()), None)
         if main is None:

@@ -28,7 +28,8 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What an add or a sync did. `masked` is how many secrets were masked in the documents that were written."""
+    """What an add or a sync did. `masked` is how many secrets were masked in the documents that were written;
+    `remarks` are on documents that are in the index although something was wrong with their bytes."""
 
     added: int = 0
     changed: int = 0
@@ -40,6 +41,7 @@ class IngestReport:
     masked: int = 0
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[Failure, ...] = ()
+    remarks: tuple[Failure, ...] = ()
     document_ids: tuple[int, ...] = ()
     seconds: float = 0.0
 

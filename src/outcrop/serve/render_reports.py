@@ -40,7 +40,10 @@ def print_report(console: Console, report: IngestReport, *, everything: bool) ->
     if report.failed:
         console.print(Text(f"{len(report.failed):,} failed", "bold red"))
         _print_lines(console, report.failed, "red", listed=LISTED, everything=everything)
-    hidden = len(report.skipped) + max(0, len(report.failed) - LISTED)
+    if report.remarks:
+        console.print(Text(f"{len(report.remarks):,} indexed in spite of damage or doubt", "yellow"))
+        _print_lines(console, report.remarks, "yellow", listed=LISTED, everything=everything)
+    hidden = len(report.skipped) + sum(max(0, len(each) - LISTED) for each in (report.failed, report.remarks))
     if hidden and not everything:
         console.print(Text("-v lists every file", "dim"))
 

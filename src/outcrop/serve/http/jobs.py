@@ -336,6 +336,7 @@ def _report(row: Mapping[str, Any] | None) -> IngestReport | None:
     values = {item.name: row[item.name] for item in fields(IngestReport) if item.name in row}
     values["skipped"] = tuple(Skipped(**line) for line in row["skipped"])
     values["failed"] = tuple(Failure(**line) for line in row["failed"])
+    values["remarks"] = tuple(Failure(**line) for line in row.get("remarks", ()))
     values["document_ids"] = tuple(row["document_ids"])
     return IngestReport(**values)
 
@@ -347,5 +348,6 @@ def _shortened(report: IngestReport | None) -> IngestReport | None:
         report,
         skipped=report.skipped[:LISTED],
         failed=report.failed[:LISTED],
+        remarks=report.remarks[:LISTED],
         document_ids=report.document_ids[:LISTED],
     )

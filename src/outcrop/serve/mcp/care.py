@@ -63,6 +63,11 @@ def show_report(report: IngestReport) -> Reply:
     text = f"Up to date: {counts}; {report.chunks} chunks written in {report.seconds:.1f} s."
     if report.masked:
         text += f" {report.masked} secret{'' if report.masked == 1 else 's'} masked."
+    if report.remarks:
+        remarks = [
+            Part(f"{one_line(item.path)}: {one_line(item.reason)}") for item in report.remarks[:MOST_LISTED]
+        ]
+        text += f"\n{len(report.remarks)} indexed in spite of damage or doubt:\n{fence_parts(remarks)}"
     if report.failed:
         parts = [Part(f"{item['path']}: {item['reason']}") for item in data["failed"]]
         text += f"\n{len(report.failed)} could not be read:\n{fence_parts(parts)}"
