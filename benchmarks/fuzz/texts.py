@@ -22,7 +22,7 @@ from outcrop.conversation import read_conversation
 from outcrop.engine import as_timestamp
 from outcrop.errors import QueryError
 from outcrop.mask import mask_secrets
-from outcrop.phrases import holds_phrase, phrase_finder, phrase_words, spaced
+from outcrop.phrases import UNSPACED, holds_phrase, phrase_finder, phrase_words
 from outcrop.rank.excerpt import passage
 from outcrop.records import Document, Filter, Heading, Message
 from outcrop.search.query import MAX_QUERY_CHARS, MAX_SYMBOLS, read_query
@@ -229,7 +229,7 @@ def check_phrase(data: bytes) -> None:
     if words and max(map(ord, text)) < 0x180:
         connection = _keywords()
         connection.execute("DELETE FROM t")
-        connection.execute("INSERT INTO t VALUES (?)", (spaced(text),))
+        connection.execute("INSERT INTO t VALUES (?)", (UNSPACED.sub(r" \1 ", text),))
         quoted = '"' + " ".join(words) + '"'
         found = bool(connection.execute("SELECT rowid FROM t WHERE t MATCH ?", (quoted,)).fetchall())
         need(found == holds_phrase(text, words), f"{phrase!r} is found by both or by none")
