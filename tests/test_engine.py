@@ -213,7 +213,7 @@ def test_another_model_answers_by_keyword_says_so_and_reembed_mends_it(tmp_path:
     with open_with(tmp_path / "i.db", second) as kb:
         answer = kb.search("prune roses")
         assert answer.reason == "model_mismatch"
-        assert "re-embed" in answer.detail
+        assert "reembed" in answer.detail
         assert answer.hits[0].match_type == "keyword"
         assert kb.search("prune roses", mode="semantic").hits == ()
         with pytest.raises(StoreError, match="reembed"):

@@ -271,9 +271,9 @@ def test_rows_that_only_say_what_stands_beside_a_candidate_do_not_move_the_other
 ) -> None:
     root = tmp_path / "repo"
     root.mkdir()
-    filler = "".join(f"    step_{i} = follow(step_{i}, {i})\n" for i in range(20))
 
     def function(name: str, words: str) -> str:
+        filler = "".join(f"    {name}_{i} = follow({name}_{i}, {i})\n" for i in range(20))
         return f"def {name}():\n    # {words}\n{filler}\n\n"
 
     far = function("first", "kestrel " * 6) + function("second", "nothing") + function("third", "kestrel")

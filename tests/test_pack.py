@@ -377,6 +377,8 @@ def test_room_that_is_taken_is_taken_when_neighbours_are_chosen() -> None:
     count = SafeEstimate().count
     one = count(f"{source_line(1, first)}\n{first.text}{SEPARATOR}")
     context = pack(
-        make_answer(first, other, beside), 2 * one + one // 4, merge=lambda hits: merge_hits(hits, 9)
+        make_answer(first, other, beside),
+        2 * one + one // 4,
+        merge=lambda hits: merge_hits(hits, 9, repeats=True),
     )
     assert [source.hit.chunk_ids for source in context.sources if not source.truncated] == [(1,), (2,)]

@@ -19,6 +19,7 @@ from outcrop.conversation import Request, read_conversation
 from outcrop.lookup import glob_of
 from outcrop.pack import tell_dropped
 from outcrop.pack_code import Count, pack_code
+from outcrop.rank.copies import join_copies
 from outcrop.rank.merge import Scored, as_hit
 from outcrop.rank.walk import walk
 from outcrop.records import (
@@ -130,7 +131,8 @@ class Gathering:
             asked = [symbol.name for symbol in read_query(request.query).symbols]
             hits = self._follow(hits, best, follow, options.where, asked)
         taken = {hit.chunk_ids for hit in must}
-        return Gathered(answer, [hit for hit in hits if hit.chunk_ids not in taken], must, unknown)
+        others = [hit for hit in hits if hit.chunk_ids not in taken]
+        return Gathered(answer, join_copies(others), must, unknown)
 
     def _targets(self, directive: Directive, query: str, options: SearchOptions) -> list[StoredChunk]:
         """The chunks a directive means: of a file or folder, those that answer the query come first."""

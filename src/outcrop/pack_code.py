@@ -362,6 +362,7 @@ def _attributes(hit: Hit, budget_tokens: int, several_repositories: bool) -> str
         "symbol": hit.code.symbol if hit.code and described else "",
         "repository": _repository(hit) if traced or several_repositories else "",
         "revision": (hit.revision or "")[:REVISION_CHARS] if traced else "",
+        "also": hit.elsewhere.removeprefix("and "),
         "dirty": "true" if hit.dirty else "",
         "stale": "true" if hit.stale else "",
     }

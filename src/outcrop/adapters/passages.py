@@ -56,6 +56,7 @@ def _passage(hit: Hit, text: str, *, truncated: bool) -> Passage:
         "page": hit.page,
         "score": hit.score,
         "stale": hit.stale,
+        "copies": hit.copies,
         "truncated": truncated,
     }
     return Passage("-".join(map(str, hit.chunk_ids)), text, hit.score, metadata)

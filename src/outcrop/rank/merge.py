@@ -1,4 +1,4 @@
-"""Ordered chunks to hits: identical texts once and neighbours joined (L1), repeated boilerplate once (C11)."""
+"""Ordered chunks to hits: identical texts once and neighbours joined (L1), near copies and boilerplate once (C11)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from outcrop.rank.copies import Copies
 from outcrop.rank.repeats import Shown
 from outcrop.records import Explanation, Hit, MatchType, StoredChunk
 
@@ -64,8 +65,9 @@ def merge_hits(
 ) -> list[Hit]:
     """The best `limit` hits from hits of one chunk each, in order of score.
 
-    A chunk whose text was seen already is left out, and so is boilerplate that repeats an earlier hit's, unless
-    `repeats` lets it in. A chunk next to one already taken, in the same document and on the same page, joins it: the
+    A chunk whose text was seen already is left out; so are near copies, and boilerplate that repeats an earlier hit's,
+    unless `repeats` lets them in. A hit says where else it stands, as far as that was looked at: all of `ordered` is,
+    once there is a copy. A chunk next to one already taken, in the same document and on the same page, joins it: the
     hit keeps the better score, its heading and its code, all chunk ids, the smaller page and index. `fates` is told of
     every chunk that did not become a hit of its own.
     """
@@ -74,18 +76,31 @@ def merge_hits(
     at: dict[tuple[int, int], list[Hit]] = {}
     texts: dict[str, int] = {}
     shown = Shown()
+    copies = Copies()
+    is_full = False
     for hit in ordered:
         text = " ".join(hit.text.split())
         if text in texts:
             fates[hit.chunk_ids[0]] = Fate("same text as", texts[text])
+            copies.note(texts[text], hit)
             continue
         if not repeats and shown.repeats(hit):
             fates[hit.chunk_ids[0]] = Fate("boilerplate")
             continue
-        beside = _groups_beside(hit, at) if merge else []
+        beside = _groups_beside(hit, at) if merge and not is_full else []
+        original = None if repeats else copies.original(hit)
+        if original is not None and not any(original in part.chunk_ids for group in beside for part in group):
+            fates[hit.chunk_ids[0]] = Fate("near copy of", original)
+            copies.note(original, hit)
+            continue
+        if is_full:
+            continue
         if not beside:
             if len(groups) == limit:
-                break
+                if not copies:
+                    break
+                is_full = True  # the rest is only looked at for more copies
+                continue
             groups.append([])
         group = beside[0] if beside else groups[-1]
         group.append(hit)
@@ -93,6 +108,7 @@ def merge_hits(
             fates[hit.chunk_ids[0]] = Fate("merged into", group[0].chunk_ids[0])
         texts[text] = hit.chunk_ids[0]
         shown.add(hit)
+        copies.take(hit)
         if len(beside) > 1 and len(group) + len(beside[1]) <= MAX_MERGED:
             # This chunk closes the gap between two hits: they become one, at the place of the better.
             first, second = sorted(beside, key=lambda g: -g[0].score)
@@ -102,7 +118,7 @@ def merge_hits(
             group = first
         for member in group:
             at[hit.document.id, member.index] = group
-    return [_join(group) for group in groups]
+    return [copies.told(_join(group), group) for group in groups]
 
 
 def _groups_beside(hit: Hit, at: dict[tuple[int, int], list[Hit]]) -> list[list[Hit]]:

@@ -54,6 +54,17 @@ EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook",
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """Where a near copy of a hit stands."""
+
+    chunk_id: int
+    document_id: int
+    collection: str
+    path: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that answers a query: one chunk, or adjacent chunks merged.
 
@@ -62,7 +73,8 @@ class Hit:
     `heading_path` is the section its matching lines stand in, `headings` has the path of every section it holds.
     `gap` is the blank space before it in the document. `code` is there for source code. `revision` is the commit that
     was checked out when the file was indexed, `dirty` whether the file differed from what git's index records; None
-    outside a repository.
+    outside a repository. `copies` is how many other files hold nearly the same passage and were left out for it; `also`
+    names the first of them.
     """
 
     chunk_ids: tuple[int, ...]
@@ -86,6 +98,13 @@ class Hit:
     revision: str | None = None
     dirty: bool | None = None
     headings: tuple[tuple[str, ...], ...] = ()
+    copies: int = 0
+    also: tuple[Copy, ...] = ()
+
+    @property
+    def elsewhere(self) -> str:
+        """`and 23 more places`, or nothing where no other file holds the same."""
+        return f"and {self.copies} more place{'' if self.copies == 1 else 's'}" if self.copies else ""
 
     @property
     def place(self) -> str:
@@ -107,8 +126,8 @@ class LeftOut:
     """A chunk that could have been in an answer or a context and is not, or not by itself.
 
     `reason` is one of: `below floor`, `too far` (max_distance), `below cutoff`, `past the limit`, `boilerplate`,
-    `merged into N`, `same text as N`, where N, also in `number`, is the place of a hit in the answer, counted from 1,
-    or the number of a source of the context. A context has `no room` besides.
+    `merged into N`, `same text as N`, `near copy of N`, where N, also in `number`, is the place of a hit in the answer,
+    counted from 1, or the number of a source of the context. A context has `no room` besides.
     """
 
     chunk_id: int

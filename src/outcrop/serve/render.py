@@ -83,12 +83,16 @@ def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: b
     line.append(f"  {_FOUND_BY[hit.match_type]}, {clean_line(hit.document.collection)}", "dim")
     if hit.revision and (explain or verbose):
         line.append(f"  {hit.revision[:REVISION_CHARS]}{'+' if hit.dirty else ''}", "dim")
+    if hit.copies:
+        line.append(f"  {hit.elsewhere}", "dim")
     if hit.stale:
         line.append("  changed since it was indexed", "red")
     console.print(line, soft_wrap=True)
     _print_passage(console, hit, full=full)
     if explain:
         console.print(Text(f"   {explanation(hit.why)}", "dim"), soft_wrap=True)
+    for copy in hit.also if explain or verbose else ():
+        console.print(Text(f"   also {clean_line(copy.place)}", "dim"), soft_wrap=True)
     console.print()
 
 

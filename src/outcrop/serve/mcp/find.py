@@ -27,6 +27,7 @@ FILTERS: Final = ("collections", "paths", "kinds", "tags", "since", "until")
 LEAST_EXCERPT_TOKENS: Final = 120
 """Less of a hit says too little to judge it by."""
 _SHOWN_TERMS: Final = 4
+_SHOWN_PLACES: Final = 3
 
 _WHY_EMPTY: Final = {
     "empty_query": "the query is empty or has one character; ask in a few words",
@@ -91,6 +92,7 @@ def as_data(hit: Hit, part: Part) -> dict[str, Any]:
         "collection": readable(hit.document.collection),
         "document": hit.document.id,
         "stale": bool(hit.stale),
+        "copies": hit.copies,
     }
 
 
@@ -110,10 +112,17 @@ def describe(hit: Hit, most_tokens: int) -> Part:
         f"score {hit.score:.2f}",
         _why(hit),
         "STALE: the file changed since" if hit.stale else "",
+        _elsewhere(hit),
         f"{hit.document.collection}, document {hit.document.id}",
         "shortened" if shortened else "",
     ]
     return Part(" · ".join(fact for fact in facts if fact), text)
+
+
+def _elsewhere(hit: Hit) -> str:
+    """In how many other files the same stands, and the first of them."""
+    named = ", ".join(copy.place for copy in hit.also[:_SHOWN_PLACES])
+    return f"{hit.elsewhere}: {named}{', …' if hit.copies > _SHOWN_PLACES else ''}" if hit.copies else ""
 
 
 def _why(hit: Hit) -> str:

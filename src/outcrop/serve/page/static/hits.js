@@ -60,6 +60,8 @@ function drawHit(hit, rank, { params, open, before, onRight }) {
       h("span", { class: `badge leg-${hit.match_type}` }, MATCH[/** @type {keyof typeof MATCH} */ (hit.match_type)]),
       hit.code?.kind && h("span", { class: "badge" }, hit.code.kind),
       hit.stale && h("span", { class: "badge warn", title: "The file changed since it was indexed; sync to refresh" }, "stale"),
+      hit.copies > 0 && h("span", { class: "badge", title: hit.also.map((/** @type {any} */ copy) => copy.place).join("\n") },
+        `and ${plural(hit.copies, "more place")}`),
       hit.dirty && h("span", { class: "badge", title: "Not committed when it was indexed" }, "uncommitted"),
       h("span", { class: "hit-actions" },
         h("a", { href: address("search", why), class: "action" }, "why"),
