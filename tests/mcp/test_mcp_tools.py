@@ -15,6 +15,7 @@ from tests.mcp.conftest import FILES, Library, text_of
 from tokenizers import Tokenizer
 
 from mcp import Client
+from outcrop.serve import patience
 from outcrop.serve.mcp.reply import MAX_TOKENS, count_tokens
 from outcrop.serve.mcp.server import list_tools
 from outcrop.serve.mcp.tools import TOOLS
@@ -408,3 +409,16 @@ def test_notes_are_asked_for_as_the_knowledge_base_of_other_agents_is(library: L
 def test_a_document_is_named_with_a_leading_slash(built: Library) -> None:
     assert "soup" in built.call("read_document", document="/lunch.md", read_only=True)
     assert "no document" in built.refusal("read_document", document="/" + "x" * 3999, read_only=True)
+
+
+@pytest.mark.parametrize("tool", ["search", "context"])
+def test_a_tool_that_reads_is_given_up_when_the_time_is_up(
+    tool: str, built: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "REQUEST_S", 0.0)
+    assert "took longer than 10 s" in built.refusal(tool, query="how long does the client wait")
+
+
+def test_a_tool_that_writes_has_the_time_it_needs(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "REQUEST_S", 0.0)
+    assert "note.md" in library.call("kb_write", path="note.md", text="The tide turns at six.")
