@@ -4,7 +4,8 @@
 
 A tree is other people's: installed packages, manuals. Its texts are looked through; `--show` prints every line on which
 something would be masked, as the index would hold it, to be judged by eye. `--ingest` adds a folder to a new index and
-says which share of the CPU time masking is. The rest draws tokens and passwords and puts them where names tell of them.
+says which share of the CPU time masking is. The rest draws tokens and passwords and puts them where names tell of them:
+for each way of joining a name and a value, which share is found, and for each format of a key, over all ways.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.mask.fakes import FAKES
+
+from benchmarks.masking_places import NAMED, WAYS, manifest
 from benchmarks.report import Report, cpu_s, say  # first: it holds numpy to one core
 
 import outcrop  # isort: skip
@@ -30,6 +34,8 @@ BAR_FOUND = 0.9
 MOST_PER_MB = 2.0
 """Masked values; nearly all are keys and passwords of tests and manuals, which look as real ones do."""
 DRAWN = 400
+TRIES = 20
+"""Values of each format for each way of joining."""
 
 _HEX, _ALNUM = "0123456789abcdef", string.ascii_letters + string.digits
 _TOKEN_PLACES = (
@@ -62,6 +68,7 @@ def main() -> None:
     if options.ingest is not None:
         measure_ingest(report, options.ingest)
     measure_found(report)
+    measure_joined(report)
     if not options.dry:
         report.keep()
     if report.failed:
@@ -136,6 +143,43 @@ def measure_found(report: Report) -> None:
         report.add(f"token, {name}: found", share_found(make, _TOKEN_PLACES), "", at_least=BAR_FOUND)
     for name, make in passwords.items():
         report.add(f"password, {name}: found", share_found(make, _PASSWORD_PLACES), "")
+
+
+def measure_joined(report: Report) -> None:
+    """How many keys are masked, by the way in which name and value are joined and by the format of the key."""
+    chance = random.Random(2)
+    ways = dict.fromkeys((*WAYS, "Kubernetes Secret"), 0)
+    formats = dict.fromkeys((*NAMED, *FAKES), 0)
+    for name in formats:
+        for way in ways:
+            for _ in range(TRIES):
+                hidden = _is_hidden(way, name, chance)
+                ways[way] += (
+                    hidden and name in NAMED
+                )  # others are told by their form, whatever stands before them
+                formats[name] += hidden
+    for way, found in ways.items():
+        report.add(f"{way}: found", found / TRIES / len(NAMED), "", at_least=BAR_FOUND)
+    for name, found in formats.items():
+        report.add(f"{name}: found", found / TRIES / len(ways), "")
+    least = min(formats, key=formats.__getitem__)
+    say(f"{len(formats)} formats of keys; least is found of {least}")
+
+
+def _is_hidden(way: str, name: str, chance: random.Random) -> bool:
+    """Whether a key of this format is masked where it is joined to its name in this way."""
+    if name in NAMED:
+        variable, value = name, NAMED[name](chance)
+        told = value.removeprefix("base64:")
+    else:
+        kept, told = FAKES[name]
+        variable, value = name.upper().replace(" ", "_").replace(",", "") + "_TOKEN", kept + told
+    if way == "Kubernetes Secret":
+        text, told = manifest(variable, value), base64.b64encode(value.encode()).decode()
+    else:
+        words = variable.replace("_", " ").lower()
+        text = WAYS[way].format(name=variable, words=words, value=value)
+    return told not in cover(text, find_secrets(text))
 
 
 def share_found(make: Callable[[], str], places: tuple[str, ...]) -> float:

@@ -25,6 +25,11 @@ _PARTS = st.sampled_from(
             "token",
             "secret",
             "Authorization: Bearer ",
+            "kind: Secret\ndata:\n  a: ",
+            "user,password\n",
+            "is now ",
+            'key="token" value="',
+            "</td><td>",
             "sig=",
             "https://user:",
             "@host.io/",
@@ -111,6 +116,16 @@ HOSTILE = {
     "quotes": 'secret="""' * (SIZE // 10),
     "keys": "".join(f"password{at}='kX9#mP2$vL' token='{'a1B2c3D4' * 3}'\n" for at in range(SIZE // 60)),
     "base64": "iVBORw0KGgo/" * (SIZE // 12),
+    "names in words": "password for the " * (SIZE // 17),
+    "headers": "user,password,token\n" * (SIZE // 20),
+    "a table": "user,token\n" + "anna,x\n" * (SIZE // 7),
+    "bars": "token|" * (SIZE // 6),
+    "tags": "token<a>" * (SIZE // 8),
+    "manifests": "kind: Secret\ndata:\n  a: b\n" * (SIZE // 25),
+    "manifests apart": "kind: Secret\n---\n" * (SIZE // 17),
+    "braces": "kind: Secret\n" + "data: {" * (SIZE // 7),
+    "indented": "kind: Secret\n" + " data:\n" * (SIZE // 7),
+    "blank lines": "token" + "\n" * SIZE,
 }
 
 

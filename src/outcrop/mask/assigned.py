@@ -13,7 +13,17 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from outcrop.deadline import timed
-from outcrop.mask.judge import MASK, is_expression, is_filler_word, looks_like_password, looks_random
+from outcrop.mask.judge import (
+    MASK,
+    is_expression,
+    is_filler_word,
+    is_token,
+    looks_drawn,
+    looks_generated,
+    looks_like_password,
+    looks_random,
+)
+from outcrop.mask.names import BEFORE, Words, is_about, is_no_secret, is_secret_key, may_be_uuid
 
 Span = tuple[int, int]
 
@@ -27,7 +37,11 @@ _SIGN: Final = (
     rb"|=(?![=~])>?|:(?!:)=?|>(?=[^\s<>=])|\((?=[\"'])|\|(?!\|)|(?<=[ \t])(?=')))(?:\*\*)?[ \t]{0,8}+"
 )
 _QUOTED: Final = rf"(?:[bBrRuU]{{0,2}}|@)\\?(?:[\"'`]{{3}}|[\"'`])([^\"'`\n\\]{{8,{_LONGEST}}}+)(?=\\?[\"'`])"
-_TOKEN: Final = re.compile(rf"{_QUOTED}|([A-Za-z0-9+/=_.~%-]{{16,}}+)", re.ASCII)
+# Laravel says how its key is written. Generated keys of 40 and more characters may hold any sign (Django).
+_TOKEN: Final = re.compile(
+    rf"(?:base64:)?(?:{_QUOTED}|([A-Za-z0-9+/=_.~%-]{{16,}}+(?![!@#$^*(])|[!#-&(-\[\]-_a-z{{-~]{{40,}}+))",
+    re.ASCII,
+)
 _AFTER_TOKEN: Final = frozenset(("", *" \t\n\r\f\v\"'`,;:&#)}]<|\\"))
 # Without quotes it ends at the next part of a query: `password=…&user=…`.
 _PASSWORD: Final = re.compile(rf"{_QUOTED}|((?:[^\s\"'`,;<>|\\(&]|&(?![\w.-]{{1,30}}=)){{8,}}+)", re.ASCII)
@@ -37,43 +51,28 @@ _SCHEME: Final = re.compile(
     rf"|(?i:basic)[ \t]+(?P<basic>[\w+/=-]{{8,{_LONGEST}}}+))(?!\*)",
     re.ASCII,
 )
+_PAIR: Final = re.compile(rf"[\"'`]?([\w+/-]{{12,{_LONGEST}}}+={{0,2}})(?![\w+/=*-])", re.ASCII)
 # Of Azure's shared access signatures: 32 bytes in base64, in a URL.
 _SIGNATURE: Final = re.compile(r"(?:[A-Za-z0-9+/]|%2[BbFf]){43}(?:=|%3[Dd])")
 
-# What makes a key a secret one, right before the word; a primary or a public key is none.
-_SECRET_KEY: Final = re.compile(
-    rb"(?:api|access|account|admin|app|application|auth|authentication|client|consumer|cookie|deploy|encryption|hmac|"
-    rb"ingest|integration|jwt|license|master|private|root|secret|service|session|shared|sharedaccess|signing|storage|"
-    rb"subscription|webhook|write)[_. -]?\Z"
-)
-# Tokens that say where to go on, or which public key it is, not who one is; and the last part of an ARN.
-_NO_SECRET: Final = re.compile(
-    rb"(?:page|next|continuation|cursor|resume|sync|csrf|xsrf|public|key|[^ ]:)[_. -]?\Z"
-)
-# Names of tokens so particular that even a UUID is a secret there; elsewhere it is the number of a request.
-_OF_ACCESS: Final = re.compile(rb"(?:api|access|app|auth|bearer|bot|client|deploy|personal|refresh)[_. -]?\Z")
-# A name that goes on so names something about the secret.
-_ABOUT: Final = re.compile(
-    rb"(?:[\w.-]*[_.-])?(?:id|name|hash|hashed|digest|sha\d*|md5|fingerprint|checksum|url|uri|path|file|type|version|arn|"
-    rb"count|length|size|hint|regex|pattern|prefix|field|class|label|ref|iv|salt|manager|date|time|datetime|expiry|expires|"
-    rb"expiration|ttl|cache[_.-]?key)s?(?![\w.-])|iz"
-)
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PRIVATE_NUMBER: Final = 64
 """Digits of a private key that is written as a number: 256 bits. Shorter ones without quotes are just numbers."""
 
 
-def find_assigned(text: str, data: bytes) -> Iterator[Span]:
+def find_assigned(text: str, data: bytes, words: Words) -> Iterator[Span]:
     """Where values of names that tell of a secret stand; `data` is the text in lower case, a byte a character."""
     for word, pattern, find in _RULES:
-        if word not in data:
-            continue
         done = 0
-        for match in timed(pattern.finditer(data)):
-            if match.start() < done or _ABOUT.match(data, match.end(1)):
+        for start in timed(words[word]):
+            match = pattern.match(data, start) if start >= done else None
+            if match is None:
                 continue
-            before = data[max(0, match.start() - 16) : match.start()]
-            span, done = find(text, match.end(), before)
+            done = match.end()
+            if is_about(data, match.end(1)):
+                continue
+            before = data[max(0, match.start() - BEFORE) : match.start()]
+            span, seen = find(text, match.span(1), match.end(), before)
+            done = max(done, seen)
             if span is not None:
                 yield span
 
@@ -83,24 +82,24 @@ def find_assigned(text: str, data: bytes) -> Iterator[Span]:
 _Seen = tuple[Span | None, int]
 
 
-def _find_password(text: str, at: int, _before: bytes) -> _Seen:
+def _find_password(text: str, _name: Span, at: int, _before: bytes) -> _Seen:
     return _value(text, at, _PASSWORD, _AFTER_PASSWORD, looks_like_password)
 
 
-def _find_token(text: str, at: int, before: bytes) -> _Seen:
-    if _NO_SECRET.search(before):
+def _find_token(text: str, name: Span, at: int, before: bytes) -> _Seen:
+    if is_no_secret(before):
         return None, at
-    is_secret = looks_random if _OF_ACCESS.search(before) else _is_token
+    is_secret = looks_drawn if may_be_uuid(before, text[slice(*name)]) else is_token
     return _value(text, at, _TOKEN, _AFTER_TOKEN, is_secret)
 
 
-def _find_key(text: str, at: int, before: bytes) -> _Seen:
-    if not _SECRET_KEY.search(before):
+def _find_key(text: str, _name: Span, at: int, before: bytes) -> _Seen:
+    if not is_secret_key(before):
         return None, at
-    return _value(text, at, _TOKEN, _AFTER_TOKEN, looks_random)
+    return _value(text, at, _TOKEN, _AFTER_TOKEN, looks_drawn)
 
 
-def _find_header(text: str, at: int, _before: bytes) -> _Seen:
+def _find_header(text: str, _name: Span, at: int, _before: bytes) -> _Seen:
     found = _SCHEME.match(text, at)
     if found is None:
         return None, at
@@ -109,12 +108,18 @@ def _find_header(text: str, at: int, _before: bytes) -> _Seen:
     return found.span(kind) if is_secret else None, found.end()
 
 
-def _find_signature(text: str, at: int, _before: bytes) -> _Seen:
+def _find_signature(text: str, _name: Span, at: int, _before: bytes) -> _Seen:
     found = _SIGNATURE.match(text, at)
     return (None, at) if found is None else (found.span(), found.end())
 
 
-_Find = Callable[[str, int, bytes], _Seen]
+def _find_pair(text: str, _name: Span, at: int, before: bytes) -> _Seen:
+    """Of Docker and npm: `"auth": "…"`, `_auth=…`."""
+    found = None if before[-1:].isalpha() else _PAIR.match(text, at)
+    return (found.span(1), found.end()) if found is not None and _is_basic(found[1]) else (None, at)
+
+
+_Find = Callable[[str, Span, int, bytes], _Seen]
 # A word that is looked for first, because that is fast; a pattern from the telling word (group 1) to the value.
 _RULES: Final[tuple[tuple[bytes, re.Pattern[bytes], _Find], ...]] = (
     (
@@ -126,7 +131,8 @@ _RULES: Final[tuple[tuple[bytes, re.Pattern[bytes], _Find], ...]] = (
     (b"secret", re.compile(rb"(secret)" + _SIGN), _find_token),
     (b"token", re.compile(rb"(token)" + _SIGN), _find_token),
     (b"key", re.compile(rb"(key)" + _SIGN), _find_key),
-    (b"authorization", re.compile(rb"(authorization)" + _SIGN), _find_header),
+    (b"auth", re.compile(rb"(authorization)" + _SIGN), _find_header),
+    (b"auth", re.compile(rb"(auth)" + _SIGN), _find_pair),
     (b"sig=", re.compile(rb"(sig)="), _find_signature),
 )
 
@@ -147,13 +153,13 @@ def _value(
         if number or end - start > _LONGEST or text[end : end + 1] not in after:
             return None, seen
     value = found[group]
-    if MASK * 4 in value or " " in value or is_expression(value) or not is_secret(value):
+    if value.startswith("base64:"):
+        start, value = start + len("base64:"), value[len("base64:") :]
+    if MASK * 4 in value or " " in value or not is_secret(value):
+        return None, seen
+    if is_expression(value) and not looks_generated(value):
         return None, seen
     return (start, end), seen
-
-
-def _is_token(value: str) -> bool:
-    return not _UUID.search(value) and looks_random(value)
 
 
 def _is_basic(value: str) -> bool:

@@ -24,6 +24,11 @@ CHANGES_PASSWORD: Final = 0.3
 tokens (hexadecimal, base32 to base64, 16 to 64 characters) 90 to 100 % are masked where a name tells of them, of random
 passwords of 12 and 16 characters 80 to 97 %; in 2 GB of other people's packages one value a megabyte is, and of these
 about one in fifty is no secret, nor written to look like one."""
+LEAST_GENERATED: Final = 32
+"""Characters of a key that is drawn from letters, digits and signs; Django's have 50."""
+TURNS: Final = 0.4
+"""Share of its characters after which another kind follows: letter, digit, sign. Chance gives 0.6 for Django's signs.
+Both judgement."""
 LEAST_DISTINCT: Final = 6
 """Different characters in a key: sixteen hexadecimal digits by chance have ten. Judgement."""
 
@@ -49,6 +54,18 @@ _SEQUENCE: Final = 8
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_.~%-]+")
 _CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])|(?<=[A-Z])[A-Z](?=[a-z])")
 _SYMBOL = re.compile(r"[^\w\s.,:;/\\'\"=<>()\[\]{}|+-]")
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_RUN = re.compile(r"[A-Za-z0-9]{12,}")
+_HASH = re.compile(r"(?:sha\d{1,3}|md5)[=:_-]", re.IGNORECASE)
+_DJANGO = "django-insecure-"
+_PRINTED = re.compile(r"[!-~]+")
+_SIGN = re.compile(r"[!@#$%^&*()=+_-]")
+_TURN = re.compile(r"[A-Za-z](?=[^A-Za-z])|[0-9](?=[^0-9])|[^A-Za-z0-9](?=[A-Za-z0-9])")
+# What a password that nobody put in quotes does not hold: calls, paths, lists.
+_CODE = re.compile(r"[()\[\]{}<>=/\\.,:;|\"'`]")
+_STRANGE = re.compile(r"(?<=.)[!@#$%^&*?~](?=.)|[!@#$%^&]\Z")
 
 
 def is_filler(value: str, least: int = LEAST_DISTINCT) -> bool:
@@ -100,6 +117,55 @@ def looks_like_password(value: str) -> bool:
     if _SYMBOL.search(value, 1):
         return kinds >= 2 and not is_expression(value)
     return kinds == 3 and _RANDOM.fullmatch(value) is not None and _is_uneven(value, 1, CHANGES_PASSWORD)
+
+
+def looks_generated(value: str) -> bool:
+    """Whether a value was drawn from letters, digits and all kinds of signs, as Django draws its key."""
+    if len(value) < LEAST_GENERATED or not _PRINTED.fullmatch(value) or is_filler(value.removeprefix(_DJANGO)):
+        return False
+    signs = len(_SIGN.findall(value))
+    mixed = sum(map(str.isdigit, value)) >= 2 and sum(map(str.isalpha, value)) >= LEAST_GENERATED // 4
+    return mixed and signs >= 4 and len(_TURN.findall(value)) >= TURNS * len(value)
+
+
+def looks_drawn(value: str) -> bool:
+    """Whether a value is a token or a key that chance made, of whatever signs."""
+    return looks_random(value) or looks_generated(value)
+
+
+def is_token(value: str) -> bool:
+    """The same, but for UUIDs, which are mostly the numbers of something."""
+    return not _UUID.search(value) and looks_drawn(value)
+
+
+def is_uuid(value: str) -> bool:
+    """Whether a value is a UUID and nothing else."""
+    return _UUID.fullmatch(value) is not None
+
+
+def is_plainly_secret(value: str) -> bool:
+    """Whether a value is a token even where little tells of it: it holds a long run of letters and digits, mixed as
+    chance does. Paths, versions and long names do not."""
+    if looks_generated(value):
+        return True
+    if not looks_random(value) or _HASH.match(value):
+        return False
+    return _UUID.fullmatch(value) is not None or any(_is_run(run) for run in _RUN.findall(value))
+
+
+def is_plainly_password(value: str) -> bool:
+    """Whether a value is a password even where little tells of it."""
+    if is_plainly_secret(value):
+        return True
+    if not looks_like_password(value) or _CODE.search(value):
+        return False
+    kinds = _count_kinds(value)
+    strange = _STRANGE.search(value) is not None
+    return any(map(str.isdigit, value)) and (kinds == 3 or strange) and (strange or value.isalnum())
+
+
+def _is_run(run: str) -> bool:
+    return _count_kinds(run) >= 2 and len(_CHANGE.findall(run)) >= CHANGES * len(run)
 
 
 def _is_uneven(value: str, digits: int, changes: float) -> bool:

@@ -10,9 +10,13 @@ from typing import Final
 
 from outcrop.deadline import check_time
 from outcrop.mask.assigned import find_assigned
+from outcrop.mask.columns import find_in_columns
 from outcrop.mask.enclosed import find_in_urls, find_private_keys
+from outcrop.mask.joined import find_joined
 from outcrop.mask.judge import MASK, looks_like_password
 from outcrop.mask.known import find_known
+from outcrop.mask.manifests import find_in_manifests
+from outcrop.mask.names import find_names, find_words
 
 Span = tuple[int, int]
 Secret = tuple[Span, ...]
@@ -73,7 +77,17 @@ def _look_through(text: str) -> list[Secret]:
     found = list(find_private_keys(text))
     taken = sorted(span for lines in found for span in lines)
     # What has a known form is masked by it, so that its prefix stays; a name or a URL around it says less.
-    for spans in (find_known(text, data), find_in_urls(text), find_assigned(text, data.lower())):
+    lower = data.lower()
+    words = find_words(lower)
+    names = find_names(lower, words)
+    for spans in (
+        find_known(text, data),
+        find_in_urls(text),
+        find_assigned(text, lower, words),
+        find_in_manifests(text, lower),
+        find_joined(text, lower, names),
+        find_in_columns(text, lower, names),
+    ):
         fresh = _apart(taken, sorted(spans))
         taken = sorted(taken + fresh)
         found += ((span,) for span in fresh)
