@@ -79,7 +79,7 @@ ALLOWED = {
     "codemap": GROUND | STAGES,
     "codegraph": GROUND | STAGES | {"codemap"},
     "revisions": GROUND | STAGES,
-    "codebase": GROUND | STAGES | {"lookup"},
+    "codebase": GROUND | STAGES | {"lookup", "revisions"},
     "code_context": GROUND | STAGES | {"lookup", "codebase", "pack_code"},
     "spread": GROUND | {"embed", "preparing", "config"},
     "adding": GROUND

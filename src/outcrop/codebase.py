@@ -18,6 +18,7 @@ from outcrop.distinct import numbered
 from outcrop.errors import Ambiguous, NotFound
 from outcrop.lookup import MAX_DIGITS, find_document
 from outcrop.records import Related, Relation, Relative, StoredChunk
+from outcrop.revisions import Revisions
 from outcrop.search.evidence import Nodes
 from outcrop.search.graph import Graph
 from outcrop.search.index import Index
@@ -72,6 +73,7 @@ class Codebase:
     def __init__(self, store: Store, index: Index) -> None:
         self._store = store
         self._index = index
+        self._revisions = Revisions(store)
 
     def graph(self) -> Graph:
         """The reference graph of the whole index as it is now."""
@@ -151,6 +153,7 @@ class Codebase:
         a chunk with their neighbours.
         """
         graph = self.graph()
+        self._revisions.refresh()
         nodes = graph.find_chunks(chunk.id for chunk in target)
         inward, outward = graph.edges_to(nodes), graph.edges_from(nodes)
         last = _name_parts(name)[-1]
@@ -164,11 +167,25 @@ class Codebase:
         ):
             for chunk, weight in self._weighed(graph, ends, weights):
                 check_wanted()
-                if chunk.id not in own:
+                if chunk.id not in own and self._may_relate(chunk, target):
                     found.append(Relative(_relation(relation, chunk), chunk, round(weight, 4)))
         kinds = ("caller", "callee", "test", "doc")
         limited = [item for kind in kinds for item in [r for r in found if r.relation == kind][:limit]]
         return Related(tuple(target), tuple(limited))
+
+    def _may_relate(self, chunk: StoredChunk, target: Sequence[StoredChunk]) -> bool:
+        """Whether a chunk can be related to some others. Code and pages are if they are of one project: one collection,
+        or one commit. Code says by an import whose name it means; a page may mean that of another project.
+        """
+        commit = self._revisions.stamp(chunk.document).revision
+        for other in target:
+            if chunk.document.language and other.document.language:
+                return True
+            if chunk.document.collection == other.document.collection:
+                return True
+            if commit is not None and commit == self._revisions.stamp(other.document).revision:
+                return True
+        return False
 
     def _weighed(
         self, graph: Graph, ends: Nodes, weights: NDArray[np.float32]

@@ -37,6 +37,9 @@ class Embedder(Protocol):
     Rows need not be of unit length: the length of a text's vector against that of its path's says how much each
     counts. The vector of a chunk is `unit(text + path_weight * path)`; a model for which the path is of no
     use has `path_weight == 0`. The same text gives the same vector in any batch. Safe to call from any thread.
+
+    One that spells words it has never seen in fragments may have a method `knows(text) -> bool`: whether it knows any
+    word of a text as a whole. Where it knows none and the index has none of them either, hits have to be much nearer.
     """
 
     @property

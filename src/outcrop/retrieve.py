@@ -57,6 +57,10 @@ MOST_FOLLOWED = 10.0
 MOST_MOVES = 3
 """How often a search begins again because what it found was written anew before it was fetched, which takes a write in
 that very millisecond. Judgement."""
+STRANGE_FACTOR = 2.0
+"""How much nearer than the floor a hit has to be where nothing is known of the words of a query. For 94 queries of
+random letters over 2 000 chunks the nearest chunk had a cosine of .27 in the middle and .48 at most, with a floor of
+.25."""
 PHRASE_POOL = POOL // 2
 """Candidates of a search for a phrase: the texts of all of them are read."""
 WARM_QUERY = "where does it begin?"
@@ -97,7 +101,7 @@ class Retriever:
         _check(options)
         options = _one_leg(options)
         query = read_query(text, options.query_type)
-        if query.is_empty:
+        if query.is_empty and not query.is_letter:
             return Answer(text, query.kind, (), "empty_query", "type at least two characters")
         clock = _Clock(stopped)
         reranker = self._reranker(options)
@@ -195,6 +199,11 @@ class Retriever:
             query, unmatched = query.relax(), query.phrases
             seen = self._look(query, options, view, meant.vector, last=last)
         clock.lap("search")
+        if query.is_letter and not seen.declared:
+            return Answer(query.text, query.kind, (), "empty_query", "type at least two characters"), True
+        is_strange = self._is_strange(query, options, seen)
+        if is_strange:
+            options = replace(options, floor=min(STRANGE_FACTOR * options.floor, 1.0))
         ranked = self._rank(query, options, seen)
         clock.lap("rank")
         opinion = Opinion()
@@ -205,7 +214,7 @@ class Retriever:
         hits, left_out = self._hits(query, options, seen, ranked, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
-            reason, detail = _why_empty(seen)
+            reason, detail = _why_empty(seen, is_strange=is_strange)
         is_whole = reason != "error" and opinion.is_whole
         if unmatched and reason != "filtered_out":
             detail = "; ".join(part for part in (tell_unmatched(unmatched, options, hits), detail) if part)
@@ -232,6 +241,13 @@ class Retriever:
         if query.phrases and not last and self._store.version() != view.version:
             raise _Moved  # the phrases were looked up in a later state than these rows are of
         return seen
+
+    def _is_strange(self, query: Query, options: SearchOptions, seen: Sighting) -> bool:
+        """Whether nothing is known of the words of a query: no passage has any of them, nor does the model."""
+        knows: Callable[[str], bool] | None = getattr(self._embedder, "knows", None)
+        if options.mode != "hybrid" or knows is None or seen.declared or seen.found.lexical.any():
+            return False
+        return not knows(query.text)
 
     def _query_vector(self, query: Query, options: SearchOptions, view: View) -> _Meant:
         if options.mode == "keyword":
@@ -287,7 +303,8 @@ class Retriever:
             wants_guide=asks_for_guide(query.text),
         )
         final, boosts = apply_signals(candidates)
-        allowed = np.flatnonzero(may_be_returned(options, found))
+        passes = described.defines > 0 if query.is_letter else may_be_returned(options, found)
+        allowed = np.flatnonzero(passes)
         order = allowed[np.lexsort((found.chunk_id[allowed], -final[allowed]))]
         if options.cutoff and len(order):
             order = order[final[order] >= options.cutoff * final[order[0]]]
@@ -435,9 +452,14 @@ def _blend(ranked: Ranked, opinion: Opinion, blend: Trust) -> Ranked:
     return replace(ranked, order=order, final=final, boosts=boosts)
 
 
-def _why_empty(seen: Sighting) -> tuple[Reason, str]:
+def _why_empty(seen: Sighting, *, is_strange: bool) -> tuple[Reason, str]:
     if seen.filtered_out:
         return "filtered_out", "no document passes the filters"
+    if is_strange:
+        return (
+            "no_hits",
+            "none of these words is known, here or to the model, and nothing is near: try other words",
+        )
     return "no_hits", "nothing came close enough: try other words, or a lower floor"
 
 

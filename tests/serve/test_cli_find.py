@@ -88,6 +88,9 @@ def test_no_hits_exit_with_1_and_say_why(kb: Outcrop) -> None:
     assert result.exit_code == 1
     assert "nothing came close enough" in result.stdout
     assert "0 hits" in result.stdout
+    by_both = kb("search", "zzqqxx")
+    assert by_both.exit_code == 1
+    assert "none of these words is known" in by_both.stdout
 
 
 def test_a_phrase_that_stands_nowhere_is_dropped_and_the_command_says_so(kb: Outcrop) -> None:

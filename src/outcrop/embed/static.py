@@ -126,6 +126,10 @@ class StaticEmbedder:
         length = float(np.linalg.norm(vector))
         return vector / np.float32(length) if length > 0 else vector
 
+    def knows(self, text: str) -> bool:
+        """Whether any word of a text is known, or nearly; others are spelled in fragments, which say little."""
+        return self._vocabulary.knows(text)
+
     def damage(self) -> list[str]:
         """What is wrong with the model's files, by their hashes; empty when all is well. Reads them whole."""
         expected = {name: self._hashes.get(name) for name in (_TABLE, _WEIGHTS, _VOCABULARY)}

@@ -27,6 +27,10 @@ _MAX_NUMBER_PIECES = 3
 _NUMBER_PIECE = 4
 """Longest piece of a number: a year is one token, a longer number is cut in fours, as in training."""
 
+_TELLING_PIECE = 4
+"""Letters of a piece that tells what an unknown word is about, if it is half of the word. Of 2 000 words of random
+letters 1.3 % are known by that, of 15 misspelt words 11."""
+
 _CACHED_STRETCHES = 1 << 17
 """At 120 bytes an entry the cache stays near 16 MB. When full it is emptied: the common come back."""
 _CACHED_STRETCH_BYTES = 64
@@ -50,10 +54,14 @@ class Vocabulary:
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._ids = dict(zip(tokens, range(len(tokens)), strict=True))
-        self._stretches = _Stretches(self._ids)
+        self._stretches = _Stretches(self._ids, tokens)
 
     def __len__(self) -> int:
         return len(self._ids)
+
+    def knows(self, text: str) -> bool:
+        """Whether any word of a text is a token, or begins or ends as one does: `autogenrate`, not `zzqqxx`."""
+        return any(self._stretches.knows(match.group().lower()) for match in _WORD.finditer(text))
 
     def pack(self, text: str) -> bytes:
         """The ids of a text's tokens in their order, `ID_BYTES` each."""
@@ -65,9 +73,10 @@ class Vocabulary:
 class _Stretches(dict[bytes, bytes]):
     """Stretch of text → its packed token ids, worked out at first sight."""
 
-    def __init__(self, ids: dict[str, int]) -> None:
+    def __init__(self, ids: dict[str, int], tokens: Sequence[str]) -> None:
         super().__init__()
         self._ids = ids
+        self._tokens = tokens
         self._longest = max(map(len, ids), default=0)
         self._first_letters = frozenset(map(itemgetter(slice(1)), ids))
 
@@ -81,6 +90,16 @@ class _Stretches(dict[bytes, bytes]):
             self.clear()
         self[stretch] = packed
         return packed
+
+    def knows(self, word: str) -> bool:
+        """Whether a word is a token, or one of its pieces is long enough to tell what it is about. No number is."""
+        if word.isdigit() or len(word) == 1:
+            return False
+        if word in self._ids:
+            return True
+        lengths = (len(self._tokens[id_]) for id_ in self._spell(word, self._longest, _MAX_PIECES))
+        longest = max(lengths, default=0)
+        return longest >= _TELLING_PIECE and 2 * longest >= len(word)
 
     def _pack(self, words: Iterable[str]) -> bytes:
         ids = array("I")

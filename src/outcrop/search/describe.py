@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.distinct import numbered
+from outcrop.distinct import distinct, numbered
 from outcrop.search.candidates import Found, Masks
 from outcrop.search.names import (
     CALLABLE,
@@ -22,6 +23,7 @@ from outcrop.search.names import (
     WHOLE,
     name_mark,
     name_number,
+    other_words_of,
     title_number,
     words_of,
 )
@@ -66,7 +68,7 @@ _ROLE_NAMES: Final = np.array(ROLES)
 
 def describe(view: View, found: Found, text: str, declared: Declared, terms: Terms) -> Described:
     """Look the candidates up."""
-    words = query_words(text, terms)
+    words = _read_words(text, terms)
     count = len(found)
     role = np.zeros(count, np.uint8)
     stem, folder = np.zeros(count, np.float32), np.zeros(count, np.float32)
@@ -93,23 +95,41 @@ def describe(view: View, found: Found, text: str, declared: Declared, terms: Ter
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The distinct words of a query: how many, and the terms that each may be in a name."""
+
+    count: int
+    forms: NDArray[np.uint64]
+
+
 def query_words(text: str, terms: Terms) -> NDArray[np.uint64]:
     """The distinct words of a query as terms, compounds by their parts only, as the words of a file's name are."""
-    words: dict[int, None] = {}
+    return _as_terms(text, terms, words_of)
+
+
+def _read_words(text: str, terms: Terms) -> _Words:
+    """The words of a query, also in the other number."""
+    words = query_words(text, terms)
+    return _Words(len(words), distinct(np.concatenate((words, _as_terms(text, terms, other_words_of)))))
+
+
+def _as_terms(text: str, terms: Terms, split: Callable[[str, Terms], list[int]]) -> NDArray[np.uint64]:
+    found: dict[int, None] = {}
     for surface, _ in terms.words(text):
         if surface.lower() not in STOP_WORDS and len(surface) > 1:
-            words.update(dict.fromkeys(words_of(surface, terms)))
-    return np.array(list(words), np.uint64)
+            found.update(dict.fromkeys(split(surface, terms)))
+    return np.array(list(found), np.uint64)
 
 
-def _likeness(names: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.float32]:
+def _likeness(names: NDArray[np.uint64], words: _Words) -> NDArray[np.float32]:
     """How far a file's name is what the query says: the share of its words that are asked for, less where they are
     only a small part of what is asked."""
-    if not len(words):
+    if not words.count:
         return np.zeros(len(names), np.float32)
-    hits = _is_in(names, words).sum(axis=1)
+    hits = _is_in(names, words.forms).sum(axis=1)
     size = np.maximum((names != 0).sum(axis=1), 1)
-    result: NDArray[np.float32] = (hits / size * np.sqrt(np.minimum(hits / len(words), 1))).astype(np.float32)
+    result: NDArray[np.float32] = (hits / size * np.sqrt(np.minimum(hits / words.count, 1))).astype(np.float32)
     return result
 
 
@@ -119,10 +139,10 @@ def _is_in(names: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.b
     return found
 
 
-def _share(names: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.float32]:
+def _share(names: NDArray[np.uint64], words: _Words) -> NDArray[np.float32]:
     """The share of the query's words that stand in the folders' names."""
-    hits = _is_in(names, words).sum(axis=1)
-    result: NDArray[np.float32] = np.minimum(hits / max(len(words), 1), 1).astype(np.float32)
+    hits = _is_in(names, words.forms).sum(axis=1)
+    result: NDArray[np.float32] = np.minimum(hits / max(words.count, 1), 1).astype(np.float32)
     return result
 
 

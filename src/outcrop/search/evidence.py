@@ -37,8 +37,8 @@ EVIDENCE: Final = np.array([0, 0.4, 0.6, 0.9, 0.9, 1.0, 1.0, 0, 0, *[1.0] * 6], 
 AMBIGUOUS: Final = 3
 """A use that may mean more declarations than this, all with the same evidence, means none of them."""
 GUESS_SHARE: Final = 0.4
-"""`value.release()` with one `release` in the whole index: likely, but the type of `value` is not known. The same for
-`value.close()` in a file that imports one: any object may have a `close`."""
+"""`value.release()` with one `release` in the whole index: likely, but the type of `value` is not known. What any
+object may have (`value.get()`) is joined only where what stands before it names the class or its file."""
 UBIQUITOUS: Final = 5
 """A name that more files than this declare says little (aider's repo map draws the same line)."""
 UBIQUITOUS_SHARE: Final = 0.1
@@ -155,7 +155,7 @@ def certainty(
     guess = found.member & (level <= SAME_FOLDER)
     certain[guess] *= np.where((rivals[guess] == 1) & ~common[guess], GUESS_SHARE, 0)
     certain[unknown & (rivals > 1)] = 0
-    certain[unknown & common & ((level == IMPORTED) | (level == PACKAGED))] *= GUESS_SHARE
+    certain[unknown & common & (level != TITLED)] = 0  # any object may have a `get`
     certain[found.private & ~found.same] *= PRIVATE_SHARE
     return certain
 

@@ -329,4 +329,17 @@ def words_of(name: str, terms: Terms) -> list[int]:
     return list(words)
 
 
+def other_words_of(name: str, terms: Terms) -> list[int]:
+    """What a name's words that end in `s` are in the other number, as terms: the stemmer takes `alias` for a plural, so
+    that `alias` and `aliases` have different stems."""
+    other: list[int] = []
+    for part in _NAME_PARTS.findall(name):
+        word = part.lower()
+        if word.endswith("ses"):
+            other += terms.of(word[:-2])[:1]
+        elif word.endswith("s") and not word.endswith("ss"):
+            other += terms.of(f"{word}es")[:1]
+    return other
+
+
 _NAME_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+|[A-Z]")

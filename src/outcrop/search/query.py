@@ -78,9 +78,15 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """Empty and one-character queries answer empty (L8); one character of a script of words does not."""
+        """Empty and one-character queries answer empty (L8), but for a letter that is declared as a name; one character
+        of a script of words does not."""
         text = self.text.strip()
         return not text or (len(text) == 1 and text < "\u2e80") or not re.search(r"\w", text)
+
+    @property
+    def is_letter(self) -> bool:
+        """Whether the query is a single letter: it may be a name that code declares, and nothing else."""
+        return len(self.text) == 1 and self.text.isalpha() and self.text < "\u2e80"
 
     def relax(self) -> Query:
         """The same query with no phrase required: they are credited instead."""
