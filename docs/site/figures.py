@@ -10,9 +10,10 @@ from typing import Any
 from docs.site.table import table
 
 from benchmarks import readme
+from outcrop.embed.static import StaticEmbedder
 from outcrop.rank import signals as ranking
 from outcrop.rank.calibrate import MIDPOINT
-from outcrop.rank.fusion import SEMANTIC_SHARE
+from outcrop.rank.fusion import SEMANTIC_SHARE, dense_weight
 
 CODE_TABLE = "what each part brings"
 
@@ -36,11 +37,26 @@ def _from(result: dict[str, Any], command: str) -> str:
 
 def query_types() -> str:
     """How much meaning counts for each type of query, and where the score of one half lies."""
+    trust = StaticEmbedder().trust
     rows = [
-        (f"`{kind}`", f"{share:.2f}", f"{ranking.NEIGHBOUR_WEIGHT[kind]:g}", f"{MIDPOINT[kind]:.2f}")
+        (
+            f"`{kind}`",
+            f"{share:.2f}",
+            f"{dense_weight(kind, trust.prose):.2f}",
+            f"{dense_weight(kind, trust.code):.2f}",
+            f"{ranking.NEIGHBOUR_WEIGHT[kind]:g}",
+            f"{MIDPOINT[kind]:.2f}",
+        )
         for kind, share in SEMANTIC_SHARE.items()
     ]
-    head = ("query", "share of meaning (model fully trusted)", "weight of neighbours", "total that scores 0.5")
+    head = (
+        "query",
+        "share of meaning (model fully trusted)",
+        "with `static`, prose",
+        "with `static`, code",
+        "weight of neighbours",
+        "total that scores 0.5",
+    )
     return table(head, rows)
 
 

@@ -23,12 +23,12 @@ from outcrop.headings import under_its_heading
 from outcrop.quoting import find_held
 from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.calibrate import calibrate
-from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
+from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores, meaning_share
 from outcrop.rank.merge import Fate, Scored, as_hit, merge_hits
 from outcrop.rank.rerank import blend_of, rerank_scores
 from outcrop.rank.signals import Candidates, apply_signals
 from outcrop.rank.walk import DAMPING, walk
-from outcrop.records import Answer, Hit, LeftOut, Reason, SearchOptions, Trust, Vector
+from outcrop.records import Answer, Hit, LeftOut, MeaningShare, Reason, SearchOptions, Trust, Vector
 from outcrop.reranking import Opinion, ask_reranker
 from outcrop.search.candidates import POOL, Found
 from outcrop.search.describe import describe
@@ -230,6 +230,7 @@ class Retriever:
             reranked=len(opinion.scores),
             left_out=left_out,
             unmatched_phrases=unmatched,
+            meaning_share=self._meaning_share(query, options, meant.vector),
         )
         return answer, is_whole
 
@@ -241,6 +242,12 @@ class Retriever:
         if query.phrases and not last and self._store.version() != view.version:
             raise _Moved  # the phrases were looked up in a later state than these rows are of
         return seen
+
+    def _meaning_share(self, query: Query, options: SearchOptions, vector: Vector | None) -> MeaningShare:
+        mode = "keyword" if vector is None else options.mode
+        return meaning_share(
+            query.kind, self._embedder.trust, mode=mode, fusion=options.fusion, balance=options.balance
+        )
 
     def _is_strange(self, query: Query, options: SearchOptions, seen: Sighting) -> bool:
         """Whether nothing is known of the words of a query: no passage has any of them, nor does the model."""

@@ -133,6 +133,18 @@ def test_explain_names_the_legs(kb: Outcrop) -> None:
     assert "query read as" in out
 
 
+def test_explain_shows_how_much_meaning_weighs(kb: Outcrop) -> None:
+    by_type = {
+        kind: kb.json("search", "release budget", "--type", kind)["meaning_share"]
+        for kind in ("exact", "semantic")
+    }
+    assert by_type["exact"]["prose"] < by_type["semantic"]["prose"] < by_type["semantic"]["code"] < 1
+    share = f"{100 * by_type['semantic']['prose']:.0f} % in prose"
+    assert share in kb("search", "release budget", "--type", "semantic", "--explain").stdout
+    assert "meaning weighs 70 %" in kb("search", "release budget", "--balance", "0.7", "--explain").stdout
+    assert "meaning weighs 0 %" in kb("search", "release budget", "--mode", "keyword", "--explain").stdout
+
+
 def test_explain_shows_what_was_left_out(kb: Outcrop) -> None:
     shown = kb("search", "rollback release", "--explain", "-n", "1").stdout
     assert "left out: " in shown

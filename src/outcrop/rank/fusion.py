@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.records import QueryType, Trust
+from outcrop.records import Fusion, MeaningShare, QueryType, SearchMode, Trust
 
 SEMANTIC_SHARE: Final[dict[QueryType, float]] = {"exact": 0.30, "mixed": 0.60, "semantic": 0.85}
 """How much meaning counts against words for each type of query, given a model that is fully trusted (K6)."""
 
+RRF_SHARE: Final = 0.5
+"""By rank both legs weigh the same."""
 RRF_K: Final = 60
 """The constant of the original paper; larger flattens the top of the lists."""
 
@@ -38,6 +40,20 @@ def dense_weight(kind: QueryType, trust: float) -> float:
     """Weight of the dense leg: the share of the query type, in odds scaled by how far the model is trusted."""
     share = SEMANTIC_SHARE[kind]
     return share * trust / (share * trust + (1 - share))
+
+
+def meaning_share(
+    kind: QueryType, trust: Trust, *, mode: SearchMode, fusion: Fusion, balance: float | None
+) -> MeaningShare:
+    """How much meaning weighs in a search, in prose and in code."""
+    if mode != "hybrid":
+        share = 1.0 if mode == "semantic" else 0.0
+        return MeaningShare(share, share)
+    if balance is not None:
+        return MeaningShare(balance, balance)
+    if fusion == "rrf":
+        return MeaningShare(RRF_SHARE, RRF_SHARE)
+    return MeaningShare(dense_weight(kind, trust.prose), dense_weight(kind, trust.code))
 
 
 def fuse_scores(
@@ -63,7 +79,7 @@ def fuse_ranks(
 ) -> Legs:
     """The legs of reciprocal rank fusion, scaled so that first in both lists is 1; rank 0 means not in that list. Both
     weigh the same, unless `balance` says how much meaning does."""
-    meaning = 0.5 if balance is None else balance
+    meaning = RRF_SHARE if balance is None else balance
     shares = ((lexical_rank, 1 - meaning), (dense_rank, meaning))
     return Legs(
         *(

@@ -174,6 +174,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class MeaningShare:
+    """How much meaning weighed against words, 0 to 1, in prose and in code."""
+
+    prose: float
+    code: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a search returns: hits, or the reason why there are none, and how long each step took.
 
@@ -181,6 +189,7 @@ class Answer:
     (`error`). `reranked` is how many candidates a reranker had its say on. `left_out` has, best first, what else was
     considered, when that was asked for (`explain`). `unmatched_phrases` are quoted phrases that the query requires but
     no passage holds: the hits are those of the same query without the quotation marks, and `detail` says so.
+    `meaning_share` is how much meaning weighed in the order of the hits, None where nothing was searched.
     """
 
     query: str
@@ -192,6 +201,7 @@ class Answer:
     reranked: int = 0
     left_out: tuple[LeftOut, ...] = ()
     unmatched_phrases: tuple[str, ...] = ()
+    meaning_share: MeaningShare | None = None
 
 
 @dataclass(frozen=True, slots=True)

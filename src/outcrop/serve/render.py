@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Explanation,
         Hit,
         LeftOut,
+        MeaningShare,
         StaleDocument,
         Status,
     )
@@ -60,7 +61,16 @@ def print_answer(
         _print_left_out(console, answer.left_out)
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
         again = f"; {answer.reranked} candidates reranked" if answer.reranked else ""
-        console.print(Text(f"query read as {answer.query_type}{again}; ms: {steps}", "dim"), soft_wrap=True)
+        read = f"query read as {answer.query_type}{_weights(answer.meaning_share)}{again}"
+        console.print(Text(f"{read}; ms: {steps}", "dim"), soft_wrap=True)
+
+
+def _weights(share: MeaningShare | None) -> str:
+    """How much meaning weighed against words."""
+    if share is None:
+        return ""
+    prose, code = f"{100 * share.prose:.0f} %", f"{100 * share.code:.0f} %"
+    return f"; meaning weighs {prose}" + ("" if prose == code else f" in prose, {code} in code")
 
 
 def _print_left_out(console: Console, left_out: Sequence[LeftOut]) -> None:
