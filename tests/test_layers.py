@@ -61,6 +61,7 @@ ALLOWED = {
     "conversation": GROUND | {"traces"},
     "pack_code": GROUND | {"pack", "elide"},
     "preparing": GROUND | STAGES,
+    "chunking": {"records", "chunk", "parse", "sources"},
     "committing": GROUND | STAGES | {"preparing"},
     "ingest": GROUND | STAGES | {"config", "revisions", "preparing", "committing"},
     "reranking": GROUND | STAGES,
@@ -95,7 +96,7 @@ ALLOWED = {
     "kb": GROUND | {"engine", "config"},
     "chat": GROUND | {"engine", "config"},
     "serve": GROUND | {"engine", "config", "evals", "chat", "kb", "highlight"},
-    "__init__": GROUND | {"config", "engine"},
+    "__init__": GROUND | {"chunking", "config", "engine"},
     "__main__": {"serve"},
 }
 

@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from outcrop.chunking import chunk_text
     from outcrop.config import Config, load_config
     from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
     from outcrop.engine import Engine
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from outcrop.errors import OutcropError
     from outcrop.records import (
         Answer,
+        Chunk,
         CodeMap,
         Context,
         Directive,
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "Chunk",
     "CodeMap",
     "Config",
     "Context",
@@ -55,6 +58,7 @@ __all__ = [
     "Store",
     "Text",
     "Tokenizer",
+    "chunk_text",
     "load_config",
     "open",
 ]
@@ -62,6 +66,7 @@ __all__ = [
 # Where each public name lives. They are imported when first asked for: the command line imports this package to show
 # its help, and must not wait for numpy and SQLite to do so.
 _HOMES = {
+    "chunk_text": "outcrop.chunking",
     **dict.fromkeys(("Config", "load_config"), "outcrop.config"),
     **dict.fromkeys(("Embedder", "Reranker", "Store", "Tokenizer"), "outcrop.contracts"),
     **dict.fromkeys(("Engine", "open"), "outcrop.engine"),
@@ -69,6 +74,7 @@ _HOMES = {
     **dict.fromkeys(
         (
             "Answer",
+            "Chunk",
             "CodeMap",
             "Context",
             "Directive",

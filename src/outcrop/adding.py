@@ -104,7 +104,9 @@ class Adder:
 
         config = self.config
         options = IngestOptions(
-            chunking=ChunkOptions(strategy=config.chunker, target_tokens=config.chunk_tokens),
+            chunking=ChunkOptions(
+                config.chunker, config.chunk_tokens, config.chunk_overlap, config.chunk_min_chars
+            ),
             limits=ParseLimits(timeout_s=config.parse_timeout_s, memory_bytes=config.parse_memory_bytes),
             max_file_bytes=config.max_file_bytes,
             own=config.beside("").resolve(),

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from outcrop.database_url import DatabaseUrl, is_url
 from outcrop.errors import ConfigError
@@ -58,6 +58,11 @@ class Config:
     `headings` one chunk a section, up to 500; `recursive` 1 000 characters with 200 of overlap, as others do."""
     chunk_tokens: int = 0
     """Target size of a chunk in tokens; 0 means the chunker's own default."""
+    chunk_overlap: float | None = None
+    """Share of a chunk that repeats the end of the one before, 0 to 0.5; not set: the chunker's own (0 for `auto` and
+    `headings`, 0.1 for `prose`, 0.2 for `recursive`)."""
+    chunk_min_chars: int | None = None
+    """A smaller chunk joins a neighbour where it can; not set: the chunker's own, 100."""
     max_file_bytes: int = 32 * 1024 * 1024
     """A larger file is left out, with a line in the report."""
     parse_timeout_s: float = 60.0
@@ -260,9 +265,16 @@ def _check_known(name: str) -> None:
         raise ConfigError(f"there is no setting {name!r}{hint}")
 
 
+_OPTIONAL: Final = " | None"
+
+
 def _coerce(name: str, value: Any) -> Any:
     """Text from the environment becomes the field's type; a wrong type is an error that names the setting."""
     kind = str(_FIELDS[name].type)
+    if kind.endswith(_OPTIONAL):
+        if value is None or value == "":
+            return None
+        kind = kind.removesuffix(_OPTIONAL)
     if name == "db":
         return _read_db(value)
     try:
@@ -321,6 +333,10 @@ def _validate(config: Config) -> Config:
         raise ConfigError("readers must be zero (this process reads files itself) or more")
     if config.chunk_tokens < 0:
         raise ConfigError("chunk_tokens must be zero (the default) or more")
+    if config.chunk_overlap is not None and not 0 <= config.chunk_overlap <= 0.5:
+        raise ConfigError("chunk_overlap must lie between 0 and 0.5: it is a share of a chunk")
+    if config.chunk_min_chars is not None and config.chunk_min_chars < 0:
+        raise ConfigError("chunk_min_chars must be zero (no minimum) or more")
     if not 0 <= config.port <= 65_535:
         raise ConfigError("port must lie between 0 (any that is free) and 65535")
     if config.comment_url != _FIELDS["comment_url"].default and not config.comment_model:

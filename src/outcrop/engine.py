@@ -129,6 +129,7 @@ class Engine:
         text: str | None = None,
         id: str | None = None,
         title: str | None = None,
+        kind: str | None = None,
         collection: str | None = None,
         tags: Sequence[str] = (),
         force: bool = False,
@@ -140,15 +141,18 @@ class Engine:
         """Add a folder, a file, a URL or a text. What is there already and unchanged costs next to nothing.
 
         A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
-        text, so that adding it again replaces it. `force` reads and chunks again what did not change. With `later`
-        it is found by its words at once, and by meaning after `embed_waiting`, in whatever process. `ray` is the
-        address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
+        text, so that adding it again replaces it; `kind` says how to read it (`md`, `text`, `html`, `json` …), where
+        neither the id's extension nor the text itself does. `force` reads and chunks again what did not change. With
+        `later` it is found by its words at once, and by meaning after `embed_waiting`, in whatever process. `ray` is
+        the address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
         `ray://HOST:PORT`, or `local` for one on this machine alone.
         """
         if (source is None) == (text is None) or source == "":
             raise SourceError("give either a source (folder, file or URL) or a text")
+        if kind is not None and text is None:
+            raise SourceError("kind goes with a text; files and URLs tell theirs")
         if text is not None:
-            file, data = text_source(text, id)
+            file, data = text_source(text, id, kind=kind)
         elif is_url(source):
             file, data = fetch_url(self.config, source)
         else:

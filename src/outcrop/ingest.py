@@ -21,6 +21,7 @@ from outcrop.committing import Committer, Run
 from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse import ParseLimits
+from outcrop.parse.title import cut_title
 from outcrop.preparing import (
     Job,
     NoText,
@@ -48,7 +49,7 @@ from outcrop.revisions import note_revisions
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.credentials import looks_secret
 from outcrop.sources.folder import shields, walk
-from outcrop.sources.text import text_source
+from outcrop.sources.text import kind_of, text_source
 
 log = logging.getLogger(__name__)
 
@@ -353,7 +354,7 @@ class Ingestor:
         for text in texts:
             name = text.id or self._shown(text.text[:_LOOKED_AT])[:_NAMED]
             try:
-                self._add_one(run, *text_source(text.text, text.id), text)
+                self._add_one(run, *text_source(text.text, text.id, kind=text.kind), text)
             except (SourceError, ParseError) as error:
                 run.failed.append(Failure(name, str(error)))
             run.step(name)
@@ -361,11 +362,12 @@ class Ingestor:
 
     def _add_one(self, run: Run, file: SourceFile, data: bytes, text: Text) -> None:
         digest = sha256(data).hexdigest()
-        title = None if text.title is None else self._shown(text.title)
+        title = None if text.title is None else cut_title(self._shown(text.title))
         stored = self._store.find(run.collection, file.uri)
         state = None
         if stored is not None:
             same = stored.sha256 == digest and title in (None, stored.title) and stored.id not in run.waiting
+            same = same and kind_of(file) in (None, stored.kind)
             if same and set(text.tags) <= set(stored.tags) and not run.force:
                 run.unchanged += 1
                 run.document_ids.append(stored.id)

@@ -155,6 +155,20 @@ def test_the_openai_endpoint_speaks_both_encodings(client: httpx.Client) -> None
     assert (plain["object"], plain["data"][0]["index"]) == ("list", 0)
 
 
+def test_a_text_is_read_as_its_kind(client: httpx.Client) -> None:
+    for name, kind, title in (
+        ("seen", None, "Otters"),
+        ("plain", "text", "# Otters"),
+        ("told", "md", "Otters"),
+    ):
+        body = {"text": "# Otters\n\nThey float.\n", "id": f"otters-{name}", "collection": "otters"}
+        ok(client.post("/api/documents", json=body if kind is None else {**body, "kind": kind}), 201)
+        found = ok(client.get("/api/documents/by-path", params={"path": f"otters-{name}"}))
+        assert found["title"] == title
+    wrong = client.post("/api/documents", json={"text": "x y", "kind": "docx"})
+    assert wrong.status_code == 422
+
+
 def test_right_notes_are_found_and_an_unrelated_question_finds_none(tmp_path: Path) -> None:
     with serving(tmp_path) as running:
         for path, text in NOTES.items():

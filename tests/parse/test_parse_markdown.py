@@ -159,7 +159,7 @@ def test_a_rule_at_the_top_is_not_front_matter() -> None:
         ("## Only second\n", "Only second"),
         ("\n\nJust words here.\nMore.", "Just words here."),
         ("", "page"),
-        ("word " * 100, ("word " * 24).strip()),
+        ("word " * 100, ("word " * 20).strip()),
     ],
 )
 def test_the_title_is_the_best_there_is(text: str, title: str) -> None:

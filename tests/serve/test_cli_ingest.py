@@ -39,6 +39,19 @@ def test_text_comes_from_an_option_or_from_standard_input(outcrop: Outcrop) -> N
     assert outcrop("add", "-", input=b"\xff\xfe\x00x").exit_code == 2
 
 
+def test_a_text_is_read_as_its_kind(outcrop: Outcrop) -> None:
+    text = "# Wombats\n\n## Diet\n\nThey eat grass at night.\n"
+    assert outcrop("add", "--text", text, "--id", "seen").exit_code == 0
+    assert outcrop("add", "--text", text, "--id", "plain", "--kind", "text").exit_code == 0
+    assert outcrop("add", "-", "--id", "told", "--kind", "md", input="Wombats").exit_code == 0
+    kinds = {name: outcrop.json("show", name)["document"]["kind"] for name in ("seen", "plain", "told")}
+    assert kinds == {"seen": "markdown", "plain": "text", "told": "markdown"}
+    wrong = outcrop("add", "--text", text, "--kind", "docx")
+    assert wrong.exit_code != 0
+    assert "markdown" in wrong.stderr
+    assert outcrop("add", outcrop.notes, "--kind", "md").exit_code == 2
+
+
 def test_masked_secrets_are_counted_and_never_shown(outcrop: Outcrop) -> None:
     secret = "".join(("q7", "Rt", "2m", "Zc", "9L")) * 3
     (outcrop.notes / "login.md").write_text(f"api_key: {secret}\n")

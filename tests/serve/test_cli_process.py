@@ -46,6 +46,7 @@ def test_help_starts_fast_and_imports_nothing_heavy() -> None:
 def test_the_public_names_are_these() -> None:
     assert package.__all__ == [
         "Answer",
+        "Chunk",
         "CodeMap",
         "Config",
         "Context",
@@ -65,6 +66,7 @@ def test_the_public_names_are_these() -> None:
         "Store",
         "Text",
         "Tokenizer",
+        "chunk_text",
         "load_config",
         "open",
     ]

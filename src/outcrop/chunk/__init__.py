@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from outcrop.chunk.size import estimate_tokens
-from outcrop.chunk.strategies import AUTO_TARGET_TOKENS, ChunkOptions, chunk_document
+from outcrop.chunk.strategies import AUTO_TARGET_TOKENS, ChunkOptions, StrategyName, chunk_document
 
-__all__ = ["AUTO_TARGET_TOKENS", "ChunkOptions", "chunk_document", "estimate_tokens"]
+__all__ = ["AUTO_TARGET_TOKENS", "ChunkOptions", "StrategyName", "chunk_document", "estimate_tokens"]

@@ -78,7 +78,7 @@ FORMATS: tuple[Format, ...] = (
     TextFormat("yaml", read_yaml, (".yaml", ".yml"), ("application/yaml", "application/x-yaml", "text/yaml")),
     TextFormat("toml", read_toml, (".toml",), ("application/toml",)),
     TextFormat("code", read_code, _CODE, ("text/javascript", "text/css")),
-    TextFormat("text", read_text, (".txt", ".text", ".log")),
+    TextFormat("text", read_text, (".txt", ".text", ".log"), ("text/x-raw",)),
     LibraryFormat(
         "html",
         "outcrop.parse.html",

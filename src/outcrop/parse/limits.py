@@ -11,7 +11,7 @@ MAX_HEADINGS = 50_000
 MAX_KEYS = 200_000
 
 # Longer titles are a paragraph in disguise; list views and citations show one line.
-MAX_TITLE_CHARS = 120
+MAX_TITLE_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)

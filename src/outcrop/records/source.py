@@ -26,12 +26,15 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text to be added. `id` names it, so that adding it again replaces it; without one its content is its name."""
+    """A text to be added. `id` names it, so that adding it again replaces it; without one its content is its name.
+    `kind` says how to read it (`md`, `text`, `html`, `json` …); None leaves that to the extension of the id and to what
+    the text looks like."""
 
     text: str
     id: str | None = None
     title: str | None = None
     tags: tuple[str, ...] = ()
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

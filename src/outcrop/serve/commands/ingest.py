@@ -34,6 +34,7 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
 @many("--tag", "tags", metavar="TAG", help="Give every document this tag.")
 @click.option("--title", help="Title, for a text or a URL.")
 @click.option("--id", "id_", metavar="NAME", help="Name of a text: adding it again replaces it.")
+@click.option("--kind", help="How to read a text: md, text, html, json …; recognised when not given.")
 @click.option("--text", help="The text to add, instead of a source.")
 @click.option(
     "--ray",
@@ -53,6 +54,7 @@ def add_command(
     tags: tuple[str, ...],
     title: str | None,
     id_: str | None,
+    kind: str | None,
     text: str | None,
     ray: str | None,
     force: bool,
@@ -67,11 +69,15 @@ def add_command(
     others = [source for source in sources if source != STDIN]
     _check_ray(ray, texts, others)
     _check_add(texts, others, title, id_)
+    if kind is not None and (others or not texts):
+        raise click.UsageError("--kind goes with a text; files and URLs tell theirs.")
     reports: list[IngestReport] = []
     with session.open() as kb:
         for content in texts:
             reports.append(
-                kb.add(text=content, id=id_, title=title, collection=collection, tags=tags, force=force)
+                kb.add(
+                    text=content, id=id_, title=title, kind=kind, collection=collection, tags=tags, force=force
+                )
             )
         for source in others:
             reports.append(_add_one(session, kb, source, len(sources) > 1, collection, tags, title, force, ray))

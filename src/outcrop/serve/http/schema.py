@@ -124,12 +124,18 @@ class ContextBody(Filters):
     boosts: Annotated[list[Wish], Field(max_length=100)] = Field(default=[], description="Only with `code`.")
 
 
+RawKind = Literal["txt", "text", "md", "markdown", "rst", "html", "csv", "json", "yaml", "toml"]
+
+
 class TextBody(Strict):
     """A text to add."""
 
     text: str = Field(max_length=MAX_TEXT, pattern=VISIBLE)
     id: Name | None = Field(default=None, description="Names it, so that adding it again replaces it.")
     title: Annotated[str, Field(max_length=1000)] | None = None
+    kind: RawKind | None = Field(
+        default=None, description="How to read it; otherwise by the id's extension, or recognised."
+    )
     collection: Name | None = None
     tags: Names = []
 

@@ -89,6 +89,7 @@ def documents_router(shared: Shared) -> APIRouter:
             text=body.text,
             id=body.id,
             title=body.title,
+            kind=body.kind,
             collection=body.collection,
             tags=body.tags,
             later=True,
