@@ -382,3 +382,13 @@ def test_room_that_is_taken_is_taken_when_neighbours_are_chosen() -> None:
         merge=lambda hits: merge_hits(hits, 9, repeats=True),
     )
     assert [source.hit.chunk_ids for source in context.sources if not source.truncated] == [(1,), (2,)]
+
+
+def test_an_exact_tokenizer_fills_the_budget_with_prose_and_is_never_over() -> None:
+    root = Path(__file__).parents[1]
+    real = FileTokenizer(root / "models/src/outcrop_models/mini/tokenizer.json")
+    prose = (root / "docs" / "tutorial.md").read_text("utf-8") + (root / "ARCHITECTURE.md").read_text("utf-8")
+    hits = [make_hit(prose[start : start + 900], start // 900) for start in range(0, len(prose), 900)]
+    for budget in (1200, 2400):
+        context = pack(make_answer(*hits), budget, real)
+        assert 0.95 * budget <= real.count(context.text) <= budget

@@ -13,6 +13,8 @@ import pytest
 from tests.http.running import Running, serving
 from tests.kb.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 
+from outcrop.pack import SafeEstimate
+
 
 @pytest.fixture(scope="module")
 def client(server: Running) -> httpx.Client:
@@ -209,12 +211,12 @@ def test_a_repository_is_refreshed_and_asked(server: Running) -> None:
     assert ok(server.client.post("/coderag/refresh", params={"repoPath": str(server.notes)}), 202)["job"]["id"]
     body = {
         "messages": [{"role": "user", "content": "what does Pool.acquire return?"}],
-        "approxLength": 2000,
+        "approxLength": 300,
         "boosts": [{"target": "pool.py", "strength": "must"}],
     }
     answer = ok(server.client.post("/coderag/query", json=body))
     assert "def acquire" in answer["ragText"]
-    assert len(answer["ragText"]) <= 2000
+    assert SafeEstimate().count(answer["ragText"]) <= 300 < len(answer["ragText"])  # tokens, not characters
     assert answer["chunks"][0]["hit"]["document"]["path"] == "pool.py"
     assert "acquire" in answer["query"]
 

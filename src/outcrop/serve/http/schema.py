@@ -214,7 +214,7 @@ class CoderagBody(Strict):
 
     messages: Annotated[list[CoderagTurn], Field(min_length=1, max_length=1000)]
     approxLength: int | None = Field(  # noqa: N815 - the protocol's name
-        default=None, ge=1, le=1_000_000, description="Never more characters than this."
+        default=None, ge=1, le=1_000_000, description="Never more tokens; budget_tokens where it is missing."
     )
     referenceFollow: float = Field(default=1.0, ge=0, le=10)  # noqa: N815 - the protocol's name
     boosts: Annotated[list[Wish], Field(max_length=100)] = []

@@ -21,21 +21,10 @@ from outcrop.serve.http.work import run_while_wanted
 from outcrop.serve.patience import lift_limit
 from outcrop.serve.terminal import clean_line
 
-CHARACTERS_A_TOKEN = 4
-"""What a token is about, for a request that names no length."""
-
 SHOWN_NAMES: Final = 5
 """Unknown members that are named. Judgement: enough to see a slip."""
 
 _NOTHING: Final = Context("", 0, 0, (), ())
-
-
-class Characters:
-    """Counts characters where tokens are counted otherwise: this protocol's lengths are in characters."""
-
-    def count(self, text: str) -> int:
-        """How many characters a text has."""
-        return len(text)
 
 
 def coderag_router(shared: Shared) -> APIRouter:
@@ -88,7 +77,7 @@ def coderag_router(shared: Shared) -> APIRouter:
         ),
     )
     async def query(body: CoderagBody, request: Request) -> Response:
-        """The code that a conversation needs, never longer than `approxLength` characters."""
+        """The code that a conversation needs, never over `approxLength` tokens."""
 
         def work(_stopped: Any) -> Response:
             messages = [Message(turn.role, turn.content) for turn in body.messages]
@@ -96,14 +85,12 @@ def coderag_router(shared: Shared) -> APIRouter:
                 asked = state.engine.query_of(messages)
             except QueryError:  # a conversation that asks for nothing gets nothing
                 return answer(_packed(_NOTHING, "", body))
-            length = body.approxLength or state.config.budget_tokens * CHARACTERS_A_TOKEN
             context = state.engine.code_context(
                 messages,
-                approx_length=length,
+                approx_length=body.approxLength,
                 reference_follow=body.referenceFollow,
                 must=[wish.target for wish in body.boosts if wish.strength == "must"],
                 prefer=[wish.target for wish in body.boosts if wish.strength == "prefer"],
-                tokenizer=Characters(),
                 collections=body.collections,
             )
             return answer(_packed(context, asked, body))
