@@ -70,9 +70,12 @@ def view_of(*slabs: Slab, dead: Sequence[NDArray[np.bool_]] | None = None) -> Vi
     return View(slabs, gone, 1, None, 0, 0, mean)
 
 
+_BESIDE = ("file", "names", "packages", "positions", "watched", "checked_terms")
+
+
 def arrays_of(slab: Slab) -> dict[str, NDArray[np.generic]]:
     """Every array of a slab by name, for comparing."""
-    own = [name for name in slab.__slots__ if name not in ("file", "names", "packages", "positions")]
+    own = [name for name in slab.__slots__ if name not in _BESIDE]
     arrays = {name: getattr(slab, name) for name in own}
     assert set(NAME_ARRAYS) == set(slab.names.__slots__)
     assert not arrays.keys() & NAME_ARRAYS.keys()

@@ -249,7 +249,7 @@ def place_of(file: Path, name: str) -> tuple[int, int]:
     content = file.read_bytes()
     length = int.from_bytes(content[8:12], "little")
     base = -(-(16 + length) // 64) * 64
-    listed = {other: start for other, _, _, start, _ in json.loads(content[16 : 16 + length])}
+    listed = {other: start for other, _, _, start in json.loads(content[16 : 16 + length])["arrays"]}
     return base + listed[name], base + listed[name] + map_arrays(file)[name].nbytes
 
 
@@ -261,7 +261,6 @@ def test_a_flipped_byte_is_found(saved: tuple[Path, int], name: str) -> None:
     file.unlink()
     file.write_bytes(content)
     assert list(damaged_arrays(file)) == [name]
-    assert list(damaged_arrays(file, [])) == []
     file.unlink()
     assert list(damaged_arrays(file)) == ["slab"]
 

@@ -23,9 +23,10 @@ from outcrop.contracts import Store
 from outcrop.distinct import is_among
 from outcrop.phrases import phrase_words
 from outcrop.records import FeedRow, Filter, Model, SearchMode, Vector
+from outcrop.search.blocks import DamagedArrays
 from outcrop.search.candidates import Masks, find_candidates, score_rows
 from outcrop.search.describe import find_declared
-from outcrop.search.files import Saved, SlabFiles
+from outcrop.search.files import Hole, Saved, SlabFiles
 from outcrop.search.graph import Graph
 from outcrop.search.index import Sighting
 from outcrop.search.lexical import rows_with_words, weigh_terms
@@ -73,6 +74,7 @@ class SearchArrays:
         self._saved_removals = 0
         self._masks: dict[Filter, tuple[View, tuple[NDArray[np.bool_], ...]]] = {}
         self._adopted: tuple[int, int] | None = None
+        self._has_mended = False
         self._graph_lock = threading.Lock()
         self._graph: Graph | None = None
 
@@ -142,12 +144,41 @@ class SearchArrays:
         tail_rows = sum(len(slab) for slab in slabs[small:])
         gone = sum(int(gone.sum()) for gone in dead[small:])
         if gone > MAX_DEAD_SHARE * tail_rows:
-            merged = merge_slabs(slabs[small:], dead[small:])
+            merged = self._merge(slabs[small:], dead[small:])
             slabs, dead = [*slabs[:small], merged], [*dead[:small], np.zeros(len(merged), np.bool_)]
         while len(slabs) > 1 and _belong_together(slabs[-2], slabs[-1]):
-            merged = merge_slabs(slabs[-2:], dead[-2:])
+            merged = self._merge(slabs[-2:], dead[-2:])
             slabs, dead = [*slabs[:-2], merged], [*dead[:-2], np.zeros(len(merged), np.bool_)]
         return slabs, dead
+
+    def _merge(self, slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Slab:
+        """Slabs as one; what is damaged of them is made again first, so that it does not get new checksums."""
+        whole, alive = [], []
+        for slab, gone in zip(slabs, dead, strict=True):
+            if slab.is_whole():
+                whole.append(slab)
+                alive.append(gone)
+                continue
+            log.warning("search arrays are damaged, that part is made again: %s", slab.file)
+            made = self._make_again(int(slab.chunk_ids[0]), int(slab.chunk_ids[-1]))
+            whole += made
+            alive += [np.zeros(len(each), np.bool_) for each in made]
+        return merge_slabs(whole, alive) if whole else self._build([])
+
+    def _build(self, feed: Sequence[FeedRow]) -> Slab:
+        model = self._store.active_model()
+        return build_slab(feed, self._terms, model.dimensions if model else 0, self._path_weight)
+
+    def _make_again(self, first_chunk: int, last_chunk: int) -> list[Slab]:
+        """The slab of the chunks from one to another as the store has them now; none when all are gone."""
+        parts: list[Slab] = []
+        after = first_chunk - 1
+        while feed := [row for row in self._feed(after) if row.chunk_id <= last_chunk]:
+            parts.append(self._build(feed))
+            after = feed[-1].chunk_id
+        if len(parts) > 1:
+            parts = [merge_slabs(parts, [np.zeros(len(part), np.bool_) for part in parts])]
+        return parts
 
     def _reset(self) -> None:
         self._view = _EMPTY
@@ -193,6 +224,7 @@ class SearchArrays:
         for slab, held, mask, gone in zip(view.slabs, likely, masks, view.dead, strict=True):
             held[gone if mask is None else ~mask] = False
             for words in phrases:
+                slab.require("pairs")
                 np.logical_and(held, may_hold(slab.pairs, words), out=held)
         ids = [slab.chunk_ids[held] for slab, held in zip(view.slabs, likely, strict=True)]
         ordered = np.concatenate(ids) if ids else np.zeros(0, np.int64)
@@ -286,6 +318,7 @@ class SearchArrays:
             self._view = view = self._compact(view)
             self._masks.clear()
             if self._files.save(self._as_saved(view), wait_s=FORCED_WAIT_S if force else 0.0):
+                self._has_mended = False
                 self._adopt()  # from now on map the files: what was built in memory can go
 
     def save_along(self) -> None:
@@ -301,6 +334,8 @@ class SearchArrays:
                 self._lock.release()
 
     def _is_worth_saving(self, view: View) -> bool:
+        if self._has_mended:
+            return True
         fresh = abs(view.rows - self._saved_rows) + (view.removals - self._saved_removals) // 8
         return fresh >= SAVE_AFTER_ROWS
 
@@ -339,7 +374,7 @@ class SearchArrays:
                 slabs.append(slab)
                 dead.append(gone)
                 continue
-            merged = merge_slabs(group, gone_group)
+            merged = self._merge(group, gone_group)
             slabs.append(merged)
             dead.append(np.zeros(len(merged), np.bool_))
         return _view(slabs, dead, view.version, view.model, view.last_chunk, view.removals)
@@ -357,8 +392,24 @@ class SearchArrays:
         if (saved.model, saved.path_weight) != (str(model), self._path_weight):
             return
         if self._view.version <= saved.version <= self._store.version():
-            self._view = _view(saved.slabs, saved.dead, saved.version, model, saved.last_chunk, saved.removals)
+            slabs, dead = self._fill_holes(saved)
+            self._view = _view(slabs, dead, saved.version, model, saved.last_chunk, saved.removals)
             self._saved_rows, self._saved_removals = self._view.rows, self._view.removals
+            self._has_mended = any(isinstance(slab, Hole) for slab in saved.slabs)
+
+    def _fill_holes(self, saved: Saved) -> tuple[list[Slab], list[NDArray[np.bool_]]]:
+        """What was saved, with what is damaged of it made again from the store."""
+        slabs: list[Slab] = []
+        dead: list[NDArray[np.bool_]] = []
+        for slab, gone in zip(saved.slabs, saved.dead, strict=True):
+            if isinstance(slab, Slab):
+                slabs.append(slab)
+                dead.append(gone)
+            else:
+                made = self._make_again(slab.first_chunk, slab.last_chunk)
+                slabs += made
+                dead += [np.zeros(len(each), np.bool_) for each in made]
+        return slabs, dead
 
     def renew(self) -> None:
         """Arrays hold vectors: all of them are made again."""
@@ -373,9 +424,30 @@ class SearchArrays:
             return self._view
 
     def mend(self, error: IndexError) -> View:
-        """The files were damaged after they were checked: make them again."""
+        """Something was damaged: make again what it is, or everything where that cannot be told."""
         log.warning("search arrays are damaged, making them again: %s", error)
-        return self.rebuild()
+        if not isinstance(error, DamagedArrays):
+            return self.rebuild()
+        with self._lock:
+            self.refresh()
+            with self._store.snapshot():
+                self._replace_slab(error.file)
+            self.save(force=True)
+            return self._view
+
+    def _replace_slab(self, file: str) -> None:
+        view = self._view
+        slabs: list[Slab] = []
+        dead: list[NDArray[np.bool_]] = []
+        for slab, gone in zip(view.slabs, view.dead, strict=True):
+            made = [slab]
+            if slab.file is not None and slab.file.name == file:
+                made = self._make_again(int(slab.chunk_ids[0]), int(slab.chunk_ids[-1]))
+            slabs += made
+            dead += [gone] if made and made[0] is slab else [np.zeros(len(each), np.bool_) for each in made]
+        self._view = _view(slabs, dead, view.version, view.model, view.last_chunk, view.removals)
+        self._has_mended = True
+        self._masks.clear()
 
     def check(self) -> Iterator[str]:
         """Problems of the saved files, in words."""

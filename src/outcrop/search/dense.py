@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.records import Vector
+from outcrop.search.blocks import Watched
 from outcrop.search.signs import sign_bits
 from outcrop.search.slab import Slab
 
@@ -43,9 +44,12 @@ class Sheet:
     scales: NDArray[np.float32]
     mask: NDArray[np.bool_] | None
     rows: NDArray[np.uint32] | None = None
+    watched: Watched | None = None
 
     def similarities(self, places: NDArray[np.intp], query: Vector) -> NDArray[np.float32]:
         """Exact cosine of the query (unit length) with some of the vectors."""
+        if self.watched is not None:
+            self.watched.require_rows(places)
         # einsum, not BLAS: a row's last bits must not depend on which rows it is computed with, or copies of one text
         # would take turns at being the one that is returned.
         picked: NDArray[np.float32] = np.einsum("ij,j->i", self.vectors[places].astype(np.float32), query)
@@ -59,7 +63,9 @@ def similarities(slab: Slab, rows: NDArray[np.intp], query: Vector) -> NDArray[n
     The summaries lift NDCG@10 of questions for names on the code set (`benchmarks/code.py`) from .978 to .989; over all
     questions it stays at .898.
     """
-    best = Sheet(0, slab.bits, slab.vectors, slab.scales, None).similarities(rows, query)
+    best = Sheet(0, slab.bits, slab.vectors, slab.scales, None, watched=slab.watch("vectors")).similarities(
+        rows, query
+    )
     if len(slab.noted):
         place = np.minimum(np.searchsorted(slab.noted, rows), len(slab.noted) - 1)
         has = slab.noted[place] == rows
@@ -70,7 +76,10 @@ def similarities(slab: Slab, rows: NDArray[np.intp], query: Vector) -> NDArray[n
 
 def _summaries(number: int, slab: Slab, mask: NDArray[np.bool_] | None) -> Sheet:
     allowed = None if mask is None else mask[slab.noted]
-    return Sheet(number, slab.summary_bits, slab.summary_vectors, slab.summary_scales, allowed, slab.noted)
+    watched = slab.watch("summary_vectors")
+    return Sheet(
+        number, slab.summary_bits, slab.summary_vectors, slab.summary_scales, allowed, slab.noted, watched
+    )
 
 
 def nearest(
@@ -82,7 +91,7 @@ def nearest(
     """
     sheets = []
     for number, (slab, mask) in enumerate(zip(slabs, masks, strict=True)):
-        sheets.append(Sheet(number, slab.bits, slab.vectors, slab.scales, mask))
+        sheets.append(Sheet(number, slab.bits, slab.vectors, slab.scales, mask, watched=slab.watch("vectors")))
         if len(slab.noted):
             sheets.append(_summaries(number, slab, mask))
     share = sum(len(sheet.vectors) for sheet in sheets) // RESCORE_SHARE

@@ -11,7 +11,7 @@ Slabs are derived from the database and never the truth: they can be thrown away
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.records import FeedRow
+from outcrop.search.blocks import Watched
 from outcrop.search.columns import combine_vectors, describe_files, find_terms, invert, quantise, row_type
 from outcrop.search.names import NAME_ARRAYS, Names, merge_names
-from outcrop.search.packed import map_arrays, write_arrays
+from outcrop.search.packed import map_watched, write_arrays
 from outcrop.search.phrasing import PAIR_BYTES, mark_pairs
 from outcrop.search.terms import Terms
 
@@ -69,6 +70,10 @@ class Slab:
     file: Path | None = None
     packages: NDArray[np.uint64] | None = None
     positions: NDArray[np.int32] | None = None
+    watched: Mapping[str, Watched] | None = None
+    """What checks the arrays of a file; None for those that were made in memory."""
+    checked_terms: NDArray[np.bool_] | None = None
+    """Terms whose postings were checked."""
 
     def __len__(self) -> int:
         return len(self.chunk_ids)
@@ -80,6 +85,19 @@ class Slab:
             followed &= self.positions[rows + 1] == self.positions[rows] + 1
         return followed
 
+    def watch(self, name: str) -> Watched | None:
+        """What checks an array, where it lies in a file."""
+        return None if self.watched is None else self.watched[name]
+
+    def require(self, name: str) -> None:
+        """Raise DamagedArrays unless an array is what was saved."""
+        if self.watched is not None:
+            self.watched[name].require()
+
+    def is_whole(self) -> bool:
+        """Whether every array is what was saved."""
+        return self.watched is None or all(array.is_whole() for array in self.watched.values())
+
     def postings(self, term: int) -> Postings | None:
         """The rows that hold a term and how often; None where no row does."""
         number = np.uint64(term)
@@ -87,6 +105,10 @@ class Slab:
         if i == len(self.terms) or self.terms[i] != number:
             return None
         start, end = int(self.offsets[i]), int(self.offsets[i + 1])
+        if self.watched is not None and self.checked_terms is not None and not self.checked_terms[i]:
+            for name in ("rows", "frequencies"):
+                self.watched[name].require_slice(start, end)
+            self.checked_terms[i] = True
         return self.rows[start:end], self.frequencies[start:end]
 
 
@@ -227,7 +249,7 @@ def save_slab(slab: Slab, file: Path) -> None:
 
 def load_slab(file: Path, rows: int) -> Slab:
     """Map a slab's file into memory. Raises ValueError or OSError when it cannot be what was saved."""
-    arrays = map_arrays(file)
+    arrays, watched = map_watched(file)
     if set(arrays) != set(ARRAYS):
         raise ValueError(f"{file} does not hold the arrays of a slab")
     for name, array in arrays.items():
@@ -235,7 +257,8 @@ def load_slab(file: Path, rows: int) -> Slab:
         if array.ndim != axes or array.dtype not in ((kind, np.uint32) if name == "rows" else (kind,)):
             raise ValueError(f"{name} in {file} is not the array that was saved")
     names = Names(**{name: arrays.pop(name) for name in NAME_ARRAYS})
-    slab = Slab(**arrays, names=names, file=file)
+    seen = np.zeros(len(arrays["terms"]), np.bool_)
+    slab = Slab(**arrays, names=names, file=file, watched=watched, checked_terms=seen)
     by_row = (
         slab.chunk_ids,
         slab.document_ids,
