@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import struct
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from tests.http.running import Running, serving
 from tests.kb.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 
 from outcrop.pack import SafeEstimate
+from outcrop.records import Check
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +243,42 @@ def test_members_of_a_query_for_code_that_are_not_known_are_ignored_with_a_note(
     assert "\x1b" not in detail
     wrong = server.client.post("/coderag/query", json={**body, "approxLength": "many"})
     assert wrong.status_code == 422  # what is known is still checked
+
+
+def test_ids_and_hashes_of_a_collection_come_in_pages(server: Running) -> None:
+    client = server.client
+    url = "/api/collections/notes/hashes"
+    first = ok(client.get(url, params={"limit": 2}))
+    rest = ok(client.get(url, params={"limit": 1000, "offset": first["next_offset"]}))
+    found = {item["uri"]: item["sha256"] for item in (*first["documents"], *rest["documents"])}
+    assert found == server.state.engine.hashes("notes")
+    assert rest["next_offset"] is None
+    path = server.notes / "retries.md"
+    assert found[str(path)] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert client.get("/api/collections/nothing/hashes").status_code == 404
+
+
+def test_the_index_is_examined_over_http_one_check_at_a_time(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = ok(server.client.get("/api/doctor"))
+    assert found["ok"] is True
+    assert {"name", "ok", "detail"} <= set(found["checks"][0])
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> list[Check]:
+        begun.set()
+        assert go_on.wait(60)
+        return [Check("arrays", False, "a block is damaged")]
+
+    monkeypatch.setattr(server.state.engine, "doctor", slow)
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(httpx.get, f"{server.url}/api/doctor", timeout=60)
+        assert begun.wait(60)
+        busy = server.client.get("/api/doctor")
+        go_on.set()
+        assert (busy.status_code, busy.headers["retry-after"]) == (503, "5")
+        assert asked.result().json()["ok"] is False
 
 
 def test_notes_are_asked_for_as_other_servers_of_them_are(server: Running) -> None:

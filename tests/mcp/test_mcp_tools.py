@@ -422,3 +422,33 @@ def test_a_tool_that_reads_is_given_up_when_the_time_is_up(
 def test_a_tool_that_writes_has_the_time_it_needs(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "REQUEST_S", 0.0)
     assert "note.md" in library.call("kb_write", path="note.md", text="The tide turns at six.")
+
+
+def test_a_folder_below_a_root_is_added_and_listed(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("not for agents")
+    for path in (str(tmp_path), str(tmp_path / "secret.md"), "/etc", "docs"):
+        assert "folder" in library.refusal("add", path=path)
+    state = library.open()
+    state.engine.add(library.folder / "lunch.md")  # on the machine itself, by the user
+    state.engine.close()
+    assert "in no folder" in library.refusal("add", path=str(library.folder / "retries.md"))
+    notes = tmp_path / "kb"
+    notes.mkdir(exist_ok=True)
+    state = library.open()
+    (state.config.kb).mkdir(exist_ok=True)
+    (state.config.kb / "extra.txt").write_text("The ferry leaves at noon.")
+    below = str(state.config.kb / "extra.txt")
+    state.engine.close()
+    assert "1 added" in library.call("add", path=below, collection="ferries")
+    assert "ferry" in library.call("search", query="when does the ferry leave", collections=["ferries"])
+    listed = library.call("list_documents")
+    assert "lunch.md" in listed
+    assert "2 documents" in listed
+    assert "secret" not in listed
+    assert "lunch" not in library.call("list_documents", collection="ferries")
+    assert "offset=1" in library.call("list_documents", limit=1)
+    assert "No documents" in library.call("list_documents", paths=["nothing/**"])
+
+
+def test_a_server_that_only_reads_adds_nothing(built: Library) -> None:
+    assert "only reads" in built.refusal("add", read_only=True, path=str(built.folder))

@@ -92,6 +92,8 @@ def test_every_tool_answers_over_both_transports(talk: Talk, library: Library) -
         ("related", {"target": "Pool.acquire"}, "tests it"),
         ("map", {}, "class Pool"),
         ("status", {}, "documents"),
+        ("add", {"path": str(library.folder)}, "Up to date"),
+        ("list_documents", {}, "lunch.md"),
         ("kb_write", {"path": "a.md", "text": "The vault code is on the whiteboard."}, "Written"),
         ("kb_search", {"query": "vault code whiteboard"}, "whiteboard"),
         ("kb_read", {"path": "a.md"}, "whiteboard"),
@@ -267,7 +269,7 @@ def test_the_list_of_tools_comes_before_any_warm_up(library: Library) -> None:
     sdk = resource.getrusage(resource.RUSAGE_CHILDREN)
     process = started(library)
     listed = exchange(process, INITIALIZE, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
-    assert len(listed[1]["result"]["tools"]) == 16
+    assert len(listed[1]["result"]["tools"]) == 18
     loaded = Path(f"/proc/{process.pid}/maps").read_text() if sys.platform == "linux" else ""
     process.kill()
     process.communicate()

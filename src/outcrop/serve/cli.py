@@ -51,6 +51,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "ls": ("documents", "List documents, or collections."),
     "show": ("documents", "Print a document, or what is known of it."),
     "rm": ("documents", "Remove documents from the index."),
+    "note": ("note", "Write, append to, read, list, search or delete notes."),
     "status": ("care", "Say what the index holds."),
     "doctor": ("care", "Check that the index and this machine are in order."),
     "reembed": ("care", "Give every chunk a vector of the model in use."),

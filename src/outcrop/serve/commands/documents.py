@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from outcrop.serve.options import collection_option, common_options, document_filters, many, read_filters
 from outcrop.serve.session import Session, pass_session
-from outcrop.serve.terminal import clean
+from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
@@ -21,10 +22,17 @@ if TYPE_CHECKING:
 @document_filters
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Documents at most.")
 @click.option("--collections", "only_collections", is_flag=True, help="List collections instead.")
+@click.option(
+    "--hashes", is_flag=True, help="Only the SHA-256 of each document's source, and its uri: to diff by."
+)
 @common_options
 @pass_session
-def ls_command(session: Session, /, limit: int | None, only_collections: bool, **filters: Any) -> None:
+def ls_command(
+    session: Session, /, limit: int | None, only_collections: bool, hashes: bool, **filters: Any
+) -> None:
     """List documents, or collections."""
+    if hashes and only_collections:
+        raise click.UsageError("--hashes are of documents; a collection has none")
     where = read_filters(**filters)
     with session.open_existing() as kb:
         if only_collections:
@@ -38,12 +46,28 @@ def ls_command(session: Session, /, limit: int | None, only_collections: bool, *
                 print_collections(session.out, found)
             return
         documents = kb.list(where, limit=limit)
-    if session.as_json:
+    if hashes:
+        _print_hashes(session, documents)
+    elif session.as_json:
         session.print_json(documents)
     else:
         from outcrop.serve.render import print_documents
 
         print_documents(session.out, documents)
+
+
+def _print_hashes(session: Session, documents: Sequence[DocumentInfo]) -> None:
+    """A line each, as `sha256sum` prints it."""
+    if session.as_json:
+        session.print_json(
+            [
+                {"id": info.id, "collection": info.collection, "uri": info.uri, "sha256": info.sha256}
+                for info in documents
+            ]
+        )
+        return
+    for info in documents:
+        click.echo(f"{info.sha256}  {clean_line(info.uri)}")
 
 
 @click.command("show")
@@ -66,7 +90,7 @@ def show_command(
 
     REF is an id as `ls` shows it, a path, a URL, or the name a text was given. The text is printed as it was indexed.
     """
-    span = _read_lines(lines)
+    span = read_lines(lines)
     with session.open_existing() as kb:
         info = kb.get(reference, collection=collection)
         text = "" if only_info else _cut(kb.text(info.id), span)
@@ -97,7 +121,8 @@ def replace_document(chunk: StoredChunk) -> dict[str, object]:
     return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name != "document"}
 
 
-def _read_lines(lines: str | None) -> tuple[int, int | None]:
+def read_lines(lines: str | None) -> tuple[int, int | None]:
+    """The first and the last line of a range as one types it: 10-20, 10- or 10."""
     if lines is None:
         return 1, None
     match = re.fullmatch(r"(\d+)?(-)?(\d+)?", lines)

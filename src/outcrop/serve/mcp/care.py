@@ -51,6 +51,34 @@ def refresh(call: Call) -> Reply:
     return show_report(report)
 
 
+def add(call: Call) -> Reply:
+    """Index a folder or a file below one of the roots."""
+    target = call.state.require_root(call.args["path"])
+    report = call.engine.add(target, progress=call.progress, stopped=call.stopped, **call.pick("collection"))
+    return show_report(report)
+
+
+def list_documents(call: Call) -> Reply:
+    """Which documents are indexed, a page of them."""
+    from outcrop.records import Filter  # loads numpy, which the list of tools does not wait for
+
+    args = call.args
+    limit, offset = args["limit"], args["offset"]
+    collections = () if args["collection"] is None else (args["collection"],)
+    where = Filter(collections=collections, paths=args["paths"] or ())
+    found = call.engine.list(where, limit=limit + 1, offset=offset)
+    page = found[:limit]
+    if not page:
+        return Reply("No more documents." if offset else "No documents are indexed here; status says what is.")
+    parts = [
+        Part(f"{info.path} · {info.title} · {info.kind} · {info.collection}, document {info.id}")
+        for info in page
+    ]
+    more = f"\nMore: call again with offset={offset + limit}." if len(found) > limit else ""
+    count = f"{len(page)} document{'' if len(page) == 1 else 's'}, by collection and path."
+    return Reply(f"{count}\n{fence_parts(parts, offset + 1)}{more}")
+
+
 def show_report(report: IngestReport) -> Reply:
     """What a refresh did."""
     names = ("added", "changed", "moved", "unchanged", "removed", "chunks", "masked")

@@ -81,25 +81,18 @@ _TYPES: Final[dict[Kind, str | list[str]]] = {
 
 def input_schema(params: Sequence[Param]) -> dict[str, Any]:
     """The JSON schema of a tool's arguments: no others are let through."""
+    aliases = {param.alias: _without_default(param.schema()) for param in params if param.alias}
     found: dict[str, Any] = {
         "type": "object",
-        "properties": {
-            **{param.name: param.schema() for param in params},
-            **{
-                param.alias: {**_bare(param), "description": f"= {param.name}"}
-                for param in params
-                if param.alias
-            },
-        },
+        "properties": {param.name: param.schema() for param in params} | aliases,
         "additionalProperties": False,
     }
     required = [param.name for param in params if param.required]
     return {**found, "required": required} if required else found
 
 
-def _bare(param: Param) -> dict[str, Any]:
-    """The schema of an alias: it has no default of its own."""
-    return {key: value for key, value in param.schema().items() if key != "default"}
+def _without_default(schema: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key != "default"}
 
 
 def read_arguments(tool: str, params: Sequence[Param], given: Mapping[str, Any] | None) -> dict[str, Any]:

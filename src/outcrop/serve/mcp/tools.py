@@ -72,7 +72,9 @@ _LINES: Final = (
 )
 _OFFSET: Final = Param(name="offset", kind="whole", default=0, least=0, most=10_000)
 _PATH: Final = _text("path", "in the knowledge base: folder/name.md", required=True)
-_HITS: Final = {"hits": {"type": "array", "items": {"type": "object"}}, "note": {"type": "string"}}
+_COUNTS: Final = ("added", "changed", "moved", "unchanged", "removed", "chunks", "masked", "skipped")
+_REPORT: Final = {**{name: {"type": "integer"} for name in _COUNTS}, "failed": {"type": "array"}}
+_HITS: Final = {"hits": {"type": "array"}, "note": {"type": "string"}}
 _WRITTEN: Final = {"path": {"type": "string"}, "lines": {"type": "integer"}}
 
 SCORES: Final = (
@@ -167,6 +169,13 @@ _READING: Final = (
         },
     ),
     Tool(
+        name="list_documents",
+        title="List documents",
+        about="Which documents are indexed, by path.",
+        run=care.list_documents,
+        params=(_COLLECTION, _PATHS, _limit(50, 200), _OFFSET),
+    ),
+    Tool(
         name="kb_search",
         title="Search the knowledge base",
         about="Search your own notes: decisions, preferences, facts kept from earlier sessions. Use it at the start "
@@ -249,6 +258,14 @@ _WRITING: Final = (
         data={"path": {"type": "string"}},
     ),
     Tool(
+        name="add",
+        title="Add to the index",
+        about="Index a folder or file by its full path. Only in folders the user allowed: see status.",
+        run=care.add,
+        params=(_text("path", required=True), _COLLECTION),
+        writes=True,
+    ),
+    Tool(
         name="refresh",
         title="Refresh the index",
         about="Read changed files again: one folder or file by its full path, or all that were added. Use it when hits "
@@ -257,16 +274,7 @@ _WRITING: Final = (
         params=(_text("path"),),
         writes=True,
         destructive=True,
-        data={
-            **{
-                name: {"type": "integer"}
-                for name in (
-                    *("added", "changed", "moved", "unchanged", "removed"),
-                    *("chunks", "masked", "skipped"),
-                )
-            },
-            "failed": {"type": "array"},
-        },
+        data=_REPORT,
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
@@ -13,6 +14,16 @@ from outcrop.serve.as_json import plain
 from outcrop.serve.http.answers import answer, documented, extended, model_of, shape
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, Line, TextBody
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHash:
+    """A document and what its source hashed to when it was indexed."""
+
+    id: int
+    uri: str
+    sha256: str
+
 
 _Document = extended("Document", DocumentInfo, stale=bool | None)
 _Removed = shape("Removed", removed=int)
@@ -45,6 +56,25 @@ def documents_router(shared: Shared) -> APIRouter:
     def collection_of_name(name: _Name) -> Response:
         """One collection."""
         return answer(find_collection(name))
+
+    @router.get(
+        "/collections/{name}/hashes",
+        **documented(
+            200, shape("Hashes", documents=tuple[DocumentHash, ...], total=int, next_offset=int | None), 404
+        ),
+    )
+    def hashes(
+        name: _Name, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000, offset: _Offset = 0
+    ) -> Response:
+        """The uri and the SHA-256 of every document of a collection, so that a sync elsewhere can diff."""
+        total = find_collection(name).documents
+        where = Filter(collections=(name,))
+        found = engine.list(where, limit=limit, offset=offset) if offset < total else []
+        after = offset + len(found)
+        listed = [DocumentHash(info.id, info.uri, info.sha256) for info in found]
+        return answer(
+            {"documents": listed, "total": total, "next_offset": after if found and after < total else None}
+        )
 
     @router.delete("/collections/{name}", dependencies=shared.writes, **documented(200, _Removed, 404))
     def delete_collection(name: _Name) -> Response:

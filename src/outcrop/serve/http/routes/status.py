@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,13 +11,15 @@ from starlette.responses import Response
 
 import outcrop
 from outcrop.config import Config
-from outcrop.records import Status
+from outcrop.records import Check, Status
 from outcrop.serve.as_json import plain
 from outcrop.serve.http.answers import answer, documented, extended, problems, shape
 from outcrop.serve.http.metrics import CONTENT_TYPE
 from outcrop.serve.http.parts import Shared
+from outcrop.serve.http.problems import Refused
 
 _Health = shape("Health", status=str, version=str)
+_Doctor = shape("Doctor", ok=bool, checks=tuple[Check, ...])
 _ServerStatus = extended(
     "ServerStatus",
     Status,
@@ -64,6 +67,20 @@ def status_router(shared: Shared) -> APIRouter:
             "version": outcrop.__version__,
         }
         return answer(found | more)
+
+    examining = threading.Lock()
+
+    @router.get("/api/doctor", **documented(200, _Doctor))
+    def doctor() -> Response:
+        """Check the index and the machine; repairing is for `outcrop doctor --repair`. One check at a time: it reads
+        everything."""
+        if not examining.acquire(blocking=False):
+            raise Refused(503, "a check is running; ask again when it is done", headers={"Retry-After": "5"})
+        try:
+            checks = state.engine.doctor()
+        finally:
+            examining.release()
+        return answer({"ok": all(check.ok for check in checks), "checks": checks})
 
     return router
 
