@@ -60,7 +60,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _RUN = re.compile(r"[A-Za-z0-9]{12,}")
 _HASH = re.compile(r"(?:sha\d{1,3}|md5)[=:_-]", re.IGNORECASE)
 _DJANGO = "django-insecure-"
-_PRINTED = re.compile(r"[!-~]+")
+# Generators draw from these; commas, quotes and braces are of code that is written without blanks.
+_PRINTED = re.compile(r"[A-Za-z0-9!@#$%^&*()=+_.?~-]+")
 _SIGN = re.compile(r"[!@#$%^&*()=+_-]")
 _TURN = re.compile(r"[A-Za-z](?=[^A-Za-z])|[0-9](?=[^0-9])|[^A-Za-z0-9](?=[A-Za-z0-9])")
 # What a password that nobody put in quotes does not hold: calls, paths, lists.
