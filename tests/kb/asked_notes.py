@@ -63,6 +63,9 @@ ASKED: Final = [
     ("which days are rest days?", "health/running.md"),
 ]
 
+BORDERLINE: Final = "what is the atmospheric pressure on Venus?"
+"""Shares one of three words with the note on the boiler, and comes back with it, just above the floor."""
+
 UNRELATED: Final = [
     "When did Krakatoa erupt?",
     "Who painted the Mona Lisa?",

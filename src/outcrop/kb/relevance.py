@@ -22,7 +22,8 @@ STEEPNESS: Final = 10.0
 """Chosen on ten notes, 24 questions and 26 unrelated ones that are not those of the tests. Unrelated questions that
 share a word with some note reach an evidence of .43 with the model that ships and .49 with `mini` (but for one, .56 and
 .60, with half of its words in a note); right notes begin at .59 and .63 where they share a word with the question. So
-evidence of .5 gives 0.3, .6 gives 0.54, .7 gives 0.76 and .8 gives 0.9."""
+evidence of .5 gives 0.3, .6 gives 0.54, .7 gives 0.76 and .8 gives 0.9. On these 22 of the 24 notes come back, 23 with
+`mini`, and one of the 26 finds a note."""
 
 
 def relevance(why: Explanation) -> float:
