@@ -38,7 +38,8 @@ def check_versions(root: Path = ROOT, *, releasing: bool) -> Iterator[str]:
     version = ours["version"]
     if models["version"] != version:
         yield f"outcrop is {version}, outcrop-models {models['version']}"
-    if f"outcrop-models=={models['version']}" not in ours["optional-dependencies"]["mini"]:
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]
+    if f"outcrop-models=={models['version']}" not in settings["outcrop"]["extras"]["mini"]:
         yield f"the extra `mini` does not ask for outcrop-models=={models['version']}"
     heading = _CHANGES.search((root / "CHANGELOG.md").read_text("utf-8"))
     if heading is None or heading[1] != version:

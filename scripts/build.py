@@ -36,7 +36,7 @@ def build(project: Path, folder: Path, targets: Sequence[Target] = ("wheel", "sd
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [word for target in targets for word in ("-t", target)]
     command = [sys.executable, "-P", "-m", "hatchling", "build", "-d", str(folder.resolve()), *chosen]
-    settings = {**os.environ, "SOURCE_DATE_EPOCH": str(commit_time(project))}
+    settings = {**os.environ, "OUTCROP_RELEASE": "1", "SOURCE_DATE_EPOCH": str(commit_time(project))}
     done = subprocess.run(command, cwd=project, env=settings, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"building {project} failed:\n{done.stdout}{done.stderr}")

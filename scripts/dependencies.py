@@ -90,8 +90,8 @@ class Package:
 def read_requirements(pyproject: Path = PYPROJECT) -> dict[str, list[Requirement]]:
     """What pyproject.toml asks for: the base, each extra, and the group for development."""
     content = tomllib.loads(pyproject.read_text("utf-8"))
-    project = content["project"]
-    lines: dict[str, list[str]] = {BASE: project["dependencies"], **project["optional-dependencies"]}
+    extras = content["tool"]["outcrop"]["extras"]
+    lines: dict[str, list[str]] = {BASE: content["project"]["dependencies"], **extras}
     lines[DEV] = group_lines(content["dependency-groups"], "dev")
     return {group: [Requirement(line) for line in found] for group, found in lines.items()}
 

@@ -1,7 +1,8 @@
 """Does the wheel work where nothing else is? `python -m scripts.try_wheel [PYTHON …]`
 
 Builds the wheel, installs it as people install a program (`pipx install`, `uv tool install`) for each interpreter, and
-lets the program that stands there add a folder, find something in it and examine itself. Interpreters are those that
+lets the program that stands there add a folder, find something in it and examine itself. Before that every extra is
+installed from a clone and from the wheels, the one with our models for good. Interpreters are those that
 were named, else each of 3.11 to 3.14 on the path or of pyenv; one that is not there is said and not tried. Packages
 come from the index that this machine has. Exits with 1 when anything fails, or one that was named is not there.
 """
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +27,9 @@ PYTHONS: Final = ("python3.11", "python3.12", "python3.13", "python3.14")
 QUERY: Final = "how is a large declaration cut into chunks?"
 EXPECTED: Final = "declarations.py"
 """What is asked of the small folder, and the file that says it."""
+
+
+EXTRAS: Final = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["outcrop"]["extras"])
 
 
 class Failed(Exception):
@@ -101,6 +106,54 @@ def find_python(name: str) -> tuple[str, str] | None:
     return None
 
 
+def try_extras(python: str, wheels: Path, work: Path) -> Iterator[str]:
+    """Every extra can be installed from a clone and from the wheels, and `mini` works; what went wrong.
+
+    The third way is what the program itself advises when an extra is missing.
+    """
+    clone = copy_clone(work / "clone")
+    ways = {"clone": [f"{clone}[EXTRA]"], "wheels": ["--find-links", str(wheels), "outcrop[EXTRA]"]}
+    homes = {}
+    for way, words in ways.items():
+        homes[way] = work / way
+        _run([python, "-m", "venv", str(homes[way])], work, {})
+        pip = [str(homes[way] / "bin" / "pip"), "install", "--quiet"]
+        for extra in EXTRAS:
+            try:
+                _run([*pip, "--dry-run", *(word.replace("EXTRA", extra) for word in words)], work, {})
+            except Failed as error:
+                yield f"extra {extra} from {way}: FAILED\n{error}"
+        try:
+            # First without, then with: by the command that the program names.
+            _run([*pip, *(word.replace("[EXTRA]", "") for word in words)], work, {})
+            _run([*pip, *words[:-1], "outcrop[mini]"], work, {})
+            prove_models(homes[way] / "bin" / "outcrop", work / f"{way}-used")
+        except Failed as error:
+            yield f"mini from {way}: FAILED\n{error}"
+        else:
+            print(f"{way}: {len(EXTRAS)} extras can be installed, mini works", flush=True)
+
+
+def copy_clone(folder: Path) -> Path:
+    """The files of this checkout that git knows, as a clone has them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def prove_models(program: Path, work: Path) -> None:
+    """Search with the transformer and the reranker that `mini` brings."""
+    prove(program, work)
+    settings = {"OUTCROP_DB": str(work / "index.db")}
+    _run([str(program), "reembed", "--model", "mini"], work, settings)
+    asked = [str(program), "search", QUERY, "--rerank", "--rerank-seconds", "60", "--json"]
+    if not json.loads(_run(asked, work, settings))["reranked"]:
+        raise Failed("nothing was reranked")
+
+
 def try_one(python: str, version: str, installer: str, wheel: Path, work: Path) -> str | None:
     """Install and use the program, and print how long that took; what went wrong, if anything did."""
     started = time.perf_counter()
@@ -122,6 +175,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         (wheel,) = build(ROOT, work / "wheel", ["wheel"])
+        build(ROOT / "models", work / "wheel", ["wheel"])
+        problems += try_extras(sys.executable, work / "wheel", work / "extras")
         for python in named or PYTHONS:
             found = find_python(python)
             if found is None:

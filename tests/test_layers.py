@@ -92,7 +92,7 @@ ALLOWED = {
     | {"config", "parts", "adding", "asking", "retrieve", "care", "lookup", "folders", "revisions"}
     | {"codebase", "code_context", "codegraph", "codemap", "headings", "moving", "parity", "permissions"},
     "evals": GROUND | {"engine"},
-    "adapters": {"records", "errors", "engine"},
+    "adapters": {"records", "errors", "engine", "machine"},
     "kb": GROUND | {"engine", "config"},
     "chat": GROUND | {"engine", "config"},
     "serve": GROUND | {"engine", "config", "evals", "chat", "kb", "highlight"},

@@ -10,6 +10,7 @@ from outcrop.contracts import Embedder, HasRoles, Store
 from outcrop.embed.batches import BATCH_TEXTS, batch_texts, embed_all
 from outcrop.embed.keys import context_head, context_text, path_key, text_key
 from outcrop.errors import Cancelled, ConfigError, EmbedError, StoreError
+from outcrop.machine import install_command
 from outcrop.records import Check, DocumentWrite, Filter, Matrix, Progress, StaleDocument
 from outcrop.search.index import Index
 from outcrop.sources.freshness import change_of
@@ -90,7 +91,7 @@ def examine_languages() -> Check:
 
     missing = missing_grammars()
     advice = (
-        "read by lines; for their declarations `pip install 'outcrop[languages]'`, then `outcrop sync --force`"
+        f"read by lines; for their declarations `{install_command('languages')}`, then `outcrop sync --force`"
     )
     return Check("languages", True, f"{', '.join(missing)}: {advice}" if missing else "all grammars are here")
 

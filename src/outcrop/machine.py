@@ -1,11 +1,51 @@
-"""What the machine offers to this process."""
+"""What the machine offers to this process, and how its installation is added to."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import sys
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+_OWN_MODELS: Final = "outcrop-models"
 
 
 def usable_cores() -> int:
     """Cores this process may use: a container may have fewer than its machine."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to the installation this process runs from.
+
+    It names the distribution and not a file: pip and uv find what is installed already and add what the extra needs.
+    """
+    wanted = f"'outcrop[{extra}]'"
+    prefix = Path(sys.prefix)
+    if (prefix / "pipx_metadata.json").is_file():
+        command = f"pipx runpip outcrop install {wanted}"
+    elif (prefix / "uv-receipt.toml").is_file():
+        command = f"uv pip install --python {shlex.quote(str(prefix))} {wanted}"
+    else:
+        command = f"pip install {wanted}"
+    return command if extra != "mini" or _knows_its_models() else f"{command} --find-links FOLDER{_FOLDER}"
+
+
+_FOLDER: Final = ", where FOLDER holds the wheel of outcrop-models, which comes with each release"
+
+
+def _knows_its_models() -> bool:
+    """Whether the extra `mini` of this installation names a folder that is there: so it does when made from a clone."""
+    try:
+        lines = requires("outcrop") or []
+    except PackageNotFoundError:
+        return False
+    for line in lines:
+        name, _, address = line.partition(";")[0].partition("@")
+        if name.strip() == _OWN_MODELS and address:
+            return Path(unquote(urlsplit(address.strip()).path)).is_dir()
+    return False

@@ -16,6 +16,7 @@ from typing import Final
 
 from outcrop.contracts import Tokenizer
 from outcrop.errors import ConfigError
+from outcrop.machine import install_command
 from outcrop.records import Answer, Context, Hit, LeftOut, PackedSource
 
 Merge = Callable[[Sequence[Hit]], Sequence[Hit]]
@@ -236,7 +237,7 @@ class FileTokenizer:
             from tokenizers import Tokenizer as Library
         except ImportError as error:
             raise ConfigError(
-                "a tokenizer file needs the tokenizers package: pip install 'outcrop[onnx]'"
+                f"a tokenizer file needs the tokenizers package: {install_command('onnx')}"
             ) from error
         try:
             content = path.read_text("utf-8")

@@ -57,9 +57,13 @@ def test_without_the_distribution_of_models_the_message_tells_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "outcrop_models", None)
-    with pytest.raises(EmbedError, match=re.escape("the model mini comes with pip install 'outcrop[mini]'")):
+    with pytest.raises(
+        EmbedError, match=re.escape("the model mini is not installed: pip install 'outcrop[mini]'")
+    ):
         opened("mini")
-    with pytest.raises(EmbedError, match=re.escape("the reranker mini comes with pip install 'outcrop[mini]'")):
+    with pytest.raises(
+        EmbedError, match=re.escape("the reranker mini is not installed: pip install 'outcrop[mini]'")
+    ):
         open_reranker("mini")
 
 

@@ -28,7 +28,7 @@ def without_haskell(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_every_grammar_of_the_table_is_a_dependency_or_in_the_extra() -> None:
     project = PYPROJECT["project"]
-    base, extra = project["dependencies"], project["optional-dependencies"]["languages"]
+    base, extra = project["dependencies"], PYPROJECT["tool"]["outcrop"]["extras"]["languages"]
     named = [line.partition(">")[0] for line in (*base, *extra)]
     assert not set(base) & set(extra)
     for language in LANGUAGES:
@@ -37,7 +37,7 @@ def test_every_grammar_of_the_table_is_a_dependency_or_in_the_extra() -> None:
 
 def test_what_the_extras_hold_is_there_for_the_tests() -> None:
     """But for sentence-transformers, which brings torch, and our own models, which lie beside."""
-    extras = PYPROJECT["project"]["optional-dependencies"]
+    extras = PYPROJECT["tool"]["outcrop"]["extras"]
     wanted = {line for name, lines in extras.items() for line in lines if name != "transformers"}
     groups = PYPROJECT["dependency-groups"]
     included = [line["include-group"] for line in groups["dev"] if not isinstance(line, str)]

@@ -11,6 +11,7 @@ from typing import Any
 from outcrop.adapters.passages import find_passages
 from outcrop.engine import Engine
 from outcrop.errors import ConfigError
+from outcrop.machine import install_command
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -18,7 +19,7 @@ try:
     from langchain_core.retrievers import BaseRetriever
     from pydantic import Field
 except ModuleNotFoundError as error:
-    raise ConfigError("LangChain is not installed: pip install 'outcrop[langchain]'") from error
+    raise ConfigError(f"LangChain is not installed: {install_command('langchain')}") from error
 
 
 class OutcropRetriever(BaseRetriever):

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from outcrop.contracts import Embedder, Reranker
 from outcrop.errors import ConfigError, EmbedError
+from outcrop.machine import install_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def _packaged(folder: str, what: str) -> Path:
     try:
         import outcrop_models
     except ImportError as error:
-        raise EmbedError(f"the {what} comes with pip install 'outcrop[mini]'") from error
+        raise EmbedError(f"the {what} is not installed: {install_command('mini')}") from error
     path: Path = getattr(outcrop_models, folder)
     return path
 

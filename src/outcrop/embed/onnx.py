@@ -18,6 +18,7 @@ from outcrop.embed.running.runner import Runner
 from outcrop.embed.transformer import PATH_WEIGHT, Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
+from outcrop.machine import install_command
 from outcrop.records import Matrix, Model, Trust, Vector
 
 CHARACTERS_A_TOKEN = 64
@@ -177,5 +178,5 @@ def _require_runtime() -> None:
     for name in ("onnxruntime", "tokenizers"):
         if importlib.util.find_spec(name) is None:
             raise EmbedError(
-                f"onnx models need two more packages ({name} is missing): run pip install 'outcrop[onnx]'"
+                f"onnx models need two more packages ({name} is missing): run {install_command('onnx')}"
             )

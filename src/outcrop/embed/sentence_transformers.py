@@ -14,6 +14,7 @@ from outcrop.embed.folder import read_model_folder
 from outcrop.embed.transformer import Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
+from outcrop.machine import install_command
 from outcrop.records import Matrix, Model
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*/*.safetensors", "*/*.bin", "*/*.json")
@@ -88,6 +89,6 @@ def _import_library() -> Any:
         import sentence_transformers
     except ImportError as error:
         raise EmbedError(
-            f"this model needs one more package ({error}): run pip install 'outcrop[transformers]'"
+            f"this model needs one more package ({error}): run {install_command('transformers')}"
         ) from error
     return sentence_transformers

@@ -19,6 +19,7 @@ from outcrop.children import start_child
 from outcrop.config import Config
 from outcrop.errors import ClusterError, EmbedError
 from outcrop.frames import read_frame, write_frame
+from outcrop.machine import install_command
 from outcrop.preparing import Job, Outcome, Prepared, Recipe, Unreadable
 from outcrop.records import Model
 from outcrop.spread.order import Delivery, Embedding, Frame, Order
@@ -97,7 +98,7 @@ def outcomes_of(delivery: Delivery) -> Iterator[Outcome]:
 
 def _require_ray() -> None:
     if not all(map(importlib.util.find_spec, ("ray", "pyarrow", "pandas"))):
-        raise ClusterError("--ray needs one more package: run pip install 'outcrop[ray]' on every machine")
+        raise ClusterError(f"--ray needs one more package: run {install_command('ray')} on every machine")
 
 
 class _Driver:

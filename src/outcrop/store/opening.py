@@ -10,6 +10,7 @@ from outcrop.contracts import Store
 from outcrop.database_url import DatabaseUrl
 from outcrop.derived import Deriver
 from outcrop.errors import ConfigError, NotFound
+from outcrop.machine import install_command
 from outcrop.store.sqlite import open_sqlite
 
 
@@ -35,7 +36,7 @@ def open_store(
     try:
         import psycopg  # noqa: F401 - only to see whether it is there
     except ModuleNotFoundError as error:
-        raise ConfigError("an index on Postgres needs more parts: pip install 'outcrop[postgres]'") from error
+        raise ConfigError(f"an index on Postgres needs more parts: {install_command('postgres')}") from error
     from outcrop.store.postgres import Tuning, open_postgres
 
     return open_postgres(

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from outcrop.embed.running.graph import Graph, graph_files, stamp_files
 from outcrop.errors import EmbedError
+from outcrop.machine import install_command
 from outcrop.records import Vector
 
 EXACT_INT8 = "session.x64quantprecision"
@@ -206,7 +207,7 @@ def _import_runtime() -> tuple[Any, Any]:
         import tokenizers
     except ImportError as error:
         raise EmbedError(
-            f"onnx models need two more packages ({error}): run pip install 'outcrop[onnx]'"
+            f"onnx models need two more packages ({error}): run {install_command('onnx')}"
         ) from error
     return onnxruntime, tokenizers
 

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 import tree_sitter
 
 from outcrop.errors import ParseError
+from outcrop.machine import install_command
 from outcrop.parse.code.guard import Matches, limit_time, match_within
 from outcrop.parse.title import file_name
 
@@ -221,7 +222,7 @@ class Grammar:
             grammar = importlib.import_module(module)
         except ImportError as error:
             raise NoGrammar(
-                f"there is no grammar of {language.name} here: pip install 'outcrop[languages]'"
+                f"there is no grammar of {language.name} here: {install_command('languages')}"
             ) from error
         self._grammar = tree_sitter.Language(getattr(grammar, function or "language")())
         folder = files("outcrop.parse.code").joinpath("queries")

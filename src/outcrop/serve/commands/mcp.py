@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from outcrop.machine import install_command
 from outcrop.serve.options import common_options, many
 from outcrop.serve.session import Session, open_index, pass_session
 
@@ -35,7 +36,7 @@ def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple
         from outcrop.serve.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
         raise click.ClickException(
-            f"Agents need a package that is missing ({error.name}): pip install 'outcrop[serve]'"
+            f"Agents need a package that is missing ({error.name}): {install_command('serve')}"
         ) from error
     from outcrop.serve.mcp.desk import Desk
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from outcrop.errors import ConfigError
+from outcrop.machine import install_command
 from outcrop.private import make_folder
 from outcrop.serve.options import common_options, many
 from outcrop.serve.session import Session, pass_session
@@ -71,7 +72,7 @@ def serve_command(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
-        raise ConfigError("serving needs more parts: pip install 'outcrop[serve]'") from error
+        raise ConfigError(f"serving needs more parts: {install_command('serve')}") from error
     from outcrop.engine import Engine
     from outcrop.serve.logs import write_logs
     from outcrop.serve.state import make_state

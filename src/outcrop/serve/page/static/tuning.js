@@ -88,7 +88,7 @@ export function makeTuning(status) {
     h("div", { class: "sliders" },
       rows.map(([slider, input, said]) => h("div", { class: "slider" }, h("label", { for: input.id }, slider.label), said, input)),
       h("div", { class: "row" }, h("span", {}, rerank, h("label", { for: "tune-rerank" },
-        status.reranker ? "Rerank with the cross-encoder" : "Rerank: no reranker here; pip install 'outcrop[mini]'")), reset)));
+        status.reranker ? "Rerank with the cross-encoder" : "Rerank: the extra mini is not installed here")), reset)));
   return {
     element,
     /** @param {URLSearchParams} params */
