@@ -118,9 +118,12 @@ def try_extras(python: str, wheels: Path, work: Path) -> Iterator[str]:
         homes[way] = work / way
         _run([python, "-m", "venv", str(homes[way])], work, {})
         pip = [str(homes[way] / "bin" / "pip"), "install", "--quiet"]
+        # uv reads what a package needs without fetching all of it: torch alone is a gigabyte.
+        uv = str(Path(sys.executable).with_name("uv"))
+        resolve = [uv, "pip", "install", "--quiet", "--dry-run", "--python", str(homes[way])]
         for extra in EXTRAS:
             try:
-                _run([*pip, "--dry-run", *(word.replace("EXTRA", extra) for word in words)], work, {})
+                _run([*resolve, *(word.replace("EXTRA", extra) for word in words)], work, {})
             except Failed as error:
                 yield f"extra {extra} from {way}: FAILED\n{error}"
         try:

@@ -478,9 +478,14 @@ class Engine:
         """uri → SHA-256 of every document of a collection, so that a sync elsewhere can diff (R9)."""
         return {uri: state.sha256 for uri, state in self._store.states(collection).items()}
 
-    def collections(self) -> tuple[CollectionInfo, ...]:
-        """Every collection and how much it holds."""
-        return self._known.infos()
+    def collections(self, *, roots: bool = False) -> tuple[CollectionInfo, ...]:
+        """Every collection and how much it holds; with `roots`, which takes longer, also what was added to it."""
+        if not roots:
+            return self._known.infos()
+        added: dict[str, list_of[str]] = {}
+        for collection, root in self._store.roots():
+            added.setdefault(collection, []).append(root)
+        return tuple(replace(info, roots=tuple(added.get(info.name, ()))) for info in self._known.infos())
 
     # ------------------------------------------------------------------ care
 
@@ -530,7 +535,7 @@ class Engine:
         """What the index holds."""
         return Status(
             db=str(self.config.db),
-            collections=self.collections(),
+            collections=self.collections(roots=True),
             stats=self._store.stats(),
             model=self.parts.embedder.model,
             index_model=self._store.active_model(),

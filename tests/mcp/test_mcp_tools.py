@@ -30,6 +30,7 @@ def test_search_says_where_how_sure_and_why_and_fences_the_text(built: Library) 
     assert re.search(
         r"retries\.md:\d+-\d+ · Retries › Backoff · score 0\.\d\d · words \(.*\) and meaning", line
     )
+    assert f"root {built.folder}" in line, "the path is below it"
     assert "docs, document " in line
     mark = re.search(r"<data ([0-9a-f]{8})>", text)
     assert mark

@@ -70,6 +70,12 @@ def section(out: str, name: str) -> list[str]:
 # ------------------------------------------------------------------ related
 
 
+@pytest.fixture(autouse=True)
+def _in_the_folder(shop: Outcrop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths are shown from where one stands."""
+    monkeypatch.chdir(shop.notes)
+
+
 def test_related_shows_the_place_and_who_calls_tests_and_describes_it(shop: Outcrop) -> None:
     result = shop("related", "ConnectionPool.acquire")
     assert result.exit_code == 0

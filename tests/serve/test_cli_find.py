@@ -18,7 +18,8 @@ from outcrop.serve.render import print_answer
 from outcrop.serve.terminal import clean
 
 
-def test_a_search_shows_where_the_passage_is_and_why(kb: Outcrop) -> None:
+def test_a_search_shows_where_the_passage_is_and_why(kb: Outcrop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(kb.notes)
     result = kb("search", "how", "long", "between", "attempts", "-n", "1")
     assert result.exit_code == 0
     first = result.stdout.splitlines()[0]

@@ -113,12 +113,13 @@ class FeedRow:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A collection and how much it holds."""
+    """A collection, how much it holds, and the folders and files that were added to it."""
 
     name: str
     documents: int
     chunks: int
     updated_at: float
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

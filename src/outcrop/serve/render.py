@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from rich.padding import Padding
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from outcrop.serve.excerpt import Marker, best_lines, cut_line, shared_indent
+from outcrop.serve.places import path_from_here, place_from_here
 from outcrop.serve.render_code import about_code, crop, declared_at, print_warnings
 from outcrop.serve.terminal import clean, clean_line
 
@@ -38,6 +38,8 @@ REVISION_CHARS: Final = 7
 HEADING_CHARS: Final = 60
 """Of a longer heading (a table's header, a paragraph set as one) the beginning tells enough."""
 LEFT_OUT_SHOWN: Final = 15
+ROOTS_SHOWN: Final = 5
+"""Folders and files named for each collection; somebody may have added hundreds of files one by one."""
 LEAST_SHOWN: Final = 0.0005
 """A smaller boost would be shown as nothing."""
 _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning"}
@@ -76,7 +78,7 @@ def _weights(share: MeaningShare | None) -> str:
 def _print_left_out(console: Console, left_out: Sequence[LeftOut]) -> None:
     """What else was considered, a line each: where, score, reason."""
     for item in left_out[:LEFT_OUT_SHOWN]:
-        line = f"left out: {clean_line(item.place)}  {item.score:.2f}  {item.reason}"
+        line = f"left out: {clean_line(place_from_here(item))}  {item.score:.2f}  {item.reason}"
         console.print(Text(line, "dim"), soft_wrap=True)
     if len(left_out) > LEFT_OUT_SHOWN:
         console.print(Text(f"and {len(left_out) - LEFT_OUT_SHOWN} more, which --json shows", "dim"))
@@ -85,7 +87,7 @@ def _print_left_out(console: Console, left_out: Sequence[LeftOut]) -> None:
 def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool, verbose: bool) -> None:
     """`1. path:12-30  Title › Heading  0.83`, of source code `1. path:12-30  Pool.acquire · method  0.83`; then the
     passage."""
-    line = Text.assemble((f"{number}. ", "bold"), (clean_line(hit.place), _link(hit.document)))
+    line = Text.assemble((f"{number}. ", "bold"), (clean_line(place_from_here(hit)), _link(hit.document)))
     about = _about(hit)
     if about:
         line.append(f"  {about}", "green")
@@ -179,7 +181,7 @@ def print_sources(console: Console, context: Context) -> None:
     for source in context.sources:
         note = "  cut to fit" if source.truncated else ""
         about = about_code(source.hit.code) if source.hit.code else ""
-        parts = (clean_line(source.hit.place), about, f"{source.hit.score:.2f}{note}")
+        parts = (clean_line(place_from_here(source.hit)), about, f"{source.hit.score:.2f}{note}")
         line = f"[{source.number}] " + "  ".join(part for part in parts if part)
         console.print(Text(line, "dim"), soft_wrap=True)
     many = len(context.left_out)
@@ -210,7 +212,7 @@ def print_documents(console: Console, documents: Sequence[DocumentInfo]) -> None
                 f"{info.language or info.kind:<{kinds}}  {info.chunks:>4} {'chunk ' if info.chunks == 1 else 'chunks'}",
                 "dim",
             ),
-            ("  " + clean_line(info.path), "cyan"),
+            ("  " + clean_line(path_from_here(info)), "cyan"),
         )
         if _title(info):
             line.append("  " + clean_line(_title(info)), "green")
@@ -224,15 +226,35 @@ def print_collections(console: Console, collections: Sequence[CollectionInfo]) -
     if not collections:
         console.print(Text("no collections yet; `outcrop add FOLDER` makes one", "dim"))
         return
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("collection")
-    for name in ("documents", "chunks"):
-        table.add_column(name, justify="right")
-    table.add_column("updated")
-    for info in collections:
-        updated = _moment(info.updated_at)
-        table.add_row(Text(clean_line(info.name), "cyan"), f"{info.documents:,}", f"{info.chunks:,}", updated)
-    console.print(table)
+    rows = [
+        (
+            clean_line(info.name),
+            f"{info.documents:,}",
+            f"{info.chunks:,}",
+            _moment(info.updated_at),
+            _roots(info),
+        )
+        for info in collections
+    ]
+    heads = ("collection", "documents", "chunks", "updated")
+    name, documents, chunks, updated = (
+        max(len(head), *(len(str(row[at])) for row in rows)) for at, head in enumerate(heads)
+    )
+    from_ = "  from" if any(roots for *_, roots in rows) else ""
+    line = f"{heads[0]:<{name}}  {heads[1]:>{documents}}  {heads[2]:>{chunks}}  {heads[3]:<{updated}}{from_}"
+    console.print(Text(line.rstrip(), "dim"))
+    for title, held, cut, moment, roots in rows:
+        text = Text.assemble((f"{title:<{name}}", "cyan"), f"  {held:>{documents}}  {cut:>{chunks}}  {moment}")
+        gap = "\n" + " " * (name + documents + chunks + updated + 8)
+        text.append("  " + gap.join(roots) if roots else "")
+        console.print(text, soft_wrap=True)
+
+
+def _roots(info: CollectionInfo) -> list[str]:
+    """What was added to a collection, one below the other; never cut, so that it can be opened."""
+    more = len(info.roots) - ROOTS_SHOWN
+    shown = [clean_line(root) for root in info.roots[:ROOTS_SHOWN]]
+    return [*shown, f"and {more} more, which --json shows"] if more > 0 else shown
 
 
 def print_facts(console: Console, facts: Mapping[str, str]) -> None:
@@ -287,7 +309,7 @@ def print_stale(console: Console, stale: Sequence[StaleDocument]) -> None:
     for item in stale:
         line = Text.assemble(
             (f"{item.change:<10}", "red"),
-            clean_line(item.document.path),
+            clean_line(path_from_here(item.document)),
             (f"  {item.document.collection}", "dim"),
         )
         console.print(line, soft_wrap=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from outcrop.serve.places import path_from_here
 from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def _line(chunk: StoredChunk) -> _Line:
         about = chunk.heading_path[-2:] or (chunk.document.title,)
         name = " › ".join(crop(clean_line(part), 60) for part in about)
     signature = clean_line(notes.signature) if notes else ""
-    return _Line(clean_line(chunk.document.path), chunk.line_start, chunk.line_end, name, signature)
+    return _Line(clean_line(path_from_here(chunk.document)), chunk.line_start, chunk.line_end, name, signature)
 
 
 def _target_lines(chunks: Sequence[StoredChunk], asked: str) -> list[_Line]:
@@ -183,7 +184,7 @@ def _definition_line(chunk: StoredChunk, item: Definition) -> _Line:
     at, lines = item.line - chunk.line_start, chunk.text.split("\n")
     signature = clean_line(lines[at]).rstrip(" {:") if 0 <= at < len(lines) else ""
     name = f"{item.scope}.{item.name}" if item.scope else item.name
-    return _Line(clean_line(chunk.document.path), item.line, item.line, clean_line(name), signature)
+    return _Line(clean_line(path_from_here(chunk.document)), item.line, item.line, clean_line(name), signature)
 
 
 def _extend(line: _Line, chunk: StoredChunk) -> _Line:
@@ -216,7 +217,7 @@ def _used_line(chunk: StoredChunk, meant: Sequence[Definition]) -> _Line:
     scopes = {item.scope for item in meant}
     within = f"{clean_line(scopes.pop())}: " if len(scopes) == 1 and "" not in scopes else ""
     names = within + _list([clean_line(item.name) for item in meant])
-    return _Line(clean_line(chunk.document.path), chunk.line_start, chunk.line_end, names)
+    return _Line(clean_line(path_from_here(chunk.document)), chunk.line_start, chunk.line_end, names)
 
 
 @dataclass(frozen=True, slots=True)

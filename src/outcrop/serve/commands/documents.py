@@ -37,7 +37,7 @@ def ls_command(
     with session.open_existing() as kb:
         if only_collections:
             names = where.collections
-            found = [info for info in kb.collections() if not names or info.name in names]
+            found = [info for info in kb.collections(roots=True) if not names or info.name in names]
             if session.as_json:
                 session.print_json(found)
             else:

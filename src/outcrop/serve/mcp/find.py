@@ -114,6 +114,7 @@ def describe(hit: Hit, most_tokens: int) -> Part:
         "STALE: the file changed since" if hit.stale else "",
         _elsewhere(hit),
         f"{hit.document.collection}, document {hit.document.id}",
+        f"root {hit.document.root}" if hit.document.root else "",
         "shortened" if shortened else "",
     ]
     return Part(" · ".join(fact for fact in facts if fact), text)

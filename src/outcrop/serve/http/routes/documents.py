@@ -50,7 +50,7 @@ def documents_router(shared: Shared) -> APIRouter:
     @router.get("/collections", **documented(200, shape("Collections", collections=tuple[CollectionInfo, ...])))
     def collections() -> Response:
         """Every collection and how much it holds."""
-        return answer({"collections": engine.collections()})
+        return answer({"collections": engine.collections(roots=True)})
 
     @router.get("/collections/{name}", **documented(200, model_of(CollectionInfo), 404))
     def collection_of_name(name: _Name) -> Response:
