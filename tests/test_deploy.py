@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import tree_sitter
 import tree_sitter_containerfile
 import yaml
 from tests.postgres.server import PostgresServer
+from tests.store.old.make import SCHEMA as OLD_SCHEMA
 
 import outcrop
 from outcrop.config import Config
@@ -166,7 +168,7 @@ def test_roles_write_read_and_see_what_they_should(
             run_outcrop("grant", *words, url=postgres_url, folder=tmp_path)
         for role in names.values():
             postgres_server.execute(f"ALTER ROLE {role} PASSWORD 'secret'")
-        login = {name: re.sub("//[^@]*@", f"//{role}:secret@", postgres_url) for name, role in names.items()}
+        login = {name: log_in(postgres_url, role) for name, role in names.items()}
         with outcrop.open(login["writer"], data_dir=tmp_path) as writer:
             writer.add(text="a writer adds a page", id="page", collection="handbook")
             assert {one.name for one in writer.collections()} == {"handbook", "private"}
@@ -182,22 +184,41 @@ def test_roles_write_read_and_see_what_they_should(
             assert guest.search("where are the keys").hits[0].document.uri == "keys"
             hits = guest.search("where nobody looks in the diary").hits
             assert not any(hit.document.collection == "private" for hit in hits)
-        with (
-            psycopg.connect(login["reader"].partition("?")[0]) as connection,
-            pytest.raises(psycopg.errors.InsufficientPrivilege),
-        ):
-            connection.execute(f"SELECT * FROM {schema}.vectors".encode())
+        stored = vectors_read(postgres_server.url(), schema)
+        handbook = vectors_used(postgres_server.url(), schema, "handbook")
+        assert handbook < stored
+        assert vectors_read(login["reader"], schema) == stored
+        assert vectors_read(login["guest"], schema) == handbook
+        run_outcrop("grant", names["guest"], "--revoke", url=postgres_url, folder=tmp_path)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            vectors_read(login["guest"], schema)
+        # Rights on the tables, given by hand, without a grant of any collection: there is nothing to see.
+        postgres_server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {names['guest']}")
+        assert vectors_read(login["guest"], schema) == set()
     finally:
         for role in names.values():
             postgres_server.execute(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
+@pytest.fixture
+def guest(postgres_server: PostgresServer, postgres_url: str) -> Iterator[str]:
+    """A role that has been granted nothing yet."""
+    role = f"guest_{postgres_url.rpartition('=')[2]}"
+    postgres_server.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'")
+    yield role
+    postgres_server.execute(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
 def test_a_dump_restores_to_an_index_that_answers(
-    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+    postgres_server: PostgresServer, postgres_url: str, guest: str, tmp_path: Path
 ) -> None:
     schema = postgres_url.rpartition("=")[2]
     with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
         engine.add(text="the handbook tells where the keys are", id="keys", collection="handbook")
+        engine.add(text="the diary tells where nobody looks", id="diary", collection="private")
+    run_outcrop("grant", guest, "handbook", url=postgres_url, folder=tmp_path)
+    before = unsampled(postgres_server, schema)
+    assert ("chunks", "text") in before
     programs, url = postgres_server.home.programs, postgres_server.admin_url()
     dump = programs.home / f"{schema}.dump"  # a folder in which the programs' user may write
     programs.run("pg_dump", "--format=custom", f"--schema={schema}", f"--file={dump}", url)
@@ -207,11 +228,13 @@ def test_a_dump_restores_to_an_index_that_answers(
         assert engine.search("where are the keys").hits[0].document.uri == "keys"
         assert all(check.ok for check in engine.doctor())
         engine.add(text="and it can be written to", id="more", collection="handbook")
-        assert engine.count() == 2
+        assert engine.count() == 3
+    assert unsampled(postgres_server, schema) == before
+    sees_only(guest, "handbook", ["keys", "more"], url=postgres_url, folder=tmp_path)
 
 
 def test_an_index_in_parts_is_read_written_and_searched_as_before(
-    postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+    postgres_server: PostgresServer, postgres_url: str, guest: str, tmp_path: Path
 ) -> None:
     schema = postgres_url.rpartition("=")[2]
     script = (DEPLOY / "partitions.sql").read_text("utf-8")
@@ -221,6 +244,9 @@ def test_an_index_in_parts_is_read_written_and_searched_as_before(
             text = f"shelf {number} holds the minutes of year {1990 + number}"
             engine.add(text=text, id=f"m{number}", collection=f"year{number}")
         before = [hit.document.uri for hit in engine.search("minutes of year 1993").hits]
+    run_outcrop("grant", guest, "year3", url=postgres_url, folder=tmp_path)
+    postgres_server.execute(f"GRANT SELECT ON {schema}.chunks TO PUBLIC")  # no policy is loosened by it
+    sampled_before = unsampled(postgres_server, schema)
     for _ in range(2):  # the second time there is nothing to do
         psql(postgres_server, script, owner, schema=schema, parts="4")
     parts = postgres_server.execute(
@@ -234,6 +260,83 @@ def test_an_index_in_parts_is_read_written_and_searched_as_before(
         assert engine.search("minutes of year 1997").hits[0].document.uri == "m7"
         assert engine.count() == 6
         assert [check for check in engine.doctor() if not check.ok] == []
+        engine.add(text="shelf 3 holds an appendix too", id="m3b", collection="year3")
+    sees_only(guest, "year3", ["m3", "m3b"], url=postgres_url, folder=tmp_path)
+    assert sampled_before <= unsampled(postgres_server, schema)
+    sampled = postgres_server.execute(
+        f"SELECT tablename FROM pg_stats WHERE schemaname = '{schema}' AND attname IN ('text', 'title', 'words')"
+    )
+    assert sampled == []
+    postgres_server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {guest}")
+    with psycopg.connect(log_in(postgres_url, guest).partition("?")[0]) as connection:
+        for part in range(4):  # by its own name a part shows nothing
+            assert connection.execute(f"SELECT * FROM {schema}.chunks_part_{part}".encode()).fetchall() == []
+
+
+def test_an_older_index_in_parts_is_closed_when_its_owner_opens_it(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres_server.url(OLD_SCHEMA)
+    dump = lzma.decompress((ROOT / "tests/store/old/postgres_1.sql.xz").read_bytes()).decode()
+    try:
+        psql(postgres_server, dump, postgres_server.url())
+        script = (DEPLOY / "partitions.sql").read_text("utf-8")
+        psql(postgres_server, script, postgres_server.url(), schema=OLD_SCHEMA, parts="2")
+        with outcrop.open(url, data_dir=tmp_path) as engine:
+            assert [check for check in engine.doctor() if not check.ok] == []
+        closed = {("chunks", "text"), ("chunks_part_0", "text"), ("chunks_part_1", "text")}
+        assert closed <= unsampled(postgres_server, OLD_SCHEMA)
+    finally:
+        postgres_server.drop(OLD_SCHEMA)
+
+
+def log_in(url: str, role: str) -> str:
+    """The index as another role opens it."""
+    return re.sub("//[^@]*@", f"//{role}:secret@", url)
+
+
+def sees_only(role: str, collection: str, uris: Sequence[str], *, url: str, folder: Path) -> None:
+    """Check that a role reads one collection through the engine and, in every table, by SQL."""
+    schema = url.rpartition("=")[2]
+    with outcrop.open(log_in(url, role), data_dir=folder) as engine:
+        assert sorted(one.uri for one in engine.list()) == uris
+        assert {one.name for one in engine.collections()} == {collection}
+        hits = engine.search("the minutes of a year, the handbook, the diary and where the keys are").hits
+        assert set() < {hit.document.uri for hit in hits} <= set(uris)
+    seen = "SELECT DISTINCT c.name FROM {schema}.{table} t LEFT JOIN {schema}.collections c ON c.id = t.collection_id"
+    with psycopg.connect(log_in(url, role).partition("?")[0]) as connection:
+        for table in ("documents", "chunks", "rows", "postings", "fresh_1"):
+            rows = connection.execute(seen.format(schema=schema, table=table).encode()).fetchall()
+            assert rows == [(collection,)], table
+    assert vectors_read(log_in(url, role), schema) == vectors_used(url, schema, collection) != set()
+
+
+def vectors_read(url: str, schema: str) -> set[bytes]:
+    """The keys of the vectors that whoever logs in so can read."""
+    with psycopg.connect(url.partition("?")[0]) as connection:
+        return {key for (key,) in connection.execute(f"SELECT key FROM {schema}.vectors".encode())}
+
+
+def vectors_used(url: str, schema: str, collection: str) -> set[bytes]:
+    """The keys of the vectors that a collection's chunks and paths have, as the owner reads them."""
+    with psycopg.connect(url.partition("?")[0]) as connection:
+        keys = connection.execute(
+            f"SELECT c.text_key FROM {schema}.chunks c JOIN {schema}.documents d ON d.id = c.document_id"
+            f" WHERE d.collection = %(name)s UNION SELECT path_key FROM {schema}.documents"
+            " WHERE collection = %(name)s".encode(),
+            {"name": collection},
+        ).fetchall()
+        return {key for (key,) in keys} & vectors_read(url, schema)
+
+
+def unsampled(server: PostgresServer, schema: str) -> set[tuple[str, str]]:
+    """The columns of which the planner keeps no samples."""
+    return set(
+        server.execute(
+            "SELECT c.relname, attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid"
+            f" WHERE relnamespace = '{schema}'::regnamespace AND attstattarget = 0 AND relkind IN ('r', 'p')"
+        )
+    )
 
 
 def run_outcrop(*words: str, url: str, folder: Path) -> None:
