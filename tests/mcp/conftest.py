@@ -88,6 +88,13 @@ class Library:
         )
 
 
+def make_many(folder: Path, count: int) -> None:
+    """So many small files."""
+    for number in range(count):
+        words = " ".join(f"word{(number * 31 + n) % 997}" for n in range(60))
+        (folder / f"many{number:05}.md").write_text(f"# File {number}\n\n{words}\n")
+
+
 def text_of(result: CallToolResult) -> str:
     """The words of an answer."""
     assert len(result.content) == 1

@@ -7,56 +7,23 @@ import os
 import re
 import resource
 import signal
-import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx
 import pytest
-import uvicorn
-from starlette.applications import Starlette
-from starlette.routing import Route
-from tests.mcp.conftest import Library, text_of
+from tests.mcp.conftest import Library, make_many, text_of
+from tests.mcp.serving import served
 
 from mcp import Client
 from outcrop.serve.mcp import http as mcp_http
-from outcrop.serve.mcp.http import mcp_app
 from outcrop.serve.mcp.sessions import Sessions
-from outcrop.serve.state import State
 
 Talk = Callable[[Callable[[Client], Awaitable[None]]], None]
-
-
-@contextmanager
-def served(state: State) -> Iterator[str]:
-    """The address of a real server on a free port."""
-    agents = mcp_app(state)
-
-    @asynccontextmanager
-    async def live(_app: Starlette) -> AsyncIterator[None]:
-        async with agents.run():
-            yield
-
-    app = Starlette(routes=[Route("/mcp", endpoint=agents)], lifespan=live)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=2))
-        thread = threading.Thread(target=server.run, args=([free],))
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        try:
-            yield f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture(params=["stdio", "http", "http-2026"])
@@ -123,12 +90,6 @@ def test_every_tool_answers_over_both_transports(talk: Talk, library: Library) -
     talk(live)
 
 
-def make_many(folder: Path, count: int) -> None:
-    for number in range(count):
-        words = " ".join(f"word{(number * 31 + n) % 997}" for n in range(60))
-        (folder / f"many{number:05}.md").write_text(f"# File {number}\n\n{words}\n")
-
-
 def test_a_refresh_tells_its_progress_and_stops_when_it_is_cancelled(talk: Talk, library: Library) -> None:
     make_many(library.folder, 2000)
 
@@ -152,7 +113,7 @@ def test_a_refresh_tells_its_progress_and_stops_when_it_is_cancelled(talk: Talk,
                 await begun.wait()
             group.cancel_scope.cancel()
         counts = [-1, -2]
-        while len(set(counts[-4:])) > 1:  # until it stands still; work that goes on does so at its end only
+        while len(set(counts[-4:])) > 1:  # until it stands still, however slow the machine is
             result = await client.call_tool("status", {})
             counts.append(result.structured_content["documents"])
             await anyio.sleep(0.15)
@@ -331,18 +292,6 @@ def test_the_doorway_needs_its_lifespan_and_keeps_sessions_apart(library: Librar
     with served(state) as url:
         anyio.run(live, url)
     state.engine.close()
-
-
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "x", "version": "1"},
-    },
-}
 
 
 def test_a_flood_of_sessions_locks_nobody_out(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
