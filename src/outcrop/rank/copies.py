@@ -1,7 +1,8 @@
 """Near copies among hits: a passage that many files repeat is shown once, with the places of the others (C11).
 
 Two passages are near copies where nine in ten of their words are the same. What they differ in must not be what was
-asked for: of two sections that differ in an error's number, both are shown to who asks for one of the numbers.
+asked for: of two sections that differ in an error's number, both are shown to who asks for one of the numbers. In prose
+numbers are never a detail: a report says the same of each year, and means another year.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class _Passage:
         self.chunk_id = hit.chunk_ids[0]
         self._text = hit.text
         self._asked = frozenset(hit.why.matched_terms)
+        self._is_code = hit.document.kind == "code"
 
     @cached_property
     def words(self) -> list[str]:
@@ -45,6 +47,11 @@ class _Passage:
     def distinct(self) -> frozenset[str]:
         """Each of its words once."""
         return frozenset(self.words)
+
+    @cached_property
+    def numbers(self) -> list[str]:
+        """Its words with a digit, in the order they stand in."""
+        return [word for word in self.words if not word.isalpha() and any(map(str.isdigit, word))]
 
     def is_copy_of(self, other: _Passage) -> bool:
         """Whether the two say the same, but for words that nobody asked for."""
@@ -57,7 +64,9 @@ class _Passage:
         may_differ = int((1 - SAME_SHARE) * most + 1e-9)
         if most < LEAST_WORDS or len(self.distinct ^ other.distinct) > 2 * may_differ:
             return False
-        return (Counter(self.words) & Counter(other.words)).total() >= most - may_differ
+        if (Counter(self.words) & Counter(other.words)).total() < most - may_differ:
+            return False
+        return (self._is_code and other._is_code) or self.numbers == other.numbers
 
 
 class Copies:
