@@ -386,7 +386,8 @@ class Engine:
 
         def ask() -> Related:
             chunks = self.codebase.find(target, self._known.names(), collection)
-            return self.codebase.related(chunks, limit, target)
+            found = self.codebase.related(chunks, limit, target)
+            return replace(found, target=tuple(map(name_headings, found.target)))
 
         return steadily(self._store, ask)
 

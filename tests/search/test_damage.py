@@ -135,7 +135,7 @@ def test_a_merge_does_not_give_damage_new_checksums(home: Path, caplog: pytest.L
         engine.delete(engine.list()[-1].id)
         engine.add(text="A second slab: the copper kettle sings.", id="late")
         engine.parts.index.purge()
-    assert "that part is made again" in caplog.text
+    assert "rebuilt that part" in caplog.text
     assert [[text for text, _ in hits] for hits in ask(home)] == [
         [text for text, _ in hits] for hits in expected
     ]

@@ -29,6 +29,21 @@ def test_a_search_shows_where_the_passage_is_and_why(kb: Outcrop, monkeypatch: p
     assert "1 hit in" in result.stdout
 
 
+def test_damaged_search_arrays_are_rebuilt_and_the_person_is_told_so(kb: Outcrop) -> None:
+    expected = kb.json("search", "rollback release")["hits"]
+    with open_engine(kb.db) as engine:
+        engine.parts.index.renew()  # so small an index saves no arrays by itself
+    for slab in kb.db.with_name("index.db.arrays").glob("slab-*"):
+        content = bytearray(slab.read_bytes())
+        content[len(content) // 3 : len(content) // 2] = bytes(len(content) // 2 - len(content) // 3)
+        slab.unlink()
+        slab.write_bytes(content)
+    result = kb("search", "rollback release", "--json")
+    assert "search arrays were damaged; rebuilt" in result.stderr
+    assert json.loads(result.stdout)["hits"] == expected
+    assert "damaged" not in kb("search", "rollback release").stderr
+
+
 def test_json_of_a_search_is_one_document_with_every_field(kb: Outcrop) -> None:
     answer = kb.json("search", "rollback release")
     hit = answer["hits"][0]

@@ -26,7 +26,7 @@ from outcrop.records import FeedRow, Filter, Model, SearchMode, Vector
 from outcrop.search.blocks import DamagedArrays
 from outcrop.search.candidates import Masks, find_candidates, score_rows
 from outcrop.search.describe import find_declared
-from outcrop.search.files import Hole, Saved, SlabFiles
+from outcrop.search.files import TELL, Hole, Saved, SlabFiles
 from outcrop.search.graph import Graph
 from outcrop.search.index import Sighting
 from outcrop.search.lexical import rows_with_words, weigh_terms
@@ -159,7 +159,7 @@ class SearchArrays:
                 whole.append(slab)
                 alive.append(gone)
                 continue
-            log.warning("search arrays are damaged, that part is made again: %s", slab.file)
+            log.warning("search arrays were damaged; rebuilt that part: %s", slab.file, extra=TELL)
             made = self._make_again(int(slab.chunk_ids[0]), int(slab.chunk_ids[-1]))
             whole += made
             alive += [np.zeros(len(each), np.bool_) for each in made]
@@ -425,7 +425,7 @@ class SearchArrays:
 
     def mend(self, error: IndexError) -> View:
         """Something was damaged: make again what it is, or everything where that cannot be told."""
-        log.warning("search arrays are damaged, making them again: %s", error)
+        log.warning("search arrays were damaged; rebuilt from the index: %s", error, extra=TELL)
         if not isinstance(error, DamagedArrays):
             return self.rebuild()
         with self._lock:

@@ -44,6 +44,8 @@ CHECKED_IN_USE: Final = frozenset({"rows", "frequencies", "pairs", "vectors", "s
 """Arrays of which a search reads a part: four fifths of all bytes, checked block by block when they are used. All
 others are checked when a file is mapped."""
 
+TELL: Final = {"tell": True}
+"""Marks a log record that a person is told even where no logs are asked for: it stands in no report."""
 _DAMAGE: Final = (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError)
 
 
@@ -106,7 +108,7 @@ class SlabFiles:
                 if not self._manifest.exists():
                     return None
             except _DAMAGE as error:
-                log.warning("search arrays are damaged and will be made again: %s", error)
+                log.warning("search arrays were damaged; rebuilt from the index: %s", error, extra=TELL)
                 return None
         return None
 
@@ -164,7 +166,7 @@ class SlabFiles:
         except FileNotFoundError:
             raise
         except _DAMAGE as error:
-            log.warning("search arrays are damaged, that part is made again: %s", error)
+            log.warning("search arrays were damaged; rebuilt that part: %s", error, extra=TELL)
             return Hole(entry["first"], entry["last"])
         return slab
 

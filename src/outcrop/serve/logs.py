@@ -1,4 +1,4 @@
-"""Logs as JSON lines on standard error, with the fields that the code attached to each."""
+"""Logs on standard error: JSON lines with the fields that the code attached to each, or plain lines for a person."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
+from outcrop.serve.terminal import clean_line
+
 # What every record has; the rest came with `extra`.
-_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "tell"}
 
 
 class JsonLines(logging.Formatter):
@@ -30,6 +32,14 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str)
 
 
+class PlainLine(logging.Formatter):
+    """The message alone, without characters that a terminal would obey."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A record as its line."""
+        return clean_line(record.getMessage())
+
+
 class _ToStderr(logging.Handler):
     """Writes to what is standard error now, not when the handler was made."""
 
@@ -40,18 +50,28 @@ class _ToStderr(logging.Handler):
             sys.stderr.flush()
 
 
-def write_logs(level: str | None) -> None:
-    """Send the package's logs of this level and above to standard error; None writes nothing.
+class _Told(logging.Filter):
+    """Lets through what a person must be told although nobody asked for logs: records with `tell` set."""
 
-    Nothing is the default: what a person must know is in the report of the command.
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to tell it."""
+        return bool(getattr(record, "tell", False))
+
+
+def write_logs(level: str | None) -> None:
+    """Send the package's logs of this level and above to standard error, as JSON lines.
+
+    None is the default, since what a person must know is in the report of the command: then only those few records
+    are written that stand in no report and are marked `tell`, each as a plain line.
     """
     logger = logging.getLogger("outcrop")
-    for old in [handler for handler in logger.handlers if isinstance(handler, _ToStderr | logging.NullHandler)]:
+    for old in [handler for handler in logger.handlers if isinstance(handler, _ToStderr)]:
         logger.removeHandler(old)
-    if level is None:
-        logger.addHandler(logging.NullHandler())  # without it Python prints warnings as it sees fit
-        return
     handler = _ToStderr()
-    handler.setFormatter(JsonLines())
-    logger.addHandler(handler)
-    logger.setLevel(level.upper())
+    if level is None:
+        handler.addFilter(_Told())
+        handler.setFormatter(PlainLine())
+    else:
+        handler.setFormatter(JsonLines())
+        logger.setLevel(level.upper())
+    logger.addHandler(handler)  # without any Python prints warnings as it sees fit
