@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
 from docs.site.build import read_site, write_site
 from docs.site.contents import ROOT
 
-out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / ".artifacts" / "site"
+parser = argparse.ArgumentParser(prog="python -m docs.site", description="Build the site of the documentation.")
+parser.add_argument("folder", nargs="?", type=Path, default=ROOT / ".artifacts" / "site", help="where it is written")
+out = parser.parse_args().folder
 site = read_site()
 for problem in site.problems:
     print(problem, file=sys.stderr)

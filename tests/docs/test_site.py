@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import click
 import pytest
 from docs.site import figures
 from docs.site.build import Site, broken_links, lead, read_site, write_site
-from docs.site.contents import address_of, sources
+from docs.site.contents import ROOT, address_of, sources
 from docs.site.made import MADE, UnknownPart, fill
 from docs.site.reference.http import openapi
 from docs.site.render import Rendered, render
@@ -216,3 +219,16 @@ def test_numbers_that_pages_name_in_words_are_those_of_the_code(site: Site) -> N
     assert "at least half of the best" in ranking
     assert f"{len(LANGUAGES)} languages have a grammar" in limits
     assert f"Files above {plain.max_file_bytes // 2**20} MiB are left out" in limits
+
+
+def test_an_option_is_not_taken_for_the_folder_to_write_to(tmp_path: Path) -> None:
+    def build(option: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "docs.site", option]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+        )
+
+    assert build("--help").stdout.startswith("usage: python -m docs.site [-h] [folder]")
+    assert build("--out").returncode == 2
+    assert list(tmp_path.iterdir()) == []
