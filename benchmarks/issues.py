@@ -92,15 +92,15 @@ def read_history(git: Path) -> list[Task]:
 
 def git_directory(repos: Path, name: str) -> Path:
     """Where the git directory of a repository lies."""
-    for place in (repos / name / "repo", repos / name / ".git", repos / name):
+    for place in (repos / name / "repo", repos / name / "repo" / ".git", repos / name / ".git", repos / name):
         if (place / "HEAD").is_file():
             return place
     raise SystemExit(f"{repos} holds no git directory {name}: clone it there with --bare")
 
 
-def _git(git: Path, *arguments: str) -> bytes:
+def _git(git: Path, *arguments: str, given: bytes = b"") -> bytes:
     command = ["git", "--git-dir", str(git), *arguments]
-    return subprocess.run(command, check=True, capture_output=True).stdout
+    return subprocess.run(command, check=True, capture_output=True, input=given).stdout
 
 
 def lay_out(git: Path, commit: str, folder: Path) -> None:
