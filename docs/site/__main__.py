@@ -10,7 +10,9 @@ from docs.site.build import read_site, write_site
 from docs.site.contents import ROOT
 
 parser = argparse.ArgumentParser(prog="python -m docs.site", description="Build the site of the documentation.")
-parser.add_argument("folder", nargs="?", type=Path, default=ROOT / ".artifacts" / "site", help="where it is written")
+parser.add_argument(
+    "folder", nargs="?", type=Path, default=ROOT / ".artifacts" / "site", help="where it is written"
+)
 out = parser.parse_args().folder
 site = read_site()
 for problem in site.problems:
