@@ -165,7 +165,8 @@ def test_a_message_without_words_is_answered_without_a_search(engine: Engine, mo
 
 
 def test_sources_keep_to_the_budget(engine: Engine, model: ModelServer) -> None:
-    engine.add(text="A failed request is retried. " * 400, id="long.md", collection="notes")
+    long = " ".join(f"A failed request of client {number} is retried." for number in range(300))
+    engine.add(text=long, id="long.md", collection="notes")
     few = sources_of(ask(engine, budget_tokens=200))
     more = sources_of(ask(engine, budget_tokens=1500))
     assert sum(len(source.text) for source in few) < 200 * 5
