@@ -114,3 +114,14 @@ def test_a_role_that_was_given_nothing_is_told_so(
             open_at_url(urlunsplit(parts._replace(netloc=f"stranger:wrong@{place}")))
     finally:
         postgres_server.execute("DROP ROLE stranger")
+
+
+def test_who_reads_all_pays_nothing_for_what_others_may_not_see(owner: PostgresStore, log_in: As) -> None:
+    put(owner, *(make_write(f"{number}.md", f"pears {number}") for number in range(5)))
+    reader = log_in("reader_of_vectors")
+    plan = reader._connections.read(
+        lambda connection: connection.execute("EXPLAIN ANALYZE SELECT count(*) FROM vectors").fetchall()
+    )
+    looked_up = [line for (line,) in plan if " on chunks" in line or " on documents" in line]
+    assert looked_up
+    assert all("never executed" in line for line in looked_up), looked_up
