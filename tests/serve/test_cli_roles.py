@@ -92,6 +92,7 @@ READING: dict[str, list[list[str]]] = {
     "doctor": [[]],
     "grant": [[]],
     "eval": [["{questions}"]],
+    "note": [["list"], ["read", "keys.md", "--kb", "{kb}"]],
     "move": [["{db}", "{target}"]],
 }
 """What reads an index, and how it is called here."""
@@ -110,7 +111,9 @@ def test_every_command_either_reads_or_is_known_not_to() -> None:
 def test_a_granted_role_can_use_every_command_that_reads(guest: Outcrop, tmp_path: Path, command: str) -> None:
     questions = tmp_path / "questions.jsonl"
     questions.write_text(json.dumps({"query": "acquire a connection", "expected": ["pool.py"]}) + "\n", "utf-8")
-    places = {"questions": questions, "db": guest.url, "target": tmp_path / "copy.db"}
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "keys.md").write_text("The keys hang by the door.\n", "utf-8")
+    places = {"questions": questions, "kb": tmp_path / "kb", "db": guest.url, "target": tmp_path / "copy.db"}
     for arguments in READING[command]:
         done = guest(command, *(argument.format(**places) for argument in arguments))
         assert done.exit_code == 0, done.output
