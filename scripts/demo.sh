@@ -29,7 +29,7 @@ ask() { # ask EXPECTED COMMAND…: EXPECTED must stand in the first hit, or in w
 rm -rf "$place" && mkdir -p "$place"
 
 say "Index this project's documentation, its code, and a note"
-step outcrop add README.md ARCHITECTURE.md docs --collection docs
+step outcrop add README.md ARCHITECTURE.md CHANGELOG.md docs --collection docs
 step outcrop add src --collection code
 step outcrop add --id backups --text "Backups run at 02:30 every night; restore with restic and the key from the safe."
 
@@ -38,12 +38,15 @@ ask docs/how-to/models.md outcrop search -n 1 "how do I switch an index to anoth
 ask docs/how-to/notes.md outcrop search -n 1 "can several agents write notes at once?"
 ask src/outcrop/sources/url.py outcrop search -n 1 "where is a URL that leads to a private address refused?"
 
+ask docs/explanation/freshness.md outcrop search -n 1 -c docs "how does a search see what another process has just written?"
+
 say "Or for a name, and see why a hit is there"
 ask src/outcrop/errors.py outcrop search -n 1 -c code BlockedAddress
-ask backups:1 outcrop search -n 1 --explain -c default "when do the backups run?"
+ask backups:1 outcrop search -n 1 --explain "when do the backups run?"
 
 say "Pack the answer into a prompt, within a budget"
 ask "outcrop reembed --model" outcrop context -b 400 -c docs "how do I switch an index to another model?"
+ask "approximate graph to build" outcrop context -b 400 -c docs "why is there no graph index over the vectors?"
 ask "def fuse_ranks" outcrop context --code -b 700 "reciprocal rank fusion of two lists" --must fusion.py
 
 say "Find your way in code: what uses a function, and what the code is made of"

@@ -29,6 +29,7 @@ django/test/client.py src/spec/parse.ts src/main/java/com/example/App.java src/s
 docs/guide.md docs/index.rst src/app/vendor/model.py deps/pool.c src/attest.go lib/mock.rb src/vitest.ts
 src/manifest.ts src/generator.py src/example_selector.py src/sample.c src/deprecated.rs
 src/openai_compatible.py README.md src/lock.py src/package.json src/map.ts src/minify.js src/openapi-spec.ts
+history.md docs/news.md src/changelog.py changes.json docs/release.md notes/changes.md
 """.split()
 
 
@@ -48,6 +49,8 @@ def test_a_name_that_can_mean_two_things_gives_no_role(path: str) -> None:
         (EXAMPLES, "example"),
         ("benches/speed.rs benchmarks/run.py src/Pool.bench.ts src/pool.bench.js AcquireBenchmark.java", "benchmark"),
         ("src/pool/_compat.py lib/legacy/pool.js src/PoolLegacy.java src/shims/fetch.ts", "compat"),
+        ("CHANGELOG.md CHANGES.rst HISTORY.txt NEWS docs/changelog.md docs/about/release-notes.md ChangeLog "
+         "changelog-v2.md RELEASE_NOTES.adoc docs/whatsnew.rst", "changelog"),
         ("docs/conf.py website/theme/Hero.vue docs/js/app.js", "docs"),
         ("vendor/x/x_test.go third_party/lz4/lz4.c pip/_vendor/rich/a.py node_modules/a/index.js external/a.c",
          "vendored"),

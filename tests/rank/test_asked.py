@@ -32,6 +32,12 @@ ASKING: list[tuple[str, Role]] = [
     ("lock file", "lock"),
     ("poetry.lock", "lock"),
     ("package-lock.json", "lock"),
+    ("changelog of the store", "changelog"),
+    ("release notes", "changelog"),
+    ("what's new?", "changelog"),
+    ("what changed in 0.2", "changelog"),
+    ("latest release", "changelog"),
+    ("when was the --ray option added?", "changelog"),
 ]
 
 
@@ -44,7 +50,9 @@ def test_a_query_that_names_a_role_asks_for_it(query: str, role: Role) -> None:
     "query",
     [
         "how does the connection pool acquire",
-        "latest release",
+        "latest value",
+        "how does a search see what another process has just written?",
+        "what changes an index in place",
         "contest results",
         "where is the session token generated",
         "acquire lock with timeout",

@@ -224,6 +224,14 @@ def test_a_question_about_a_program_is_seldom_one_about_its_tests_examples_or_ge
     assert (left[1:] < left[0]).all()
 
 
+def test_a_changelog_stands_behind_what_explains_unless_it_is_asked_for() -> None:
+    seen = prose([0.24, 0.23], role=["changelog", ""])
+    final, _ = apply_signals(seen)
+    assert final[0] < final[1]
+    asked, _ = apply_signals(replace(seen, asked=frozenset({"changelog"})))
+    assert asked[0] > asked[1]
+
+
 def test_who_asks_for_tests_gets_them_whole() -> None:
     seen = candidates([0.5] * 3, role=["test", "example", "test"], asked=frozenset({"test"}))
     added = moved("role", seen)

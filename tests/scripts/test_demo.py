@@ -28,7 +28,7 @@ def run_demo(script: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_every_answer_of_the_demo_is_right(tmp_path: Path) -> None:
     done = run_demo(DEMO, tmp_path)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
-    assert DEMO.read_text("utf-8").count("\nask ") == done.stdout.count("\033[1m$ outcrop search") + 4
+    assert DEMO.read_text("utf-8").count("\nask ") == done.stdout.count("\033[1m$ outcrop search") + 5
     assert "\\ " not in done.stdout, "commands are shown as one types them"
 
 

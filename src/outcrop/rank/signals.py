@@ -198,6 +198,7 @@ ROLE_SHARE: Final[dict[str, float]] = {
     "test": 0.4,
     "benchmark": 0.8,
     "example": 0.5,
+    "changelog": 0.8,
     "docs": 0.8,
     "compat": 0.6,
     "generated": 0.3,
@@ -208,7 +209,8 @@ ROLE_SHARE: Final[dict[str, float]] = {
 """What is left of the score of a file that is not there to do the work, unless the query asks for such files. Without
 the signal .895; in a trial, to leave tests as they are lost .006, examples .001. Benchmarks are asked for more than
 tests: on this project's own files (`benchmarks/compare_known.py`) docstrings find their file with .53 and headings with
-.15 at 0.4, .64 and .14 at 0.8, .65 and .12 at 1; the code set has none. The other values are judgement."""
+.15 at 0.4, .64 and .14 at 0.8, .65 and .12 at 1; the code set has none. A
+changelog has a few words on everything and explains little. The other values are judgement."""
 
 
 def role(candidates: Candidates, score: Floats) -> Floats:

@@ -59,7 +59,17 @@ class Reference(NamedTuple):
 
 
 Role = Literal[
-    "", "test", "example", "compat", "docs", "generated", "vendored", "minified", "lock", "benchmark"
+    "",
+    "test",
+    "example",
+    "compat",
+    "docs",
+    "generated",
+    "vendored",
+    "minified",
+    "lock",
+    "benchmark",
+    "changelog",
 ]
 """What a file is for, where that is not simply to do its work."""
 
