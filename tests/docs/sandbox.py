@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -76,7 +77,13 @@ class Sandbox:
         return self._shown(0, out.getvalue())[1]
 
     def close(self) -> None:
-        """End what was started."""
+        """End what was started, the page's own Python included: one that failed half way has not tidied up."""
+        self._stop_started()
+        for value in self.names.values():
+            if isinstance(value, tempfile.TemporaryDirectory):
+                value.cleanup()
+
+    def _stop_started(self) -> None:
         while self.started:
             stop(self.started.pop())
 
@@ -94,7 +101,7 @@ class Sandbox:
     def _shell(self, typed: str, command: Command) -> tuple[int, str]:
         background = typed.rstrip().endswith("&")
         if background:
-            self.close()  # it may want the port of the one before
+            self._stop_started()  # it may want the port of the one before
         log = self.home.parent / f"printed-{len(list(self.home.parent.iterdir()))}"
         with log.open("wb") as out:
             process = subprocess.Popen(
