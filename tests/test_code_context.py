@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import outcrop
 from outcrop.errors import QueryError
-from outcrop.pack import SafeEstimate
 from outcrop.records import Context, Message
+from outcrop.tokens import vocabulary
 
 FILES = {
     "Makefile": "all:\n\tpython -m shop\n",
@@ -222,7 +222,7 @@ def test_a_context_is_never_too_long_and_always_well_formed(
     kb: outcrop.Engine, length: int, query: str, must: list[str]
 ) -> None:
     context = kb.code_context(query, approx_length=length, must=must)
-    assert context.tokens == SafeEstimate().count(context.text) <= length
+    assert context.tokens == vocabulary("o200k").count(context.text) <= length
     if context.text:
         root = ElementTree.fromstring(context.text)
         assert len(root) == len(context.sources) > 0

@@ -24,6 +24,7 @@ GROUND = {
     "machine",
     "private",
     "deadline",
+    "tokens",
 }
 STAGES = {
     "sources",
@@ -49,6 +50,7 @@ ALLOWED = {
     "machine": set(),
     "private": set(),
     "deadline": {"errors"},
+    "tokens": set(),
     "phrases": set(),
     "derived": {"records"},
     "errors": set(),

@@ -21,9 +21,10 @@ from tokenizers import models, pre_tokenizers, processors
 
 from outcrop.contracts import Tokenizer
 from outcrop.errors import ConfigError
-from outcrop.pack import SEPARATOR, FileTokenizer, SafeEstimate, pack, source_line
+from outcrop.pack import SEPARATOR, FileTokenizer, SafeEstimate, choose_tokenizer, pack, source_line
 from outcrop.rank.merge import merge_hits
 from outcrop.records import Answer, Context, DocumentInfo, Explanation, Hit, LeftOut
+from outcrop.tokens import vocabulary
 
 
 class Pairs:
@@ -107,7 +108,7 @@ def check_context(context: Context, answer: Answer, budget: int, tokenizer: Toke
 
 @pytest.mark.parametrize(
     ("tokenizer", "runs"),
-    [(SafeEstimate(), 2_500), (Pairs(), 10_000), (Greedy(), 2_500)],
+    [(vocabulary("o200k"), 2_500), (SafeEstimate(), 2_500), (Pairs(), 10_000), (Greedy(), 2_500)],
     ids=lambda x: x if isinstance(x, int) else type(x).__name__,
 )
 def test_thousands_of_different_packings_are_all_within_their_budget(tokenizer: Tokenizer, runs: int) -> None:
@@ -133,7 +134,7 @@ def test_thousands_of_different_packings_are_all_within_their_budget(tokenizer: 
 @given(
     texts=st.lists(st.text(max_size=300) | st.text(alphabet="ab. \n漢", max_size=600), max_size=8, unique=True),
     budget=st.integers(1, 400),
-    tokenizer=st.sampled_from([SafeEstimate(), Pairs(), Greedy()]),
+    tokenizer=st.sampled_from([vocabulary("o200k"), SafeEstimate(), Pairs(), Greedy()]),
 )
 def test_any_hits_are_packed_as_promised(texts: list[str], budget: int, tokenizer: Tokenizer) -> None:
     answer = make_answer(*(make_hit(text, i) for i, text in enumerate(texts)))
@@ -374,7 +375,7 @@ def test_room_that_is_taken_is_taken_when_neighbours_are_chosen() -> None:
     first = make_hit(f"{words} one.", 1, chunk_ids=(1,), index=0)
     other = make_hit(f"{words} two.", 2, chunk_ids=(2,), index=0)
     beside = make_hit(f"{words} three.", 1, chunk_ids=(3,), index=1, start=first.end, end=2 * first.end)
-    count = SafeEstimate().count
+    count = vocabulary("o200k").count
     one = count(f"{source_line(1, first)}\n{first.text}{SEPARATOR}")
     context = pack(
         make_answer(first, other, beside),
@@ -384,11 +385,35 @@ def test_room_that_is_taken_is_taken_when_neighbours_are_chosen() -> None:
     assert [source.hit.chunk_ids for source in context.sources if not source.truncated] == [(1,), (2,)]
 
 
-def test_an_exact_tokenizer_fills_the_budget_with_prose_and_is_never_over() -> None:
+@pytest.mark.parametrize("name", ["o200k", "cl100k", "models/src/outcrop_models/mini/tokenizer.json"])
+def test_an_exact_tokenizer_fills_the_budget_with_prose_and_is_never_over(name: str) -> None:
     root = Path(__file__).parents[1]
-    real = FileTokenizer(root / "models/src/outcrop_models/mini/tokenizer.json")
+    real = choose_tokenizer(str(root / name) if "/" in name else name)
     prose = (root / "docs" / "tutorial.md").read_text("utf-8") + (root / "ARCHITECTURE.md").read_text("utf-8")
     hits = [make_hit(prose[start : start + 900], start // 900) for start in range(0, len(prose), 900)]
     for budget in (1200, 2400):
         context = pack(make_answer(*hits), budget, real)
         assert 0.95 * budget <= real.count(context.text) <= budget
+
+
+def test_without_a_tokenizer_tokens_are_those_of_o200k_and_fill_the_budget() -> None:
+    root = Path(__file__).parents[1]
+    prose = (root / "docs" / "tutorial.md").read_text("utf-8") + (root / "ARCHITECTURE.md").read_text("utf-8")
+    hits = [make_hit(prose[start : start + 900], start // 900) for start in range(0, len(prose), 900)]
+    for budget in (1200, 8000):  # a small one may end with room for a stump only
+        context = pack(make_answer(*hits), budget)
+        assert context.tokens == vocabulary("o200k").count(context.text)
+        assert 0.95 * budget <= context.tokens <= budget
+
+
+def test_a_setting_names_a_vocabulary_the_estimate_or_a_file(tmp_path: Path) -> None:
+    assert choose_tokenizer("") is choose_tokenizer("o200k") is vocabulary("o200k")
+    assert choose_tokenizer("cl100k") is vocabulary("cl100k")
+    assert isinstance(choose_tokenizer("estimate"), SafeEstimate)
+    with pytest.raises(ConfigError, match=r"one of o200k, cl100k, estimate nor .* exists: o300k"):
+        choose_tokenizer("o300k")
+    library = Library(models.WordLevel({"a": 0}, unk_token="a"))
+    library.save(str(tmp_path / "tokenizer.json"))
+    assert isinstance(choose_tokenizer(str(tmp_path / "tokenizer.json")), FileTokenizer)
+    with pytest.raises(KeyError):
+        vocabulary("p50k")

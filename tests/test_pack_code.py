@@ -15,6 +15,7 @@ from tests.cost import cpu_below
 from outcrop.pack import SafeEstimate
 from outcrop.pack_code import CLOSING, NAMESPACE, OPENING, pack_code
 from outcrop.records import CodeNotes, Context, DocumentInfo, Explanation, Hit
+from outcrop.tokens import vocabulary
 
 TAG = f"{{{NAMESPACE}}}"
 safe = SafeEstimate().count
@@ -194,7 +195,9 @@ class Runs:
         return len(re.findall(r"(.)\1*", text, re.DOTALL))
 
 
-@pytest.mark.parametrize("count", [safe, Growing().count, Runs().count, lambda text: len(text) // 4])
+@pytest.mark.parametrize(
+    "count", [safe, vocabulary("o200k").count, Growing().count, Runs().count, lambda text: len(text) // 4]
+)
 def test_the_budget_is_never_exceeded(count: Callable[[str], int]) -> None:
     dice = random.Random(3)
     for _ in range(40):
@@ -235,7 +238,7 @@ def test_a_small_budget_holds_many_files(budget: int, least: int) -> None:
 
 def test_no_file_has_a_second_chunk_before_the_others_have_their_first() -> None:
     hits = [make_hit(function(i), i, file=max(0, i - 5), index=3 * i, start=500 * i) for i in range(9)]
-    context = pack_code(hits, 450)
+    context = pack_code(hits, 450, count=safe)
     assert [source.hit.document.id for source in context.sources] == [0, 1, 2, 3]
 
 
@@ -255,8 +258,8 @@ def test_a_signature_without_an_end_does_not_take_the_room_of_others() -> None:
 def test_a_long_signature_waits_until_all_short_ones_have_their_place() -> None:
     long = make_hit(f"def f(\n    {'a' * 150},\n):\n    pass", 99)
     short = [make_hit(f"x = {i}", i) for i in range(12)]
-    assert files(pack_code(short, 900)) == 12
-    context = pack_code([long, *short], 900)
+    assert files(pack_code(short, 900, count=safe)) == 12
+    context = pack_code([long, *short], 900, count=safe)
     assert context.left_out == (long,)
 
 
@@ -285,7 +288,7 @@ def test_what_is_left_makes_the_best_whole_first() -> None:
 def test_the_best_does_not_take_what_the_second_needs() -> None:
     """Who is wrong about the best is not wrong about everything: that takes two fifths, the next about a quarter."""
     hits = [make_hit(function(i, 200), i) for i in range(3)]
-    context = pack_code(hits, 3000)
+    context = pack_code(hits, 3000, count=safe)
     shares = [safe(source.text) / 3000 for source in context.sources]
     assert shares[0] < 0.6
     assert shares[1] > 0.2
@@ -464,7 +467,7 @@ def test_a_must_that_cannot_fit_costs_the_others_nothing() -> None:
         "def f(\n" + "".join(f"    {letter * 150},\n" for letter in "abcdef") + "):\n    pass", 9
     )
     hits = [make_hit(f"x = {i}", i) for i in range(2)]
-    context = pack_code(hits, 300, must=[endless])
+    context = pack_code(hits, 300, must=[endless], count=safe)
     assert [source.hit for source in context.sources] == hits
     assert context.left_out == (endless,)
     assert "did not fit" in context.detail

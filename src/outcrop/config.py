@@ -90,8 +90,9 @@ class Config:
     """The least similarity (cosine) of a hit that shares no word with the query, 0 to 1."""
     budget_tokens: int = 1200
     """Size of a context or a map in tokens, unless it is asked for with another."""
-    tokenizer: str = ""
-    """A tokenizer.json that counts the tokens of a context; empty: an estimate that errs on the safe side."""
+    tokenizer: str = "o200k"
+    """What counts the tokens of a context: `o200k` (exactly as OpenAI's current models do), `cl100k` (GPT-4, GPT-3.5),
+    `estimate` (errs on the safe side for these, Llama 2 and Claude alike) or the path of a tokenizer.json."""
 
     vector_index: Literal["", "hnsw", "ivfflat"] = ""
     """The index of the vectors on Postgres; empty: the one that is there, hnsw at first. Another replaces it after the

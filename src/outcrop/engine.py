@@ -28,7 +28,7 @@ from outcrop.errors import ConfigError, EmbedError, QueryError, SourceError, Sto
 from outcrop.folders import DEFAULT_COLLECTION, sync_root
 from outcrop.headings import name_headings
 from outcrop.lookup import KnownCollections, find_document
-from outcrop.pack import FileTokenizer, SafeEstimate, pack
+from outcrop.pack import choose_tokenizer, pack
 from outcrop.parts import Parts, PartsMaker
 from outcrop.permissions import close_index
 from outcrop.rank.merge import merge_hits
@@ -98,9 +98,7 @@ class Engine:
         commentator: Commentator | None = None,
     ) -> None:
         self.config = config
-        if tokenizer is None and config.tokenizer:
-            tokenizer = FileTokenizer(Path(config.tokenizer).expanduser())
-        self._tokenizer = tokenizer or SafeEstimate()
+        self._tokenizer = tokenizer or choose_tokenizer(config.tokenizer)
         self._store: Store = open_store(
             config.db,
             lambda: self._maker.deriver(),  # noqa: PLW0108 - the maker is made after the store

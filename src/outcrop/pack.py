@@ -1,7 +1,7 @@
 """Hits to one text within a token budget: never over it, sources numbered, nearest passages whole.
 
-The budget covers everything in the text: the passages, their headers, the blank lines between. Without a tokenizer
-tokens are counted by an estimate that errs on the safe side; with one, by the tokenizer itself.
+The budget covers everything in the text: the passages, their headers, the blank lines between. A token is one of o200k,
+the vocabulary of OpenAI's current models, unless another tokenizer is named.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from outcrop.contracts import Tokenizer
 from outcrop.errors import ConfigError
 from outcrop.machine import install_command
 from outcrop.records import Answer, Context, Hit, LeftOut, PackedSource
+from outcrop.tokens import VOCABULARIES, vocabulary
 
 Merge = Callable[[Sequence[Hit]], Sequence[Hit]]
 """Joins hits that are neighbours in their document."""
 
+DEFAULT_TOKENIZER: Final = "o200k"
+ESTIMATE: Final = "estimate"
 SEPARATOR: Final = "\n\n"
 MIN_TRUNCATED_TOKENS: Final = 40
 """A passage is cut to fit only if at least this much of it can stay; a stump helps nobody."""
@@ -132,7 +135,7 @@ def pack(
     What fits is chosen first, then `merge` may join neighbours: so a passage is not left out because one beside it
     that matters less came along with the best.
     """
-    count = (tokenizer or SafeEstimate()).count
+    count = (tokenizer or vocabulary(DEFAULT_TOKENIZER)).count
     blocks: list[str] = []
     sources: list[PackedSource] = []
     left_out: list[Hit] = []
@@ -227,6 +230,20 @@ def _cut_to_fit(
         else:
             high = middle - 1
     return best if best and count(best) - count(header) >= MIN_TRUNCATED_TOKENS else ""
+
+
+def choose_tokenizer(name: str) -> Tokenizer:
+    """The tokenizer that a setting names: a vocabulary, the estimate, or the path of a tokenizer.json."""
+    name = name or DEFAULT_TOKENIZER
+    if name in VOCABULARIES:
+        return vocabulary(name)
+    if name == ESTIMATE:
+        return SafeEstimate()
+    path = Path(name).expanduser()
+    if not path.exists():
+        known = ", ".join([*sorted(VOCABULARIES, reverse=True), ESTIMATE])
+        raise ConfigError(f"tokenizer is neither one of {known} nor a tokenizer.json that exists: {name}")
+    return FileTokenizer(path)
 
 
 class FileTokenizer:

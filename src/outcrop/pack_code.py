@@ -15,11 +15,12 @@ from pathlib import PurePath
 from typing import Final
 
 from outcrop.elide import elide, matched_lines
-from outcrop.pack import SafeEstimate
+from outcrop.pack import DEFAULT_TOKENIZER
 from outcrop.records import EXTRACTED_KINDS, Context, Hit, PackedSource
+from outcrop.tokens import vocabulary
 
 Count = Callable[[str], int]
-COUNT_SAFELY: Final = SafeEstimate().count
+COUNT_EXACTLY: Final = vocabulary(DEFAULT_TOKENIZER).count
 
 NAMESPACE: Final = "https://outcrop.dev/codeRag"
 OPENING: Final = f'<codeRag:chunks xmlns:codeRag="{NAMESPACE}">\n'
@@ -55,7 +56,7 @@ def pack_code(
     budget_tokens: int,
     *,
     must: Sequence[Hit] = (),
-    count: Count = COUNT_SAFELY,
+    count: Count = COUNT_EXACTLY,
 ) -> Context:
     """Put hits, best first, into one text of at most `budget_tokens`; empty when not one of them fits.
 
@@ -120,8 +121,13 @@ class _Piece:
 
     @cached_property
     def whole_cost(self) -> int:
-        """What its whole content costs, without the element around it."""
-        return self.count(_content(self.hit.text))
+        """What its whole content adds to the element around it."""
+        return self._add_content(self.hit.text)
+
+    @cached_property
+    def bare_cost(self) -> int:
+        """What the element costs with neither content nor commentary."""
+        return self.count(_element(self.attributes, "", ""))
 
     def weigh(self) -> None:
         """What the element costs around its content; the content's own cost is counted apart, once."""
@@ -133,8 +139,12 @@ class _Piece:
         return _clean(" ".join(notes.summary.split())) if self.commented and notes else ""
 
     def count_content(self, text: str) -> int:
-        """What so much of it costs, without the element around it."""
-        return self.whole_cost if text == self.hit.text else self.count(_content(text))
+        """What so much of it adds to the element around it."""
+        return self.whole_cost if text == self.hit.text else self._add_content(text)
+
+    def _add_content(self, text: str) -> int:
+        """Counted in its place, not alone: between two tags that meet, `></`, it takes a token apart."""
+        return self.count(_element(self.attributes, "", _content(text))) - self.bare_cost
 
     def shorten(self, room: int, keep: Sequence[int], *, least_only: bool = False) -> str | None:
         """The content in at most `room` tokens, frame included; None when it cannot be."""
@@ -248,6 +258,12 @@ class _Shelf:
                 return text, sources
             text, sources, tokens = longer, longer_sources, more
 
+    def _count_whole(self, piece: _Piece) -> int:
+        return self.count(_content(piece.hit.text))
+
+    def _count_shown(self, piece: _Piece) -> int:
+        return self.count(_content(piece.shown or ""))
+
     def _render(self) -> tuple[str, list[PackedSource]]:
         """One element for each run of neighbouring chunks; files by their best piece, within a file by line."""
         shown = [piece for piece in self.pieces if piece.shown is not None]
@@ -271,7 +287,7 @@ class _Shelf:
             elements.append(_element(attributes, commentary, _content(text)))
             truncated = not all(piece.is_whole for piece in run)
             tokens = (
-                (sum(piece.whole_cost for piece in run), sum(piece.content_cost for piece in run))
+                (sum(map(self._count_whole, run)), sum(map(self._count_shown, run)))
                 if truncated
                 else (None, None)
             )

@@ -20,7 +20,7 @@ from outcrop.adapters.langchain import OutcropRetriever
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.errors import StoreError
-from outcrop.pack import SafeEstimate
+from outcrop.tokens import vocabulary
 
 QUESTION = "how do we rotate the signing keys?"
 
@@ -63,9 +63,9 @@ def test_options_are_those_of_a_search(engine: Engine) -> None:
 
 
 def test_a_budget_is_kept(engine: Engine) -> None:
-    few = OutcropRetriever(engine=engine, budget_tokens=80).invoke(QUESTION)
+    few = OutcropRetriever(engine=engine, budget_tokens=60).invoke(QUESTION)
     many = OutcropRetriever(engine=engine, budget_tokens=2000).invoke(QUESTION)
-    assert 0 < sum(SafeEstimate().count(document.page_content) for document in few) <= 80
+    assert 0 < sum(vocabulary("o200k").count(document.page_content) for document in few) <= 60
     assert few[-1].metadata["truncated"]
     assert sum(len(item.page_content) for item in many) > sum(len(item.page_content) for item in few)
 

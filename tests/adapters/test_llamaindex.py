@@ -12,7 +12,7 @@ from llama_index.core.schema import MetadataMode, TextNode
 from outcrop.adapters.llamaindex import OutcropRetriever
 from outcrop.engine import Engine
 from outcrop.errors import QueryError
-from outcrop.pack import SafeEstimate
+from outcrop.tokens import vocabulary
 
 QUESTION = "how do we rotate the signing keys?"
 
@@ -44,7 +44,7 @@ def test_options_are_those_of_a_search(engine: Engine) -> None:
 def test_a_budget_is_kept(engine: Engine) -> None:
     few = OutcropRetriever(engine, budget_tokens=80).retrieve(QUESTION)
     many = OutcropRetriever(engine, budget_tokens=2000).retrieve(QUESTION)
-    assert 0 < sum(SafeEstimate().count(item.text) for item in few) <= 80
+    assert 0 < sum(vocabulary("o200k").count(item.text) for item in few) <= 80
     assert sum(len(item.text) for item in many) > sum(len(item.text) for item in few)
 
 

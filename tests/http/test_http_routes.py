@@ -16,8 +16,8 @@ import pytest
 from tests.http.running import Running, serving
 from tests.kb.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 
-from outcrop.pack import SafeEstimate
 from outcrop.records import Check
+from outcrop.tokens import vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +220,9 @@ def test_a_repository_is_refreshed_and_asked(server: Running) -> None:
     }
     answer = ok(server.client.post("/coderag/query", json=body))
     assert "def acquire" in answer["ragText"]
-    assert SafeEstimate().count(answer["ragText"]) <= 300 < len(answer["ragText"])  # tokens, not characters
+    assert (
+        vocabulary("o200k").count(answer["ragText"]) <= 300 < len(answer["ragText"])
+    )  # tokens, not characters
     assert answer["chunks"][0]["hit"]["document"]["path"] == "pool.py"
     assert "acquire" in answer["query"]
 

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.http.running import Running, serving
 
-from outcrop.pack import SafeEstimate
 from outcrop.records import Answer
 from outcrop.serve.http.answers import model_of
+from outcrop.tokens import vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_code_for_a_conversation_is_never_longer_than_asked(
     }
     answer = server.client.post("/coderag/query", json=body)
     assert answer.status_code == 200, answer.text
-    assert SafeEstimate().count(answer.json()["ragText"]) <= length
+    assert vocabulary("o200k").count(answer.json()["ragText"]) <= length
 
 
 def test_the_model_of_an_answer_takes_every_answer(server: Running) -> None:

@@ -283,7 +283,8 @@ class Chat:
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             return 'Not searched: the arguments must be JSON such as {"query": "what to look for", "limit": 8}.'
         yield ToolCall("search", query)
-        return (yield from self._find(query, request, answer, min(request.budget_tokens, room), limit))
+        # The window is in tokens of a model that may need half as many again as the tokenizer of the sources.
+        return (yield from self._find(query, request, answer, min(request.budget_tokens, 2 * room // 3), limit))
 
 
 def open_chat(engine: Engine | ReopenedIndex, limits: Limits | None = None) -> Chat:
