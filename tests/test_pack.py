@@ -214,6 +214,13 @@ def test_a_stump_is_left_out() -> None:
         assert len(pack(make_answer(hit), 120, Pairs()).sources) == shown
 
 
+def test_a_script_without_spaces_between_words_fills_the_budget() -> None:
+    sentence = "ระบบค้นหาเอกสารภายในเครื่องของผู้ใช้โดยไม่ต้องเชื่อมต่ออินเทอร์เน็ตและแสดงแหล่งที่มาของข้อความทุกครั้งอย่างถูกต้อง"
+    hits = [make_hit(" ".join([sentence] * 30), 1), make_hit(" ".join([sentence[3:]] * 30), 2)]
+    context = pack(make_answer(*hits), 1200)
+    assert 0.95 * 1200 <= context.tokens <= 1200
+
+
 @pytest.mark.parametrize("breaks", [1, 2, 3, 4, 7])
 def test_the_cut_is_at_the_last_break_that_fits(breaks: int) -> None:
     sentences = [f"{'x' * 89}{i}." for i in range(breaks + 1)]

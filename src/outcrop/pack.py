@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +30,9 @@ SEPARATOR: Final = "\n\n"
 MIN_TRUNCATED_TOKENS: Final = 40
 """A passage is cut to fit only if at least this much of it can stay; a stump helps nobody."""
 UNBROKEN_STEP: Final = 20
-"""A text without a single break (Thai, Chinese without punctuation) is cut at one of every so many characters."""
+LONG_UNBROKEN: Final = 80
+"""A stretch longer than that without a break (Thai, Chinese without punctuation) is cut at one of every so many
+characters. Judgement: longer than any word that is written with spaces around it."""
 
 # A single space before a letter belongs to the word and is no piece; before anything else it may be a token.
 _PIECES: Final = re.compile(
@@ -145,7 +148,8 @@ def pack(
         block = f"{header}\n{hit.text}"
         truncated = False
         if count(_join([*blocks, block])) > budget_tokens:
-            block = _cut_to_fit(blocks, header, hit.text, budget_tokens, count)
+            has_room = budget_tokens - count(_join(blocks)) >= MIN_TRUNCATED_TOKENS
+            block = _cut_to_fit(blocks, header, hit.text, budget_tokens, count) if has_room else ""
             truncated = True
         if not block:
             left_out.append(hit)
@@ -219,8 +223,7 @@ def _cut_to_fit(
     blocks: Sequence[str], header: str, text: str, budget_tokens: int, count: Callable[[str], int]
 ) -> str:
     """The longest beginning of `text`, cut at a break, that still fits behind what is packed; empty if too short."""
-    ends = [match.start() for match in _BREAK.finditer(text) if match.start() > 0]
-    ends = ends or list(range(UNBROKEN_STEP, len(text), UNBROKEN_STEP))
+    ends = _find_ends(text)
     low, high, best = 0, len(ends) - 1, ""
     while low <= high:
         middle = (low + high) // 2
@@ -230,6 +233,18 @@ def _cut_to_fit(
         else:
             high = middle - 1
     return best if best and count(best) - count(header) >= MIN_TRUNCATED_TOKENS else ""
+
+
+def _find_ends(text: str) -> list[int]:
+    """Where a text may be cut: at its breaks and, where it goes on for long without one, every few characters. What is
+    long and plain ASCII is a URL or a key, and stays whole unless there is nothing else."""
+    breaks = [match.start() for match in _BREAK.finditer(text) if match.start() > 0]
+    ends: list[int] = []
+    for before, end in pairwise([0, *breaks, len(text)]):
+        if end - before > LONG_UNBROKEN and (not breaks or not text[before:end].isascii()):
+            ends += range(before + UNBROKEN_STEP, end, UNBROKEN_STEP)
+        ends.append(end)
+    return ends[:-1]
 
 
 def choose_tokenizer(name: str) -> Tokenizer:
