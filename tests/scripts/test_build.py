@@ -12,7 +12,17 @@ import pytest
 from scripts.build import ROOT, build, commit_time
 from scripts.try_wheel import Failed, prove
 
-PARTS = ("src", "scripts", "tests/store", "pyproject.toml", "README.md", "LICENSE", "NOTICE", ".gitignore")
+PARTS = (
+    "src",
+    "scripts",
+    "tests/store",
+    "pyproject.toml",
+    "hatch_build.py",
+    "README.md",
+    "LICENSE",
+    "NOTICE",
+    ".gitignore",
+)
 
 pytestmark = pytest.mark.timeout(300)  # packing the model takes a while on a machine that has much to do
 
