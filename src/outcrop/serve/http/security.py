@@ -53,7 +53,7 @@ AGENTS: Final = "/mcp"
 _PAGE: Final = ("/", "/healthz", "/favicon.ico")
 _WRITING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 COUNTED_AT_ONCE: Final = 16 * 1024
-"""Bytes of a body that the event loop counts itself, in at most 3 ms; more go to a thread."""
+"""Bytes of a body that the event loop counts itself, 3 ms at worst (nothing but short strings); more go to a thread."""
 COUNTING_THREADS: Final = 2
 """Bodies that are counted at a time; they never wait for a thread that some slow request holds."""
 
