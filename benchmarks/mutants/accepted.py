@@ -27,8 +27,6 @@ ACCEPTED: dict[str, str] = {
     "outcrop.pack:SafeEstimate.count:f91b23ed": _REMEMBERED,
     "outcrop.pack:SafeEstimate.count:cb1b52d7": "such a run has one character, or three and more",
     "outcrop.pack:_choose:ce4987a4": "of the number of a source only its digits cost anything",
-    "outcrop.pack:_cut_to_fit:f7092dc9": "a cut after one character leaves a stump, which is left out all the same",
-    "outcrop.pack:_cut_to_fit:1463d51a": "a cut at the very start leaves a stump, which is left out all the same",
     "outcrop.pack_code:_Piece.shorten:0bf749c1": "no content fits into no room: what follows finds that out too",
     "outcrop.pack_code:-:69b772c4": _JUDGEMENT,
     "outcrop.pack_code:-:7160eb9e": _JUDGEMENT,
