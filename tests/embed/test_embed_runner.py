@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cost import PATIENCE_S
 from tests.embed.onnx_models import write_embedder
 
 from outcrop.embed.onnx import OnnxEmbedder, OnnxFolder
@@ -75,8 +76,8 @@ def graph_of(folder: Path) -> Graph:
     return OnnxFolder.read(folder).graph("texts", 2)
 
 
-def wait_for(what: Callable[[], object], seconds: float = 30) -> None:
-    until = time.monotonic() + seconds
+def wait_for(what: Callable[[], object]) -> None:
+    until = time.monotonic() + PATIENCE_S
     while not what():
         assert time.monotonic() < until, "it did not come to pass"
         time.sleep(0.005)
@@ -370,7 +371,7 @@ def test_the_worker_ends_at_once_with_its_parent_even_in_the_middle_of_a_slice(f
         "import sys, threading\nfrom pathlib import Path\n"
         "from outcrop.embed.onnx import OnnxEmbedder\nfrom outcrop.embed.running.runner import shared_runner\n"
         "embedder = OnnxEmbedder(Path(sys.argv[1]))\n"
-        "threading.Thread(target=embedder.embed_documents, args=[['slow'] * 1000]).start()\n"
+        "threading.Thread(target=embedder.embed_documents, args=[['slow'] * 100_000]).start()\n"
         "print(shared_runner().state().pid, flush=True)\n"
     )
     parent = subprocess.Popen(
@@ -384,7 +385,7 @@ def test_the_worker_ends_at_once_with_its_parent_even_in_the_middle_of_a_slice(f
         worker = int(parent.stdout.readline())
         assert not is_gone(worker)
         parent.kill()
-    wait_for(lambda: is_gone(worker), 5)
+    wait_for(lambda: is_gone(worker))  # its work would take an hour
 
 
 def test_a_script_from_stdin_that_forks_and_closes_nothing_ends_without_a_word(folder: Path) -> None:
