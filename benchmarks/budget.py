@@ -19,10 +19,10 @@ from benchmarks.report import ROOT
 from outcrop.config import load_config
 from outcrop.contracts import Tokenizer
 from outcrop.engine import Engine
-from outcrop.pack import FileTokenizer, SafeEstimate, pack
 from outcrop.rank.merge import Scored, as_hit
+from outcrop.read.pack import FileTokenizer, SafeEstimate, pack
 from outcrop.records import Answer, Explanation, Hit
-from outcrop.tokens import Vocabulary, vocabulary
+from outcrop.text.tokens import Vocabulary, vocabulary
 
 BUDGET = 1200
 CHARACTERS = 40_000

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Report
-from outcrop.search.blocks import Watched, sum_blocks
-from outcrop.search.files import CHECKED_IN_USE
-from outcrop.search.packed import map_watched, write_arrays
+from outcrop.index.blocks import Watched, sum_blocks
+from outcrop.index.files import CHECKED_IN_USE
+from outcrop.index.packed import map_watched, write_arrays
 
 SLAB_ROWS: Final = 50_000
 DIMENSIONS: Final = 256

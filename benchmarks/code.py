@@ -35,7 +35,7 @@ from benchmarks.code_set import (  # isort: skip
 )
 from outcrop.rank import fusion  # isort: skip
 from outcrop.rank.signals import SIGNALS  # isort: skip
-from outcrop.search import columns  # isort: skip
+from outcrop.index import columns  # isort: skip
 import pytest  # isort: skip
 
 BAR = 0.88

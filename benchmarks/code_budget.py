@@ -20,7 +20,7 @@ import outcrop  # isort: skip
 from benchmarks.code import add_arguments, indexed  # isort: skip
 from benchmarks.code_set import Repository, load_repositories  # isort: skip
 from outcrop.contracts import Tokenizer  # isort: skip
-from outcrop.pack import FileTokenizer  # isort: skip
+from outcrop.read.pack import FileTokenizer  # isort: skip
 
 BUDGETS_TOKENS = (500, 2000, 8000)
 BARS = {500: 0.90, 2000: 0.97, 8000: 0.99}

@@ -39,9 +39,9 @@ from typing import Any
 
 from benchmarks.report import Report, say  # first: it holds numpy to one core
 
-import outcrop.adding  # isort: skip
-import outcrop.committing
-import outcrop.search.arrays
+import outcrop.write.add  # isort: skip
+import outcrop.index.arrays
+import outcrop.write.commit
 from benchmarks.crash_check import Expected, Promise, Scene, content, read_journal, verify
 from benchmarks.crash_kill import FINISHED, draw_kill, fork_and_kill
 from outcrop.contracts import Embedder
@@ -89,9 +89,9 @@ class Worker:
 
     def run(self) -> None:
         """Work until killed."""
-        outcrop.committing.BATCH_CHUNKS = SMALL_BATCH_CHUNKS
-        outcrop.adding.SAVE_EVERY_CHUNKS = SMALL_SAVE_CHUNKS
-        outcrop.search.arrays.SAVE_AFTER_ROWS = SMALL_SAVE_ROWS  # type: ignore[misc]  # final for everybody else
+        outcrop.write.commit.BATCH_CHUNKS = SMALL_BATCH_CHUNKS
+        outcrop.write.add.SAVE_EVERY_CHUNKS = SMALL_SAVE_CHUNKS
+        outcrop.index.arrays.SAVE_AFTER_ROWS = SMALL_SAVE_ROWS  # type: ignore[misc]  # final for everybody else
         engine = self._scene.open(self._embedder)
         self._call(self._scene.files(), lambda: engine.add(self._scene.folder, collection=FOLDER_COLLECTION))
         while True:

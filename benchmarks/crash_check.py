@@ -15,10 +15,10 @@ import numpy as np
 from outcrop.config import load_config
 from outcrop.contracts import Embedder
 from outcrop.engine import Engine
+from outcrop.index.arrays import SearchArrays
+from outcrop.index.view import View
+from outcrop.read.search import Retriever
 from outcrop.records import DocumentInfo, SearchOptions
-from outcrop.retrieve import Retriever
-from outcrop.search.arrays import SearchArrays
-from outcrop.search.view import View
 
 _WORDS = (
     "river stone harbour ledger signal copper window thread market garden engine lantern bridge orchard valley "

@@ -18,17 +18,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.reembed_child import Letters
+from tests.maintain.reembed_child import Letters
 
-import outcrop.care
+import outcrop.maintain.health
 from benchmarks.crash_check import content
 from benchmarks.crash_kill import draw_kill, fork_and_kill
 from benchmarks.report import ROOT
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.records import Text
-from outcrop.store.schema import MIGRATIONS
-from outcrop.store.sqlite import open_sqlite
+from outcrop.store.sqlite.schema import MIGRATIONS
+from outcrop.store.sqlite.store import open_sqlite
 
 DOCUMENTS: Final = 60
 ROUNDS_A_DATABASE: Final = 25
@@ -75,7 +75,7 @@ def in_child(home: Path, work: Callable[[], Any]) -> tuple[Any, str]:
 
 def _open(home: Path, url: str, which: int) -> Engine:
     db = f"{url}?schema={home.name.replace('-', '_')}" if url else str(home / "index.db")
-    outcrop.care.FIRST_BATCH = SMALL_BATCH  # type: ignore[misc]  # final for others
+    outcrop.maintain.health.FIRST_BATCH = SMALL_BATCH  # type: ignore[misc]  # final for others
     return Engine(load_config({"db": db, "data_dir": home}, environ={}), embedder=Letters(*MODELS[which]))
 
 

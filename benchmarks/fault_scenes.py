@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.reembed_child import Letters
+from tests.maintain.reembed_child import Letters
 
 from benchmarks.fault_points import Faults, Kind, inject
 from benchmarks.report import ROOT
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.errors import NotFound, OutcropError
-from outcrop.kb import KnowledgeBase
-from outcrop.store.schema import MIGRATIONS
+from outcrop.notes import KnowledgeBase
+from outcrop.store.sqlite.schema import MIGRATIONS
 
 State = dict[str, str]
 """What is there: documents by collection and uri, notes by path, the model."""

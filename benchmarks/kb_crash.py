@@ -43,7 +43,7 @@ from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
 from outcrop.engine import Engine
 from outcrop.errors import DatabaseBusy
-from outcrop.kb import KnowledgeBase
+from outcrop.notes import KnowledgeBase
 
 WRITES = 100
 NOTES = 60

@@ -65,13 +65,13 @@ def open_children() -> Iterator[Children]:
 
 def main() -> None:
     """Fork a child for each line."""
-    import outcrop.conversation
-    import outcrop.moving
-    import outcrop.parity
+    import outcrop.code.request
+    import outcrop.maintain.copy
+    import outcrop.maintain.parity
     import outcrop.parse.code
-    import outcrop.search.derive
     import outcrop.store.postgres
-    import outcrop.store.sqlite  # noqa: F401 - so that a child need not
+    import outcrop.store.postgres.in_place.derive
+    import outcrop.store.sqlite.store  # noqa: F401 - so that a child need not
 
     embedders = {name: make_embedder(name) for name in EMBEDDERS}
     for embedder in embedders.values():

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tests.reembed_child import Letters
+from tests.maintain.reembed_child import Letters
 
-import outcrop.adding
-import outcrop.committing
-import outcrop.search.arrays
+import outcrop.index.arrays
+import outcrop.write.add
+import outcrop.write.commit
 from benchmarks.model_state import (
     FIRST_MTIME_NS,
     KINDS,
@@ -31,15 +31,15 @@ from outcrop.contracts import Embedder
 from outcrop.embed.models import open_embedder
 from outcrop.engine import Engine
 from outcrop.errors import Conflict, NotFound
-from outcrop.kb import KnowledgeBase
+from outcrop.notes import KnowledgeBase
 from outcrop.records import Filter, Text
 
 SMALL: Final = (
-    (outcrop.committing, "BATCH_CHUNKS", 6),
-    (outcrop.adding, "SAVE_EVERY_CHUNKS", 12),
-    (outcrop.search.arrays, "SAVE_AFTER_ROWS", 24),
-    (outcrop.search.arrays, "SLAB_ROWS", 64),
-    (outcrop.search.arrays, "FEED_ROWS", 16),
+    (outcrop.write.commit, "BATCH_CHUNKS", 6),
+    (outcrop.write.add, "SAVE_EVERY_CHUNKS", 12),
+    (outcrop.index.arrays, "SAVE_AFTER_ROWS", 24),
+    (outcrop.index.arrays, "SLAB_ROWS", 64),
+    (outcrop.index.arrays, "FEED_ROWS", 16),
 )
 """Sizes so small that forty documents go through all that a million do: several transactions a call, arrays saved,
 merged and taken over."""

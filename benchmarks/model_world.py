@@ -27,8 +27,8 @@ from benchmarks.model_verify import (
     marks_of,
 )
 from outcrop.contracts import Embedder
-from outcrop.database_url import is_url
 from outcrop.errors import Conflict
+from outcrop.records.database_url import is_url
 
 CHECK_DOCUMENTS_EVERY: Final = 5
 CHECK_EVERY: Final = 10

@@ -29,7 +29,7 @@ from outcrop.contracts import Reranker  # isort: skip
 from outcrop.errors import EmbedError  # isort: skip
 from outcrop.rank.signals import SIGNALS  # isort: skip
 from outcrop.records import Progress  # isort: skip
-from outcrop.search import slab  # isort: skip
+from outcrop.index import segment as slab  # isort: skip
 import pytest  # isort: skip
 
 CODE = "code"

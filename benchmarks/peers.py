@@ -31,12 +31,12 @@ import outcrop
 from benchmarks.peer_engines import OWN_PYTHON, TOP
 from benchmarks.peer_quality import Labels, documents_of, lay_out_labelled, ndcg, overlap, read_labels, recall
 from outcrop.engine import Engine
+from outcrop.index.arrays import FEED_ROWS, SLAB_ROWS
+from outcrop.index.dense import nearest
+from outcrop.index.lexical import score_slab, weigh_terms
+from outcrop.index.segment import Slab, build_slab, merge_slabs, save_slab
 from outcrop.records import FeedRow, Vector
-from outcrop.search.arrays import FEED_ROWS, SLAB_ROWS
-from outcrop.search.dense import nearest
-from outcrop.search.lexical import score_slab, weigh_terms
-from outcrop.search.slab import Slab, build_slab, merge_slabs, save_slab
-from outcrop.search.terms import STOP_WORDS, Terms
+from outcrop.text.terms import STOP_WORDS, Terms
 
 PEER_PACKAGES = ("chromadb", "lancedb", "tantivy", "numpy")
 VENV = ROOT / ".artifacts" / "peers-venv"

@@ -21,7 +21,7 @@ import outcrop
 from outcrop.embed.models import open_embedder
 from outcrop.embed.unit import unit_rows
 from outcrop.records import FeedRow, Matrix, Vector
-from outcrop.store.sqlite import open_sqlite
+from outcrop.store.sqlite.store import open_sqlite
 
 HELD_OUT_EVERY = 50
 FEED_ROWS = 2000

@@ -13,7 +13,7 @@ from benchmarks.report import folder_bytes
 
 def measure_sizes(options: argparse.Namespace) -> dict[str, Any]:
     """Sizes in bytes, in all and a chunk."""
-    from outcrop.search.packed import map_arrays
+    from outcrop.index.packed import map_arrays
 
     db = options.work / "index.db"
     connection = apsw.Connection(str(db), flags=apsw.SQLITE_OPEN_READONLY)

@@ -29,7 +29,7 @@ from benchmarks.sections import PAGES, asked_of, read_sections
 import outcrop  # isort: skip
 from outcrop.rank.fusion import dense_weight  # isort: skip
 from outcrop.records import QueryType, Text  # isort: skip
-from outcrop.search.query import read_query  # isort: skip
+from outcrop.index.query import read_query  # isort: skip
 
 TRUSTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 OWN = "own"

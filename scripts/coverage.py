@@ -29,13 +29,13 @@ WHOLE: Final = (
     "src/outcrop/store/*.py",
     "src/outcrop/store/postgres/*.py",
     "src/outcrop/chunk/*.py",
-    "src/outcrop/pack.py",
-    "src/outcrop/pack_code.py",
-    "src/outcrop/elide.py",
+    "src/outcrop/read/pack.py",
+    "src/outcrop/code/pack.py",
+    "src/outcrop/code/elide.py",
     "src/outcrop/sources/url.py",
     "src/outcrop/sources/address.py",
     "src/outcrop/serve/state.py",
-    "src/outcrop/kb/names.py",
+    "src/outcrop/notes/names.py",
 )
 """Modules of which every branch is taken: stores, chunkers, packers, and the guards of URLs and of paths."""
 OVERALL: Final = 0.90

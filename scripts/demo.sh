@@ -50,7 +50,7 @@ ask "approximate graph to build" outcrop context -b 400 -c docs "why is there no
 ask "def fuse_ranks" outcrop context --code -b 700 "reciprocal rank fusion of two lists" --must fusion.py
 
 say "Find your way in code: what uses a function, and what the code is made of"
-ask src/outcrop/retrieve.py outcrop related -n 3 merge_hits
+ask src/outcrop/read/search.py outcrop related -n 3 merge_hits
 step outcrop map -b 300 -c code
 
 say "Keep it fresh: an unchanged file costs one look"

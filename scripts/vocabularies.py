@@ -1,4 +1,4 @@
-"""Make the data of `outcrop.tokens`: `python -m scripts.vocabularies FOLDER`, the `dist/ranks` of npm's js-tiktoken.
+"""Make the data of `outcrop.text.tokens`: `python -m scripts.vocabularies FOLDER`, the `dist/ranks` of js-tiktoken.
 
 Any mirror of npm has that package; the SHA-256 of the files that tiktoken would download proves that its vocabularies
 are OpenAI's own. The classes of characters are those of tiktoken itself (`pip install tiktoken`), asked for one by

@@ -28,7 +28,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-LONGEST = ("tests/spread/", "tests/postgres/", "tests/docs/", "tests/page/")
+LONGEST = ("tests/cluster/", "tests/postgres/", "tests/docs/", "tests/serve/page/")
 """Files that take longest. Begun last, one of two workers would wait for the other."""
 
 

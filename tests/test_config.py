@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from outcrop.config import Config, load_config
-from outcrop.database_url import DatabaseUrl
 from outcrop.errors import ConfigError
 from outcrop.parse import ParseLimits
+from outcrop.records.database_url import DatabaseUrl
 
 
 @pytest.fixture

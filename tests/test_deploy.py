@@ -24,7 +24,7 @@ from tests.store.old.make import SCHEMA as OLD_SCHEMA
 
 import outcrop
 from outcrop.config import Config
-from outcrop.serve.cli import cli
+from outcrop.serve.cli.app import cli
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"

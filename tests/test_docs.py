@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.readme import render
 
 from outcrop.config import Config
-from outcrop.serve.cli import COMMANDS
+from outcrop.serve.cli.app import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

@@ -19,9 +19,9 @@ from outcrop.config import load_config
 from outcrop.contracts import Embedder
 from outcrop.embed.static import StaticEmbedder
 from outcrop.errors import Cancelled, ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
+from outcrop.index.arrays import SearchArrays
+from outcrop.index.packed import map_arrays
 from outcrop.records import Filter, IngestReport, Matrix, Model, Text, Trust, Vector
-from outcrop.search.arrays import SearchArrays
-from outcrop.search.packed import map_arrays
 
 NOTES = {
     "garden/roses.md": "# Roses\n\nPrune roses in late winter, just above an outward-facing bud.\n\n"
@@ -526,8 +526,8 @@ def test_a_phrase_of_words_that_stand_everywhere_is_found_where_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Most texts hold the words and not the phrase, and rank higher: they are read and ruled out, batch by batch."""
-    monkeypatch.setattr("outcrop.search.arrays.READ_PHRASES", 3)
-    monkeypatch.setattr("outcrop.retrieve.PHRASE_POOL", 4)
+    monkeypatch.setattr("outcrop.index.arrays.READ_PHRASES", 3)
+    monkeypatch.setattr("outcrop.read.search.PHRASE_POOL", 4)
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(
             Text(f"slate over chalk, chalk over slate over chalk {i}", id=f"no {i}", title="slate and chalk")

@@ -10,11 +10,11 @@ from tests.store.earlier import write_version_1
 from tests.test_engine import CountingEmbedder, open_with
 
 import outcrop
-from outcrop import retrieve
+from outcrop.index.arrays import SearchArrays
+from outcrop.index.names import name_number
 from outcrop.rank.signals import COHERENCE_WEIGHT
+from outcrop.read import search
 from outcrop.records import Filter
-from outcrop.search.arrays import SearchArrays
-from outcrop.search.names import name_number
 
 FILES = {
     "app/pool.py": '''"""Pools."""
@@ -280,7 +280,7 @@ def test_rows_that_only_say_what_stands_beside_a_candidate_do_not_move_the_other
     (root / "far.py").write_text(far, "utf-8")
     for name in ("b", "c", "d"):
         (root / f"{name}.py").write_text(function(f"only_{name}", "kestrel " * 3 + name), "utf-8")
-    monkeypatch.setattr(retrieve, "POOL", 1)
+    monkeypatch.setattr(search, "POOL", 1)
     with outcrop.open(tmp_path / "index.db") as engine:
         engine.add(root)
         best, second = engine.search("kestrel", mode="keyword", merge=False, limit=2).hits
@@ -299,13 +299,13 @@ def test_an_index_of_version_1_reads_its_code_again_and_its_prose_not(
         before = {info.path: info for info in kb.list()}
         write_version_1(kb._store, db)
     read: list[str] = []
-    real = outcrop.preparing.read_file  # type: ignore[attr-defined]
+    real = outcrop.write.prepare.read_file  # type: ignore[attr-defined]
 
     def noting(file, *rest):  # type: ignore[no-untyped-def]
         read.append(file.path)
         return real(file, *rest)
 
-    monkeypatch.setattr("outcrop.preparing.read_file", noting)
+    monkeypatch.setattr("outcrop.write.prepare.read_file", noting)
     with open_with(db, CountingEmbedder()) as kb:
         assert kb.search("ConnectionPool").hits, "it serves at once"
         assert declaring(kb, "ConnectionPool") == set()

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.search.searched import SearchedSqlite, Signs
+from tests.index.searched import SearchedSqlite, Signs
 
 import outcrop
 from outcrop import engine as engine_module
 from outcrop.config import load_config
-from outcrop.search.arrays import SearchArrays
-from outcrop.search.database import DatabaseSearch
-from outcrop.search.derive import SearchDeriver
-from outcrop.search.terms import Terms
+from outcrop.index.arrays import SearchArrays
+from outcrop.store.postgres.in_place.derive import SearchDeriver
+from outcrop.store.postgres.in_place.search import DatabaseSearch
+from outcrop.text.terms import Terms
 
 SOURCES = Path(outcrop.__file__).parent
 

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 import outcrop
+from outcrop.index import arrays
+from outcrop.index.arrays import SearchArrays
 from outcrop.records import StoredChunk
-from outcrop.search import arrays
-from outcrop.search.arrays import SearchArrays
 
 THREADS = 16
 ROUNDS = 12

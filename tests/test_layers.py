@@ -1,4 +1,4 @@
-"""Dependencies point one way: serve, evals → engine → ingest, retrieve → stages → records and contracts."""
+"""Dependencies point one way: interfaces → engine → the two paths → stages → records, contracts, errors, text."""
 
 from __future__ import annotations
 
@@ -8,97 +8,37 @@ from pathlib import Path
 import outcrop
 
 PACKAGE = Path(outcrop.__file__).parent
-GROUND = {
-    "children",
-    "cache",
-    "wanted",
-    "records",
-    "contracts",
-    "errors",
-    "distinct",
-    "frames",
-    "remote",
-    "derived",
-    "phrases",
-    "database_url",
-    "machine",
-    "private",
-    "deadline",
-    "tokens",
-}
-STAGES = {
-    "sources",
-    "parse",
-    "mask",
-    "chunk",
-    "embed",
-    "store",
-    "search",
-    "rank",
-    "pack",
-    "conversation",
-    "elide",
-}
+ROOT_MODULES = {"__init__", "__main__", "engine", "config", "contracts", "errors"}
+GROUND = {"records", "contracts", "errors", "text", "system", "workers"}
+STAGES = {"sources", "parse", "mask", "chunk", "embed", "store", "index", "rank"}
+PATHS = {"write", "read", "code", "maintain", "cluster"}
 ALLOWED = {
-    "cache": set(),
-    "records": set(),
-    "children": set(),
-    "wanted": set(),
-    "highlight": GROUND | {"parse"},
-    "distinct": set(),
-    "frames": set(),
-    "machine": set(),
-    "private": set(),
-    "deadline": {"errors"},
-    "tokens": set(),
-    "phrases": set(),
-    "derived": {"records"},
+    # The ground: what every stage may use.
     "errors": set(),
-    "database_url": {"errors"},
-    "remote": {"errors"},
-    "contracts": GROUND,
-    "config": {"errors", "database_url"},
+    "system": {"errors"},
+    "workers": {"errors"},
+    "text": {"errors"},
+    "records": {"errors"},
+    "contracts": {"records", "errors"},
+    "config": {"errors", "records"},
+    # Stages never import each other, but for one: Postgres is searched in place by the columns of the index.
     **dict.fromkeys(STAGES, GROUND),
-    "traces": set(),
-    "conversation": GROUND | {"traces"},
-    "pack_code": GROUND | {"pack", "elide"},
-    "preparing": GROUND | STAGES,
-    "chunking": {"records", "chunk", "parse", "sources"},
-    "committing": GROUND | STAGES | {"preparing"},
-    "ingest": GROUND | STAGES | {"config", "revisions", "preparing", "committing"},
-    "reranking": GROUND | STAGES,
-    "headings": GROUND | STAGES,
-    "explaining": GROUND | STAGES | {"headings", "quoting"},
-    "quoting": GROUND | {"phrases"},
-    "retrieve": GROUND | STAGES | {"config", "explaining", "headings", "quoting", "reranking"},
-    "parts": GROUND | STAGES | {"config", "retrieve"},
-    "permissions": GROUND | {"config"},
-    "care": GROUND | STAGES | {"config"},
-    "lookup": GROUND | STAGES | {"config"},
-    "sameness": GROUND | STAGES,
-    "moving": GROUND | STAGES | {"sameness"},
-    "parity": GROUND,
-    "folders": GROUND | STAGES | {"config", "ingest"},
-    "codemap": GROUND | STAGES,
-    "codegraph": GROUND | STAGES | {"codemap"},
-    "revisions": GROUND | STAGES,
-    "codebase": GROUND | STAGES | {"lookup", "revisions"},
-    "code_context": GROUND | STAGES | {"lookup", "codebase", "pack_code"},
-    "spread": GROUND | {"embed", "preparing", "config"},
-    "adding": GROUND
-    | STAGES
-    | {"config", "parts", "care", "folders", "ingest", "preparing", "retrieve", "spread"},
-    "asking": GROUND | STAGES | {"config", "parts", "retrieve"},
-    "engine": GROUND
-    | STAGES
-    | {"config", "parts", "adding", "asking", "retrieve", "care", "lookup", "folders", "revisions"}
-    | {"codebase", "code_context", "codegraph", "codemap", "headings", "moving", "parity", "permissions"},
-    "evals": GROUND | {"engine"},
-    "adapters": {"records", "errors", "engine", "machine"},
-    "kb": GROUND | {"engine", "config"},
+    "store": GROUND | {"index"},
+    # The two paths. A write keeps the index it is searched by in step, so it opens the same parts as a search;
+    # a search never imports the write path.
+    "read": GROUND | STAGES | {"config"},
+    "code": GROUND | STAGES | {"read"},
+    "maintain": GROUND | STAGES | {"config"},
+    "write": GROUND | STAGES | {"config", "read", "maintain"},
+    "cluster": GROUND | STAGES | {"config", "read", "write"},
+    "engine": GROUND | STAGES | PATHS | {"config"},
+    # What people and programs meet.
+    "notes": GROUND | {"engine", "config"},
     "chat": GROUND | {"engine", "config"},
-    "serve": GROUND | {"engine", "config", "evals", "chat", "kb", "highlight"},
-    "__init__": GROUND | {"chunking", "config", "engine"},
+    "evals": GROUND | {"engine"},
+    "adapters": {"records", "errors", "engine", "system"},
+    "serve": GROUND | {"engine", "config", "evals", "chat", "notes", "parse"},
+    "__init__": GROUND | {"config", "engine", "write"},
     "__main__": {"serve"},
 }
 
@@ -122,6 +62,10 @@ def imported_rooms(path: Path) -> set[str]:
             continue
         rooms |= {name.split(".")[1] for name in names if name.startswith("outcrop.")}
     return rooms
+
+
+def test_the_root_holds_the_front_door_and_the_ground_and_nothing_else() -> None:
+    assert {path.stem for path in PACKAGE.glob("*.py")} == ROOT_MODULES
 
 
 def test_every_module_imports_only_what_its_layer_may() -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.embed.static import StaticEmbedder
-from outcrop.search.terms import STOP_WORDS, Terms
+from outcrop.text.terms import STOP_WORDS, Terms
 from training.pairs.moulds import SPOKEN
 
 LEXICAL: Final = 6

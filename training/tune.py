@@ -25,8 +25,8 @@ import numpy as np
 import outcrop
 from outcrop.contracts import Embedder, Reranker
 from outcrop.embed.models import open_reranker
+from outcrop.index.arrays import SearchArrays
 from outcrop.records import Hit, Matrix, Model, Trust, Vector
-from outcrop.search.arrays import SearchArrays
 from training.choose import gain, open_spec
 from training.lines import read_held_out
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from benchmarks.fuzz.mutate import change, change_json, change_some
 from benchmarks.fuzz.seeds import Seeds
 from benchmarks.fuzz.target import CHOICES_BYTES, Draw, Target, made_folder, need
-from outcrop.database_url import DatabaseUrl
 from outcrop.errors import ConfigError
+from outcrop.records.database_url import DatabaseUrl
 from outcrop.serve.mcp.clients import CLIENTS, make_entry, with_entry, without_entry
 from outcrop.serve.mcp.jsonc import read_jsonc
 from outcrop.sources.credentials import holds_credentials, looks_secret

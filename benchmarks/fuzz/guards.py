@@ -17,8 +17,8 @@ from benchmarks.fuzz.mutate import change, change_some
 from benchmarks.fuzz.seeds import Seeds
 from benchmarks.fuzz.target import CHOICES_BYTES, Draw, Target, made_folder, need
 from outcrop.errors import OutcropError, OutsideRoots, SourceError
-from outcrop.kb.files import NoteFiles
-from outcrop.kb.names import note_path
+from outcrop.notes.files import NoteFiles
+from outcrop.notes.names import note_path
 from outcrop.records import SourceFile
 from outcrop.serve.state import State, make_state
 from outcrop.sources.address import parse_url

@@ -7,17 +7,17 @@ import re
 from collections.abc import Callable, Sequence
 
 from lxml import etree
-from tests.test_pack_code import make_hit
+from tests.code.test_pack_code import make_hit
 
 from benchmarks.fuzz.mutate import change_some
 from benchmarks.fuzz.seeds import Seeds
 from benchmarks.fuzz.target import CHOICES_BYTES, Draw, Target, need
 from benchmarks.fuzz.texts import PROSE
+from outcrop.code.elide import ELLIPSIS, elide, matched_lines
+from outcrop.code.pack import pack_code
 from outcrop.contracts import Tokenizer
-from outcrop.elide import ELLIPSIS, elide, matched_lines
-from outcrop.pack import SafeEstimate, pack
-from outcrop.pack_code import pack_code
 from outcrop.rank.merge import merge_hits
+from outcrop.read.pack import SafeEstimate, pack
 from outcrop.records import Answer, CodeNotes, Context, Hit
 
 _BETWEEN = "\x1e"

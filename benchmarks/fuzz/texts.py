@@ -17,19 +17,19 @@ from benchmarks.fuzz.seeds import Seeds
 from benchmarks.fuzz.target import CHOICES_BYTES, Draw, Target, made_folder, need
 from outcrop.chunk import ChunkOptions, chunk_document
 from outcrop.chunk.strategies import STRATEGIES
+from outcrop.code.request import read_conversation
 from outcrop.contracts import Store
-from outcrop.conversation import read_conversation
 from outcrop.engine import as_timestamp
 from outcrop.errors import QueryError
+from outcrop.index.query import MAX_QUERY_CHARS, MAX_SYMBOLS, read_query
 from outcrop.mask import mask_secrets
-from outcrop.phrases import UNSPACED, holds_phrase, phrase_finder, phrase_words
 from outcrop.rank.excerpt import passage
 from outcrop.records import Document, Filter, Heading, Message
-from outcrop.search.query import MAX_QUERY_CHARS, MAX_SYMBOLS, read_query
-from outcrop.search.terms import Terms
 from outcrop.serve.excerpt import Marker, best_lines
 from outcrop.store.filters import glob_plain, glob_regex, path_matches
-from outcrop.store.sqlite import open_sqlite
+from outcrop.store.sqlite.store import open_sqlite
+from outcrop.text.phrases import UNSPACED, holds_phrase, phrase_finder, phrase_words
+from outcrop.text.terms import Terms
 
 PROSE = ("md", "rst", "txt", "html", "py", "json", "yaml", "go", "c")
 """Kinds of seed from which texts are made."""

@@ -32,16 +32,16 @@ MODULES = (
         f"outcrop.rank.{name}"
         for name in "asked calibrate excerpt fusion merge repeats rerank signals walk".split()
     ),
-    *("outcrop.pack", "outcrop.pack_code", "outcrop.elide", "outcrop.search.query"),
+    *("outcrop.read.pack", "outcrop.code.pack", "outcrop.code.elide", "outcrop.index.query"),
 )
 """The code that ranks and packs."""
 TESTS = (
     "tests/rank",
     *(
-        "tests/test_pack.py",
-        "tests/test_pack_code.py",
-        "tests/test_elide.py",
-        "tests/search/test_query_types.py",
+        "tests/read/test_pack.py",
+        "tests/code/test_pack_code.py",
+        "tests/code/test_elide.py",
+        "tests/index/test_query_types.py",
     ),
 )
 """The tests beside it: those of the whole engine reach every line and would notice much, a second each."""
@@ -63,7 +63,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, help="so many mutants, by chance; all unless said")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", action="append", default=[], help="a module, such as outcrop.pack")
+    parser.add_argument("--only", action="append", default=[], help="a module, such as outcrop.read.pack")
     parser.add_argument(
         "--minutes", type=float, default=60.0, help="stop after so long, and say how far it came"
     )

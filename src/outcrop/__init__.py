@@ -11,7 +11,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from outcrop.chunking import chunk_text
     from outcrop.config import Config, load_config
     from outcrop.contracts import Embedder, Reranker, Store, Tokenizer
     from outcrop.engine import Engine
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         SearchOptions,
         Text,
     )
+    from outcrop.write.chunk_text import chunk_text
 
 __version__ = "0.1.0"
 
@@ -66,7 +66,7 @@ __all__ = [
 # Where each public name lives. They are imported when first asked for: the command line imports this package to show
 # its help, and must not wait for numpy and SQLite to do so.
 _HOMES = {
-    "chunk_text": "outcrop.chunking",
+    "chunk_text": "outcrop.write.chunk_text",
     **dict.fromkeys(("Config", "load_config"), "outcrop.config"),
     **dict.fromkeys(("Embedder", "Reranker", "Store", "Tokenizer"), "outcrop.contracts"),
     **dict.fromkeys(("Engine", "open"), "outcrop.engine"),

@@ -11,6 +11,6 @@ if __name__ == "__main__":
     if not sys.flags.safe_path and sys.path and Path(sys.path[0]) == here != own:
         del sys.path[0]
 
-    from outcrop.serve.cli import main
+    from outcrop.serve.cli.app import main
 
     main()

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from outcrop.database_url import DatabaseUrl, is_url
 from outcrop.errors import ConfigError
+from outcrop.records.database_url import DatabaseUrl, is_url
 
 ENV_PREFIX = "OUTCROP_"
 

@@ -13,7 +13,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.derived import ChunkRows, DeclaredRows, TermRows, Totals
 from outcrop.records import (
     CollectionInfo,
     DocumentInfo,
@@ -28,6 +27,7 @@ from outcrop.records import (
     Trust,
     Vector,
 )
+from outcrop.records.derived import ChunkRows, DeclaredRows, TermRows, Totals
 
 
 @runtime_checkable

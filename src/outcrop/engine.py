@@ -17,21 +17,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from outcrop.adding import Adder, fetch_url, is_url
-from outcrop.asking import When, answer_query, as_timestamp, at_least_one, read_options
-from outcrop.care import examine, examine_languages, find_stale, roles_of
-from outcrop.codebase import Codebase, steadily
+from outcrop.code.related import Codebase, steadily
 from outcrop.config import Config, load_config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
-from outcrop.database_url import DatabaseUrl
 from outcrop.errors import ConfigError, EmbedError, QueryError, SourceError, StoreError
-from outcrop.folders import DEFAULT_COLLECTION, sync_root
-from outcrop.headings import name_headings
-from outcrop.lookup import KnownCollections, find_document
-from outcrop.pack import choose_tokenizer, pack
-from outcrop.parts import Parts, PartsMaker
-from outcrop.permissions import close_index
+from outcrop.maintain.health import examine, examine_languages, find_stale, roles_of
+from outcrop.maintain.permissions import close_index
 from outcrop.rank.merge import merge_hits
+from outcrop.read.ask import When, answer_query, as_timestamp, at_least_one, read_options
+from outcrop.read.headings import name_headings
+from outcrop.read.lookup import KnownCollections, find_document
+from outcrop.read.pack import choose_tokenizer, pack
+from outcrop.read.parts import Parts, PartsMaker
+from outcrop.read.search import Stop
 from outcrop.records import (
     RERANK_SECONDS,
     Answer,
@@ -58,11 +56,14 @@ from outcrop.records import (
     StoredChunk,
     Text,
 )
-from outcrop.retrieve import Stop
-from outcrop.revisions import Revisions
+from outcrop.records.database_url import DatabaseUrl
 from outcrop.sources.freshness import looks_stale
+from outcrop.sources.revisions import Revisions
 from outcrop.sources.text import text_source
 from outcrop.store.opening import open_store
+from outcrop.write.add import Adder, fetch_url, is_url
+from outcrop.write.folders import DEFAULT_COLLECTION, sync_root
+from outcrop.write.prepare import Prepare
 
 __all__ = ["Documents", "Engine", "When", "as_timestamp", "examine_machine", "open_engine"]
 
@@ -156,7 +157,14 @@ class Engine:
         else:
             path = Path(str(source)).expanduser()
             return self._adder.add_path(
-                path, collection, tags, force=force, later=later, ray=ray, progress=progress, stopped=stopped
+                path,
+                collection,
+                tags,
+                force=force,
+                later=later,
+                prepare=self._cluster(ray, later=later),
+                progress=progress,
+                stopped=stopped,
             )
         if ray is not None:
             raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
@@ -165,6 +173,13 @@ class Engine:
         return self._adder.run(
             lambda ingestor: ingestor.add(file, data, target, wanted, force=force, later=later)
         )
+
+    def _cluster(self, address: str | None, *, later: bool) -> Prepare | None:
+        if address is None:
+            return None
+        from outcrop.cluster.over import open_cluster  # what starts processes is rarely needed
+
+        return open_cluster(self.config, self.parts, address, later=later)
 
     def add_texts(
         self,
@@ -360,7 +375,7 @@ class Engine:
         `search`.
         """
         # Here, as a search does not need it: with what it reads conversations by it takes 40 ms to import.
-        from outcrop.code_context import Gathering, pack_gathered, read_request
+        from outcrop.code.context import Gathering, pack_gathered, read_request
 
         budget = self._budget("approx_length", approx_length)
         if not reference_follow >= 0:  # nor a number that is none
@@ -375,7 +390,7 @@ class Engine:
     @staticmethod
     def query_of(messages: Sequence[Message]) -> str:
         """What a conversation asks for, as words to search by: the latest question and what it refers back to."""
-        from outcrop.conversation import read_conversation
+        from outcrop.code.request import read_conversation
 
         return read_conversation(messages).query
 
@@ -398,7 +413,7 @@ class Engine:
         tokenizer: Tokenizer | None = None,
     ) -> CodeMap:
         """The most central declarations as an outline within a budget; `focus` names what it should be centred on."""
-        from outcrop.codemap import draw_map
+        from outcrop.code.map import draw_map
 
         self._known.require(where.collections)
         budget = self._budget("budget_tokens", budget_tokens)
@@ -411,7 +426,7 @@ class Engine:
     def graph(self, target: str | None = None, *, collection: str | None = None, limit: int = 60) -> Graph:
         """The references among chunks as a graph of at most `limit` of them: around a declaration, a file, a place
         (`pool.py:120`) or a chunk's number; without one the most central of a collection, or of all."""
-        from outcrop.codegraph import draw_centre, draw_neighbourhood
+        from outcrop.code.graph import draw_centre, draw_neighbourhood
 
         at_least_one("limit", limit)
         self._known.require(() if collection is None else (collection,))
@@ -510,8 +525,8 @@ class Engine:
         The target is empty, or what an earlier call left of the same index: interrupted, it goes on where it stopped.
         Nothing is deleted here.
         """
-        from outcrop.moving import move
-        from outcrop.parity import compare_rankings, draw_queries
+        from outcrop.maintain.copy import move
+        from outcrop.maintain.parity import compare_rankings, draw_queries
 
         target._maker.require_model_of(self._maker)
         report = move(self._store, target._store, progress=progress, stopped=stopped)

@@ -20,7 +20,7 @@ from outcrop.adapters.langchain import OutcropRetriever
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.errors import StoreError
-from outcrop.tokens import vocabulary
+from outcrop.text.tokens import vocabulary
 
 QUESTION = "how do we rotate the signing keys?"
 

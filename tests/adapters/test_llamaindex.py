@@ -12,7 +12,7 @@ from llama_index.core.schema import MetadataMode, TextNode
 from outcrop.adapters.llamaindex import OutcropRetriever
 from outcrop.engine import Engine
 from outcrop.errors import QueryError
-from outcrop.tokens import vocabulary
+from outcrop.text.tokens import vocabulary
 
 QUESTION = "how do we rotate the signing keys?"
 

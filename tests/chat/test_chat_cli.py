@@ -23,7 +23,7 @@ from tests.cost import PATIENCE_S
 from outcrop.chat import Notice, ReopenedIndex, Sources, open_chat
 from outcrop.engine import Engine
 from outcrop.records import Message
-from outcrop.serve.cli import cli
+from outcrop.serve.cli.app import cli
 from outcrop.serve.logs import write_logs
 
 

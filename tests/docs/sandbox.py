@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from docs.site.contents import ROOT
 from tests.docs.reading import Command
 
-from outcrop.serve.cli import cli
+from outcrop.serve.cli.app import cli
 
 SAMPLES = ROOT / "docs/samples"
 HOME_SHOWN = "/home/ann"

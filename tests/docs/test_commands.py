@@ -25,7 +25,7 @@ from tests.docs.sandbox import Sandbox, open_sandbox
 from tests.postgres.server import PostgresServer
 
 from outcrop.config import Config
-from outcrop.serve.cli import COMMANDS, cli
+from outcrop.serve.cli.app import COMMANDS, cli
 from outcrop.serve.logs import write_logs
 
 MOST_NOT_RUN = 12

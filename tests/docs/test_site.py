@@ -27,12 +27,12 @@ from outcrop import errors
 from outcrop.config import Config
 from outcrop.engine import Engine
 from outcrop.errors import OutcropError
+from outcrop.index.candidates import POOL
 from outcrop.parse.code.languages import LANGUAGES
 from outcrop.parse.formats import FORMATS
 from outcrop.rank.signals import SIGNALS
-from outcrop.retrieve import RERANKED
-from outcrop.search.candidates import POOL
-from outcrop.serve.cli import COMMANDS, cli
+from outcrop.read.search import RERANKED
+from outcrop.serve.cli.app import COMMANDS, cli
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.mcp.tools import TOOLS
 

@@ -112,8 +112,8 @@ def test_the_command_line_and_agents_are_told_in_how_many_places_it_stands(engin
 
     from rich.console import Console
 
+    from outcrop.serve.cli.render import print_answer
     from outcrop.serve.mcp.find import show_answer
-    from outcrop.serve.render import print_answer
 
     answer = engine.search(QUERY)
     console = Console(file=StringIO(), width=200)

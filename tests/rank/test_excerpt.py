@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.cost import cpu_below
 
 from outcrop.rank.excerpt import GAP, PASSAGE_CHARS, _cut, passage
-from outcrop.search.terms import Terms
+from outcrop.text.terms import Terms
 
 TERMS = Terms()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from scripts.build import ROOT
 
-from outcrop import machine
+from outcrop.system import machine
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["outcrop"]["extras"]
 FOLDER = f"outcrop-models @ {(ROOT / 'models').as_uri()}"

@@ -15,11 +15,11 @@ import psycopg
 from tests.store.builders import make_write, put
 from tests.store.places import open_at
 
-from outcrop.database_url import DatabaseUrl
-from outcrop.store import converting
+from outcrop.records.database_url import DatabaseUrl
 from outcrop.store.exporting import first_batch
-from outcrop.store.schema import MIGRATIONS, migrate
-from outcrop.store.sqlite import open_sqlite
+from outcrop.store.sqlite import converting
+from outcrop.store.sqlite.schema import MIGRATIONS, migrate
+from outcrop.store.sqlite.store import open_sqlite
 
 
 def write_many(place: str, name: str, count: int) -> None:

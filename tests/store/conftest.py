@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # `tests.store.builders`, he
 from tests.store.places import open_at_url
 
 from outcrop.contracts import Store
-from outcrop.store.sqlite import SqliteStore, open_sqlite
+from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 STORES = ("sqlite", "postgres")
 """Every store; each passes the same contract."""

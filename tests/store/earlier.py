@@ -9,8 +9,8 @@ import numpy as np
 
 from outcrop.contracts import Store
 from outcrop.store.rows import join_headings, split_text
-from outcrop.store.schema import MIGRATIONS, migrate
 from outcrop.store.shaping import document_row, keys_of
+from outcrop.store.sqlite.schema import MIGRATIONS, migrate
 
 
 def write_version_1(store: Store, db: Path) -> None:

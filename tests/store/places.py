@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outcrop.contracts import Store
-from outcrop.database_url import DatabaseUrl, is_url
-from outcrop.store.sqlite import open_sqlite
+from outcrop.records.database_url import DatabaseUrl, is_url
+from outcrop.store.sqlite.store import open_sqlite
 
 if TYPE_CHECKING:
     from outcrop.store.postgres import PostgresStore, Tuning
@@ -20,8 +20,8 @@ def open_at(place: str) -> Store:
 
 def open_at_url(url: str, tuning: Tuning | None = None) -> PostgresStore:
     """A store on Postgres that derives what search looks up as the engine does."""
-    from outcrop.search.derive import SearchDeriver
-    from outcrop.search.terms import Terms
     from outcrop.store.postgres import Tuning, open_postgres
+    from outcrop.store.postgres.in_place.derive import SearchDeriver
+    from outcrop.text.terms import Terms
 
     return open_postgres(DatabaseUrl.parse(url), lambda: SearchDeriver(Terms(), 0.5), tuning=tuning or Tuning())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outcrop.errors import CorruptDatabase
-from outcrop.store.bodies import (
+from outcrop.store.sqlite.text_blocks import (
     BLOCK_CHARS,
     Bodies,
     BodiesOfBlock,

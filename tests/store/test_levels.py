@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from outcrop.errors import StoreError
 from outcrop.records import Matrix, Model
-from outcrop.store.levels import check_vectors, pack_vectors, packed_bytes, unpack_halves, unpack_vectors
+from outcrop.store.quantized import check_vectors, pack_vectors, packed_bytes, unpack_halves, unpack_vectors
 
 ROWS = arrays(
     np.float32, st.tuples(st.integers(1, 4), st.integers(1, 9)), elements=st.floats(-65504, 65504, width=32)

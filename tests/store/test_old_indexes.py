@@ -21,13 +21,13 @@ from tests.store.places import open_at_url
 
 import outcrop
 from outcrop.contracts import Store
-from outcrop.database_url import DatabaseUrl
 from outcrop.engine import Engine
 from outcrop.errors import NewerDatabase
-from outcrop.store.converting import finish_conversion, is_converting
+from outcrop.records.database_url import DatabaseUrl
 from outcrop.store.postgres.schema import MIGRATIONS as POSTGRES_MIGRATIONS
-from outcrop.store.schema import MIGRATIONS, migrate
-from outcrop.store.sqlite import open_sqlite
+from outcrop.store.sqlite.converting import finish_conversion, is_converting
+from outcrop.store.sqlite.schema import MIGRATIONS, migrate
+from outcrop.store.sqlite.store import open_sqlite
 
 ROOT = Path(__file__).parents[2]
 OLD = Path(__file__).with_name("old")

@@ -18,7 +18,7 @@ from tests.store.builders import make_write, put
 from tests.store.old.make import SCHEMA
 from tests.store.places import open_at_url
 
-from outcrop.database_url import DatabaseUrl
+from outcrop.records.database_url import DatabaseUrl
 from outcrop.store.postgres import PostgresStore
 
 Connection = psycopg.Connection[tuple[Any, ...]]

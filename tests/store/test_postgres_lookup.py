@@ -19,9 +19,9 @@ from tests.store.places import open_at_url
 
 from outcrop.errors import QueryError
 from outcrop.records import Filter
-from outcrop.search.terms import Terms
 from outcrop.store.filters import glob_plain, glob_regex
-from outcrop.store.postgres import PostgresStore, Tuning, care, deriving, nearness, searching
+from outcrop.store.postgres import PostgresStore, Tuning, deriving, nearness, searching, upkeep
+from outcrop.text.terms import Terms
 
 WORDS = "apple pear plum cherry quince medlar grape melon fig date".split()
 
@@ -81,7 +81,7 @@ def test_lists_follow_every_change(store: PostgresStore) -> None:
 
 
 def test_short_lists_are_joined_and_say_the_same(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(care, "LISTS_AFTER_WRITES", 10)
+    monkeypatch.setattr(upkeep, "LISTS_AFTER_WRITES", 10)
     monkeypatch.setattr(deriving, "MANY_LISTS", 3)
     fill(store, 10)
     fill(store, 9, "else")
@@ -117,8 +117,8 @@ def exact(store: PostgresStore, probe: np.ndarray, many: int) -> list[int]:
 def test_vectors_move_into_an_index_and_are_found_before_and_after(
     store: PostgresStore, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(care, "FRESH_ROWS", 30)
-    monkeypatch.setattr(care, "MOVED_AT_ONCE", 7)
+    monkeypatch.setattr(upkeep, "FRESH_ROWS", 30)
+    monkeypatch.setattr(upkeep, "MOVED_AT_ONCE", 7)
     fill(store, 10)
     store.settle()
     assert count(store, "SELECT count(*) FROM fresh_1") == 20, "too few to be worth it"
@@ -152,7 +152,7 @@ def test_the_planner_looks_again_after_many_writes(store: PostgresStore) -> None
 def test_an_index_of_which_most_is_gone_is_built_anew(
     store: PostgresStore, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(care, "FRESH_ROWS", 30)
+    monkeypatch.setattr(upkeep, "FRESH_ROWS", 30)
     fill(store, 30)
     store.settle()
     size = "SELECT obj_description(to_regclass('points_1_hnsw'), 'pg_class')::int"
@@ -176,7 +176,7 @@ def kinds_of_index(store: PostgresStore) -> list[str]:
 def test_another_kind_of_index_takes_the_place_of_the_first(
     postgres_url: str, store: PostgresStore, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(care, "FRESH_ROWS", 30)
+    monkeypatch.setattr(upkeep, "FRESH_ROWS", 30)
     fill(store, 30)
     store.settle()
     assert kinds_of_index(store) == ["hnsw"]
@@ -193,7 +193,7 @@ def test_another_kind_of_index_takes_the_place_of_the_first(
 def test_lists_of_vectors_are_made_anew_when_they_have_become_long(
     postgres_url: str, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(care, "FRESH_ROWS", 10)
+    monkeypatch.setattr(upkeep, "FRESH_ROWS", 10)
     monkeypatch.setattr(nearness, "ROWS_A_LIST", 5)
     with closing(open_at_url(postgres_url, Tuning(kind="ivfflat", effort=10))) as store:
         lists = "SELECT regexp_replace(array_to_string(reloptions, ''), '[^0-9]', '', 'g')::int FROM pg_class"
@@ -223,7 +223,7 @@ def test_a_query_searches_the_index_as_far_as_it_is_asked_for() -> None:
 def test_how_far_a_query_searches_is_told_to_the_server(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(care, "FRESH_ROWS", 30)
+    monkeypatch.setattr(upkeep, "FRESH_ROWS", 30)
     with closing(open_at_url(postgres_url, Tuning(effort=3))) as store:
         fill(store, 30)
         store.settle()
@@ -320,7 +320,7 @@ def test_what_is_damaged_is_found_and_made_again(store: PostgresStore, probe: np
 def test_another_model_has_its_vectors_before_it_is_searched(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(care, "FRESH_ROWS", 10)
+    monkeypatch.setattr(upkeep, "FRESH_ROWS", 10)
     fill(store, 8)
     store.settle()
     keys = {key for key, _ in (*store.unembedded(OTHER, 100), *store.unembedded_paths(OTHER, 100))}

@@ -12,11 +12,11 @@ from tests.postgres.server import PostgresServer, create_server, open_home
 from tests.store.builders import make_write, put
 from tests.store.places import open_at_url
 
-from outcrop.database_url import DatabaseUrl
 from outcrop.errors import DatabaseBusy, DatabaseLost, StoreError
-from outcrop.search.derive import SearchDeriver
-from outcrop.search.terms import Terms
+from outcrop.records.database_url import DatabaseUrl
 from outcrop.store.postgres import PostgresStore, connections, open_postgres, writing
+from outcrop.store.postgres.in_place.derive import SearchDeriver
+from outcrop.text.terms import Terms
 
 
 @pytest.fixture

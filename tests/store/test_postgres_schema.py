@@ -15,9 +15,9 @@ from tests.postgres.server import PostgresServer
 from tests.store.builders import make_write, put
 from tests.store.places import open_at_url
 
-from outcrop.database_url import DatabaseUrl
-from outcrop.derived import Deriver
 from outcrop.errors import NewerDatabase, NotFound, StoreError
+from outcrop.records.database_url import DatabaseUrl
+from outcrop.records.derived import Deriver
 from outcrop.store.postgres import open_postgres
 from outcrop.store.postgres.schema import MIGRATIONS, migrate
 

@@ -13,8 +13,8 @@ import pytest
 from tests.store.builders import make_write, put
 
 from outcrop.errors import DatabaseBusy, StoreError
-from outcrop.store.schema import migrate, schema_version
-from outcrop.store.sqlite import SqliteStore, open_sqlite
+from outcrop.store.sqlite.schema import migrate, schema_version
+from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 
 def test_a_writer_of_this_process_that_takes_too_long_is_told(db: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_file_that_vanishes_under_a_reader_is_told(db: Path, monkeypatch: pyte
     store = open_sqlite(db)
     (id_,) = put(store, make_write(text="there"))
     store.close()
-    monkeypatch.setattr("outcrop.store.connections.os.access", lambda _path, _mode: False)
+    monkeypatch.setattr("outcrop.store.sqlite.connections.os.access", lambda _path, _mode: False)
     reader = open_sqlite(db)
     assert reader.text(id_) == "there"
     db.unlink()

@@ -11,9 +11,9 @@ import pytest
 from tests.store.builders import MODEL, OTHER, key, make_code, make_write, notes_of, put, vector, vectors_for
 
 from outcrop.errors import CorruptDatabase, NewerDatabase, StoreError
-from outcrop.store.connections import Connections
-from outcrop.store.levels import pack_vectors
-from outcrop.store.sqlite import SqliteStore, open_sqlite
+from outcrop.store.quantized import pack_vectors
+from outcrop.store.sqlite.connections import Connections
+from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 SECRETS = ("xyzzysecret", "QuuxTitle", "plughpath", "fredmeta", "wibbletag", "tailsecretthing")
 
@@ -233,7 +233,7 @@ def test_a_database_that_may_not_be_written_is_still_read(db: Path, monkeypatch:
     (id_,) = put(writer, make_write(text="first"))
     writer.close()
     with monkeypatch.context() as patched:  # permissions do not bind root, who may run the tests
-        patched.setattr("outcrop.store.connections.os.access", lambda _path, _mode: False)
+        patched.setattr("outcrop.store.sqlite.connections.os.access", lambda _path, _mode: False)
         reader = open_sqlite(db)
         assert reader.text(id_) == "first"
         assert not list(db.parent.glob("*-shm"))
@@ -242,7 +242,7 @@ def test_a_database_that_may_not_be_written_is_still_read(db: Path, monkeypatch:
     writer = open_sqlite(db)
     put(writer, make_write(text="second"))
     with monkeypatch.context() as patched:
-        patched.setattr("outcrop.store.connections.os.access", lambda _path, _mode: False)
+        patched.setattr("outcrop.store.sqlite.connections.os.access", lambda _path, _mode: False)
         assert reader.text(id_) == "second"
         writer.close()
         assert reader.text(id_) == "second"
@@ -258,7 +258,7 @@ def test_a_file_that_is_no_database_is_not_called_a_damaged_index(db: Path) -> N
 def test_no_room_for_the_files_beside_the_database_is_called_a_full_disk(
     db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("outcrop.store.connections._FULL_BELOW_BYTES", 2**62)
+    monkeypatch.setattr("outcrop.store.sqlite.connections._FULL_BELOW_BYTES", 2**62)
     db.parent.mkdir(parents=True, exist_ok=True)
     with (
         pytest.raises(StoreError, match="disk is full"),

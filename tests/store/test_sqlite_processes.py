@@ -13,7 +13,7 @@ import pytest
 from tests.store.builders import make_write, put
 
 from outcrop.errors import DatabaseBusy
-from outcrop.store.sqlite import SqliteStore, open_sqlite
+from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 ROOT = Path(__file__).parents[2]
 

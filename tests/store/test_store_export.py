@@ -21,7 +21,7 @@ from tests.store.builders import (
 
 from outcrop.contracts import Store
 from outcrop.records import Chunk, DocumentWrite, Model
-from outcrop.store.levels import pack_vectors, unpack_vectors
+from outcrop.store.quantized import pack_vectors, unpack_vectors
 
 ODD = "Zero \0 byte, tab\t, é e\u0301, \U0001f600, \u202e, \ufeff, \u2028.\n\n\r\nlast\x1f \\ ' \" $1 %s"
 

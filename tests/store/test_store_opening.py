@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from outcrop.database_url import DatabaseUrl
-from outcrop.derived import Deriver
 from outcrop.errors import ConfigError, NotFound
+from outcrop.records.database_url import DatabaseUrl
+from outcrop.records.derived import Deriver
 from outcrop.store.opening import open_store
-from outcrop.store.sqlite import SqliteStore, open_sqlite
+from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 
 def no_deriver() -> Deriver:
@@ -43,7 +43,7 @@ OPEN_ON_A_FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from outcrop.errors import StoreError
-from outcrop.store.sqlite import open_sqlite
+from outcrop.store.sqlite.store import open_sqlite
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (14_336, 14_336))

@@ -18,9 +18,9 @@ from tests.store.places import open_at
 from tests.store.test_sqlite_processes import child, output
 
 from outcrop.contracts import Store
-from outcrop.database_url import DatabaseUrl, is_url
 from outcrop.errors import StoreError
 from outcrop.records import Filter
+from outcrop.records.database_url import DatabaseUrl, is_url
 
 
 @pytest.fixture(params=STORES)

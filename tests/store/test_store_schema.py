@@ -12,8 +12,8 @@ import pytest
 from tests.store.builders import MODEL, make_code, make_write, notes_of, put, vector
 
 from outcrop.errors import NewerDatabase, StoreError
-from outcrop.store.schema import APPLICATION_ID, MIGRATIONS, migrate, schema_version
-from outcrop.store.sqlite import open_sqlite
+from outcrop.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, migrate, schema_version
+from outcrop.store.sqlite.store import open_sqlite
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = {version: Path(__file__).with_name(f"schema_{version}.sql") for version in (1, 2, 3, 4)}

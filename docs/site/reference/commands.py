@@ -9,7 +9,7 @@ from typing import Any
 import click
 from docs.site.table import code, table
 
-from outcrop.serve.cli import COMMANDS, cli
+from outcrop.serve.cli.app import COMMANDS, cli
 
 
 def common_options() -> str:

@@ -10,7 +10,7 @@ from docs.site.table import code, table
 from outcrop import errors as tree
 from outcrop.errors import OutcropError
 from outcrop.records import found
-from outcrop.serve import cli
+from outcrop.serve.cli import app as cli
 from outcrop.serve.http.problems import CODES, STATUSES
 
 

@@ -20,7 +20,7 @@ from outcrop import records as nouns
 from outcrop.config import Config
 
 PARTS: Final = (
-    "outcrop.kb:KnowledgeBase",
+    "outcrop.notes:KnowledgeBase",
     "outcrop.evals.run:evaluate",
     "outcrop.chat:open_chat",
     "outcrop.chat:Chat",

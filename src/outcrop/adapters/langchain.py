@@ -11,7 +11,7 @@ from typing import Any
 from outcrop.adapters.passages import find_passages
 from outcrop.engine import Engine
 from outcrop.errors import ConfigError
-from outcrop.machine import install_command
+from outcrop.system.machine import install_command
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun

@@ -12,7 +12,7 @@ from typing import Any
 from outcrop.adapters.passages import Passage, find_passages
 from outcrop.engine import Engine
 from outcrop.errors import ConfigError, QueryError
-from outcrop.machine import install_command
+from outcrop.system.machine import install_command
 
 try:
     from llama_index.core.retrievers import BaseRetriever

@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 from outcrop.chat.exchange import Exchange, Head, Limits, Stop, TooMuch, TooSlow
 from outcrop.chat.frames import Call, Malformed, Reading, ServerSays
 from outcrop.errors import Cancelled, ChatError, ConfigError
-from outcrop.remote import Remote, retry_after
+from outcrop.system.remote import Remote, retry_after
 
 _log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from outcrop.errors import Cancelled
-from outcrop.remote import Remote
+from outcrop.system.remote import Remote
 
 Stop = Callable[[], bool]
 

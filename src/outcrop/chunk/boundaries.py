@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from outcrop.deadline import timed
+from outcrop.system.deadline import timed
 
 _LOOKAHEAD = 80
 """How far past a window a pattern may look to decide on a place inside it."""

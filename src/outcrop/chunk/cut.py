@@ -25,7 +25,7 @@ from outcrop.chunk.boundaries import (
     whole_character,
 )
 from outcrop.chunk.size import Ruler
-from outcrop.deadline import check_time, timed
+from outcrop.system.deadline import check_time, timed
 
 _BALANCED_PARTS = 4
 """Balance the last four pieces of a region. Balancing over more would let an edit at the end of a long text

@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 
-from outcrop.deadline import timed
 from outcrop.records import Heading
+from outcrop.system.deadline import timed
 
 _ROOT = -1
 

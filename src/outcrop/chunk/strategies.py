@@ -29,9 +29,9 @@ from outcrop.chunk.cut import Cutter, overlap_starts
 from outcrop.chunk.declarations import Notes, regions_of
 from outcrop.chunk.sections import Outline
 from outcrop.chunk.size import QUARTERS, EvenRuler, Ruler, measure, to_tokens
-from outcrop.deadline import check_time
 from outcrop.errors import ConfigError
 from outcrop.records import Chunk, CodeNotes, Document
+from outcrop.system.deadline import check_time
 
 StrategyName = Literal["auto", "prose", "headings", "recursive"]
 

@@ -1,6 +1,6 @@
 """One HTTP endpoint that is posted JSON: kept-alive connections, deadlines, retries; standard library only.
 
-`outcrop.remote` knows the address and the key; this is how one goes on asking.
+`outcrop.system.remote` knows the address and the key; this is how one goes on asking.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from outcrop.errors import EmbedError
-from outcrop.remote import Remote, retry_after
+from outcrop.system.remote import Remote, retry_after
 
 _log = logging.getLogger(__name__)
 

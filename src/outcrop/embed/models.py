@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from outcrop.contracts import Embedder, Reranker
 from outcrop.errors import ConfigError, EmbedError
-from outcrop.machine import install_command
+from outcrop.system.machine import install_command
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from outcrop.embed.running.runner import Runner
 from outcrop.embed.transformer import PATH_WEIGHT, Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
-from outcrop.machine import install_command
 from outcrop.records import Matrix, Model, Trust, Vector
+from outcrop.system.machine import install_command
 
 CHARACTERS_A_TOKEN = 64
 """Of a text no more is sent to the worker than this times the tokens it may have: even blank lines and long words

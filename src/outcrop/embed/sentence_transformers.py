@@ -14,8 +14,8 @@ from outcrop.embed.folder import read_model_folder
 from outcrop.embed.transformer import Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
-from outcrop.machine import install_command
 from outcrop.records import Matrix, Model
+from outcrop.system.machine import install_command
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*/*.safetensors", "*/*.bin", "*/*.json")
 """What decides the vectors of a model's folder."""

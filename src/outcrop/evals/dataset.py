@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from outcrop.errors import ParseError, SourceError
-from outcrop.private import make_folder, write_text
+from outcrop.system.private import make_folder, write_text
 
 
 @dataclass(frozen=True, slots=True)

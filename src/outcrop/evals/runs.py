@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from outcrop.errors import NotFound, ParseError, SourceError
 from outcrop.evals.run import EvalReport
-from outcrop.private import make_folder, write_text
 from outcrop.records import SearchOptions
+from outcrop.system.private import make_folder, write_text
 
 KEPT_RUNS: Final = 200
 """The oldest go when there are more. Judgement: a run a day for half a year."""

@@ -12,7 +12,6 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from outcrop.deadline import timed
 from outcrop.mask.judge import (
     MASK,
     is_expression,
@@ -24,6 +23,7 @@ from outcrop.mask.judge import (
     looks_random,
 )
 from outcrop.mask.names import BEFORE, Words, is_about, is_no_secret, is_secret_key, may_be_uuid
+from outcrop.system.deadline import timed
 
 Span = tuple[int, int]
 

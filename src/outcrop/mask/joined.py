@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from outcrop.deadline import timed
 from outcrop.mask.judge import (
     MASK,
     is_expression,
@@ -20,6 +19,7 @@ from outcrop.mask.judge import (
     looks_generated,
 )
 from outcrop.mask.names import Name, may_be_uuid
+from outcrop.system.deadline import timed
 
 Span = tuple[int, int]
 

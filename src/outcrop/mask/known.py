@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from outcrop.deadline import timed
 from outcrop.mask.formats import BY_BEFORE, BY_BEGINNING, WORD, Beside, Format
 from outcrop.mask.judge import MASK, is_filler
+from outcrop.system.deadline import timed
 
 Span = tuple[int, int]
 

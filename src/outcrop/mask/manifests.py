@@ -8,8 +8,8 @@ from binascii import Error as NotBase64
 from collections.abc import Iterator
 from typing import Final
 
-from outcrop.deadline import timed
 from outcrop.mask.judge import MASK, is_expression, is_filler_word, looks_like_password
+from outcrop.system.deadline import timed
 
 Span = tuple[int, int]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from outcrop.deadline import timed
+from outcrop.system.deadline import timed
 
 # What makes a key a secret one, right before the word; a primary or a public key is none.
 _SECRET_KEY: Final = re.compile(

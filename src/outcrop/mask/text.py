@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from outcrop.deadline import check_time
 from outcrop.mask.assigned import find_assigned
 from outcrop.mask.columns import find_in_columns
 from outcrop.mask.enclosed import find_in_urls, find_private_keys
@@ -17,6 +16,7 @@ from outcrop.mask.judge import MASK, looks_like_password
 from outcrop.mask.known import find_known
 from outcrop.mask.manifests import find_in_manifests
 from outcrop.mask.names import find_names, find_words
+from outcrop.system.deadline import check_time
 
 Span = tuple[int, int]
 Secret = tuple[Span, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from outcrop.deadline import check_time, limit_time
 from outcrop.parse.decode import decode_with_remark
 from outcrop.parse.formats import LibraryFormat, TextFormat, choose_format
 from outcrop.parse.isolate import parse_isolated
@@ -13,6 +12,7 @@ from outcrop.parse.links import links_in
 from outcrop.parse.roles import role_of
 from outcrop.parse.writer import too_long
 from outcrop.records import Document, Outline
+from outcrop.system.deadline import check_time, limit_time
 
 
 def parse(data: bytes, *, path: str, media_type: str | None = None, limits: ParseLimits) -> Document:

@@ -12,13 +12,13 @@ import signal
 import threading
 from typing import Any, BinaryIO
 
-from outcrop.children import DEVNULL, TimeoutExpired, start_child
-from outcrop.deadline import over_time, restart_limit
 from outcrop.errors import ParseError
-from outcrop.frames import read_frame, write_frame
 from outcrop.parse.frames import unpack_document
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document
+from outcrop.system.deadline import over_time, restart_limit
+from outcrop.workers.children import DEVNULL, TimeoutExpired, start_child
+from outcrop.workers.frames import read_frame, write_frame
 
 # Interpreter and imports take 0.2 s; a loaded machine with a cold disk has been seen to take 5.
 _START_TIMEOUT_S = 60.0

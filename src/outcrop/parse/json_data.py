@@ -6,11 +6,11 @@ import json
 import re
 from itertools import repeat
 
-from outcrop.deadline import timed
 from outcrop.errors import ParseError
 from outcrop.parse.limits import MAX_KEYS
 from outcrop.parse.title import file_stem
 from outcrop.records import Document
+from outcrop.system.deadline import timed
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _LINE = re.compile(r"^[ \t]*+(?=[^\s])", re.MULTILINE)

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Final
 from urllib.parse import unquote
 
-from outcrop.deadline import timed
 from outcrop.records import Document, Reference
+from outcrop.system.deadline import timed
 
 MAX_REFERENCES: Final = 200
 """A document that points to more, such as a list of changes, points to nothing in particular."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from itertools import dropwhile, islice, repeat
 
-from outcrop.deadline import timed
 from outcrop.parse.front_matter import read_front_matter
 from outcrop.parse.inline import strip_inline
 from outcrop.parse.limits import MAX_HEADINGS
 from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.records import Document, Heading
+from outcrop.system.deadline import timed
 
 # Deeper nesting is an attack, not a list; past it the rest of a line is read as words.
 _MAX_DEPTH = 32

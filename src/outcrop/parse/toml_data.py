@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from outcrop.deadline import timed
 from outcrop.parse.limits import MAX_KEYS
 from outcrop.parse.title import file_stem
 from outcrop.records import Document
+from outcrop.system.deadline import timed
 
 # One pass over what can hide a line's start: strings (closed or not, they are consumed once), comments and
 # brackets. Possessive repeats: nothing is ever tried twice.

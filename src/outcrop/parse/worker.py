@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from outcrop.errors import ParseError
-from outcrop.frames import read_frame, write_frame
 from outcrop.parse.formats import LIBRARY_FORMATS
 from outcrop.parse.frames import pack_document
 from outcrop.parse.limits import RawFile
 from outcrop.records import Document
+from outcrop.workers.frames import read_frame, write_frame
 
 try:
     import resource

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from outcrop.deadline import timed
 from outcrop.parse.limits import MAX_KEYS
 from outcrop.parse.title import file_stem
 from outcrop.records import Document
+from outcrop.system.deadline import timed
 
 # Lines at column 0 that could matter. Block scalars and nested values are indented, so they never match.
 _TOP_LINE = re.compile(r"^[^\s#%].*", re.MULTILINE)

@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.distinct import distinct, numbered
-from outcrop.wanted import check_wanted
+from outcrop.system.cancel import check_wanted
+from outcrop.system.distinct import distinct, numbered
 
 Nodes = NDArray[np.int64]
 EdgesOf = Callable[[Nodes], tuple[Nodes, Nodes, NDArray[np.float32]]]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from outcrop.phrases import phrase_lines, phrase_spans
+from outcrop.text.phrases import phrase_lines, phrase_spans
 
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""

@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
-from outcrop.serve.terminal import clean_line
+from outcrop.serve.cli.terminal import clean_line
 
 # What every record has; the rest came with `extra`.
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "tell"}

@@ -9,8 +9,8 @@ from pathlib import Path
 from outcrop.config import Config
 from outcrop.engine import Engine
 from outcrop.errors import OutsideRoots
-from outcrop.kb import KnowledgeBase
-from outcrop.serve.http.jobs import Jobs
+from outcrop.notes import KnowledgeBase
+from outcrop.serve.jobs import Jobs
 
 
 @dataclass(frozen=True, slots=True)

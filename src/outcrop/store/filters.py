@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from outcrop.cache import BoundedCache
 from outcrop.errors import QueryError
 from outcrop.records import Filter
+from outcrop.system.cache import BoundedCache
 
 Values = list[str | int | float]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from outcrop.contracts import Store
-from outcrop.database_url import DatabaseUrl
-from outcrop.derived import Deriver
 from outcrop.errors import ConfigError, NotFound
-from outcrop.machine import install_command
-from outcrop.store.sqlite import open_sqlite
+from outcrop.records.database_url import DatabaseUrl
+from outcrop.records.derived import Deriver
+from outcrop.store.sqlite.store import open_sqlite
+from outcrop.system.machine import install_command
 
 
 def open_store(

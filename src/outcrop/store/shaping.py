@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from outcrop.errors import StoreError
 from outcrop.records import DocumentWrite, Model, Vector
-from outcrop.store.levels import check_vectors, pack_vectors, unpack_vectors
+from outcrop.store.quantized import check_vectors, pack_vectors, unpack_vectors
 from outcrop.store.rows import join_headings, join_names, stated_date
 
 CHUNK_FIELDS: Final = (

@@ -9,7 +9,7 @@ from typing import Literal
 
 from outcrop.embed.folder import Pooling
 from outcrop.errors import EmbedError
-from outcrop.machine import usable_cores
+from outcrop.system.machine import usable_cores
 
 Reads = Literal["texts", "pairs"]
 

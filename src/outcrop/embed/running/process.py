@@ -12,8 +12,8 @@ import time
 from collections import deque
 from typing import Any, BinaryIO
 
-from outcrop.children import PIPE, TimeoutExpired, start_child
-from outcrop.frames import read_frame, write_frame
+from outcrop.workers.children import PIPE, TimeoutExpired, start_child
+from outcrop.workers.frames import read_frame, write_frame
 
 _log = logging.getLogger(__name__)
 

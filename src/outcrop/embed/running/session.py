@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from outcrop.embed.running.graph import Graph, graph_files, stamp_files
 from outcrop.errors import EmbedError
-from outcrop.machine import install_command
 from outcrop.records import Vector
+from outcrop.system.machine import install_command
 
 EXACT_INT8 = "session.x64quantprecision"
 """Without it an int8 product saturates on x86 processors that have AVX2 but no VNNI (most before 2020): pairs of

@@ -25,7 +25,7 @@ import numpy as np
 from outcrop.embed.running.graph import Graph
 from outcrop.embed.running.session import Session
 from outcrop.errors import EmbedError
-from outcrop.frames import read_frame, write_frame
+from outcrop.workers.frames import read_frame, write_frame
 
 try:
     import resource

@@ -18,9 +18,9 @@ from importlib.util import find_spec
 import tree_sitter
 
 from outcrop.errors import ParseError
-from outcrop.machine import install_command
 from outcrop.parse.code.guard import Matches, limit_time, match_within
 from outcrop.parse.title import file_name
+from outcrop.system.machine import install_command
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 import outcrop
 from outcrop.errors import OutcropError
-from outcrop.serve.http.background import Background
+from outcrop.serve.background import Background
 from outcrop.serve.http.metrics import Measured, Metrics
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.problems import Refused, body_of, describe_invalid, refusal_of

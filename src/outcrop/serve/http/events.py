@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from outcrop.serve.as_json import dump
-from outcrop.serve.http.jobs import Job, Jobs
+from outcrop.serve.jobs import Job, Jobs
 
 LOOK_S: Final = 0.1
 """How often a job is looked at for its stream. Judgement: smooth to the eye."""

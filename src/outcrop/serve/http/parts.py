@@ -8,7 +8,7 @@ from typing import Any
 from anyio import CapacityLimiter
 from fastapi import Depends
 
-from outcrop.serve.http.background import Background
+from outcrop.serve.background import Background
 from outcrop.serve.http.metrics import Metrics
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.searchers import Searchers

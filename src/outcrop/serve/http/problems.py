@@ -25,7 +25,7 @@ from outcrop.errors import (
     StoreError,
     TooLarge,
 )
-from outcrop.serve.http.jobs import TooManyJobs
+from outcrop.serve.jobs import TooManyJobs
 from outcrop.serve.patience import Overdue
 
 # The first that fits counts, so the special stand before the general.

@@ -19,13 +19,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, Final, cast
 
 import outcrop.errors
-from outcrop.children import TimeoutExpired, start_child
 from outcrop.config import Config, load_config
 from outcrop.engine import Engine
 from outcrop.errors import OutcropError, StoreError
-from outcrop.frames import read_frame, write_frame
 from outcrop.serve.as_json import plain
 from outcrop.serve.patience import OVERDUE, REQUEST_S, Overdue, seconds_left
+from outcrop.workers.children import TimeoutExpired, start_child
+from outcrop.workers.frames import read_frame, write_frame
 
 log = logging.getLogger(__name__)
 

@@ -19,12 +19,12 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from outcrop.children import kill_children
 from outcrop.errors import ConfigError
 from outcrop.serve.http.app import make_app
 from outcrop.serve.http.connections import ACCEPTED_AT_ONCE, make_room, most_connections
 from outcrop.serve.http.limits import READ_S
 from outcrop.serve.state import State
+from outcrop.workers.children import kill_children
 
 log = logging.getLogger(__name__)
 

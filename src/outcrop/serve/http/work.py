@@ -18,8 +18,8 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from outcrop.machine import usable_cores
 from outcrop.serve.patience import Patience, patience_for
+from outcrop.system.machine import usable_cores
 
 THREADS: Final = 16
 """Requests worked on at a time, searches apart. Judgement: most of them wait for a disk or a remote model."""

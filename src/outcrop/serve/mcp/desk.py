@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from outcrop.errors import QueryError
 
 if TYPE_CHECKING:
-    from outcrop.serve.http.background import Background
+    from outcrop.serve.background import Background
     from outcrop.serve.state import State
 
 
@@ -37,7 +37,7 @@ class Desk:
             if self._state is None:
                 self._state = self._open()
                 if self._wants_background:
-                    from outcrop.serve.http.background import Background
+                    from outcrop.serve.background import Background
 
                     self._background = Background(self._state.engine, self._state.kb)
                     self._background.start()

@@ -9,7 +9,7 @@ from outcrop.serve.mcp.find import no_hits, show_answer, show_lines, why_empty
 from outcrop.serve.mcp.reply import Part, Reply, fence_parts, fence_text, one_line
 
 if TYPE_CHECKING:
-    from outcrop.kb import KbFile
+    from outcrop.notes import KbFile
 
 
 def search(call: Call) -> Reply:

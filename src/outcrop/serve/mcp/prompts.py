@@ -34,7 +34,7 @@ def get_prompt(call: Call) -> types.GetPromptResult:
     """A prompt as the message of a user."""
     name, given = call.args["name"], call.args["arguments"]
     if name == _INSTRUCTIONS.name:
-        from outcrop.kb import instructions
+        from outcrop.notes import instructions
 
         _allow(given, ())
         return _as_user(_INSTRUCTIONS, instructions())

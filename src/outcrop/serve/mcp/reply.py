@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from outcrop.serve.terminal import clean, clean_line
+from outcrop.serve.cli.terminal import clean, clean_line
 
 BYTES_PER_TOKEN: Final = 3
 """English has some 4.5 bytes a token, code 3.3, Chinese 3 and more: dividing by 3 errs on the safe side."""

@@ -74,7 +74,7 @@ def read_resource(call: Call) -> types.ReadResourceResult:
     uri = call.args["uri"]
     kind = "text/plain"
     if uri == _INSTRUCTIONS:
-        from outcrop.kb import instructions
+        from outcrop.notes import instructions
 
         text, kind = instructions(), "text/markdown"
     elif uri.startswith(_DOCUMENT):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from outcrop.serve.mcp import care, code, find, notes
+from outcrop.serve.mcp import code, find, notes, status
 from outcrop.serve.mcp.call import Call
 from outcrop.serve.mcp.params import Param
 from outcrop.serve.mcp.reply import LEAST_TOKENS, MAX_TOKENS, MOST_TOKENS, Reply
@@ -157,7 +157,7 @@ _READING: Final = (
         name="status",
         title="Status",
         about="What is indexed: collections, sizes, folders, whether anything still waits to be embedded.",
-        run=care.status,
+        run=status.status,
         data={
             "documents": {"type": "integer"},
             "chunks": {"type": "integer"},
@@ -173,7 +173,7 @@ _READING: Final = (
         name="list_documents",
         title="List documents",
         about="Which documents are indexed, by path.",
-        run=care.list_documents,
+        run=status.list_documents,
         params=(_COLLECTION, _PATHS, _limit(50, 200), _OFFSET),
     ),
     Tool(
@@ -262,7 +262,7 @@ _WRITING: Final = (
         name="add",
         title="Add to the index",
         about="Index a folder or file by its full path. Only in folders the user allowed: see status.",
-        run=care.add,
+        run=status.add,
         params=(_text("path", required=True), _COLLECTION),
         writes=True,
     ),
@@ -271,7 +271,7 @@ _WRITING: Final = (
         title="Refresh the index",
         about="Read changed files again: one folder or file by its full path, or all that were added. Use it when hits "
         "are STALE or after you changed many files. Only folders the user allowed.",
-        run=care.refresh,
+        run=status.refresh,
         params=(_text("path"),),
         writes=True,
         destructive=True,

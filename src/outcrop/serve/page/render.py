@@ -21,9 +21,9 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from outcrop.highlight import highlight_source
 from outcrop.records import DocumentInfo, StoredChunk
-from outcrop.wanted import check_wanted
+from outcrop.serve.page.highlight import highlight_source
+from outcrop.system.cancel import check_wanted
 
 MAX_CHARS: Final = 300_000
 """A document up to this size is shown whole: at most a second of highlighting, some ten thousand lines in the

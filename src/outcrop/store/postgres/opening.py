@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from outcrop.database_url import DatabaseUrl
-from outcrop.derived import Deriver
 from outcrop.errors import NotFound, StoreError
+from outcrop.records.database_url import DatabaseUrl
+from outcrop.records.derived import Deriver
 from outcrop.store.postgres.connections import PATIENCE_S, Connection, Connections
 from outcrop.store.postgres.nearness import Tuning
 from outcrop.store.postgres.schema import migrate, schema_version

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.derived import ChunkRows, DeclaredRows, Deriver, TermRows, Totals
-from outcrop.distinct import is_among
-from outcrop.phrases import phrase_finder, phrase_words
 from outcrop.records import Filter, Vector
+from outcrop.records.derived import ChunkRows, DeclaredRows, Deriver, TermRows, Totals
 from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.filters import filter_sql
 from outcrop.store.postgres.nearness import Tuning, VectorIndex, reach, vector_indexes
 from outcrop.store.postgres.reading import read_rows
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
 from outcrop.store.postgres.vectors import active_model, fresh, points
+from outcrop.system.distinct import is_among
+from outcrop.text.phrases import phrase_finder, phrase_words
 
 if TYPE_CHECKING:
     from outcrop.store.postgres.connections import Connection, Connections

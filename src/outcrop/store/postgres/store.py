@@ -13,7 +13,6 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.derived import Deriver
 from outcrop.errors import NotFound, StoreError
 from outcrop.records import (
     CollectionInfo,
@@ -27,9 +26,9 @@ from outcrop.records import (
     StoreStats,
     Vector,
 )
+from outcrop.records.derived import Deriver
 from outcrop.store.postgres import tenancy
 from outcrop.store.postgres import vectors as stored_vectors
-from outcrop.store.postgres.care import rederive, settle
 from outcrop.store.postgres.checking import count_everything, find_problems
 from outcrop.store.postgres.connections import Connection, Connections, State
 from outcrop.store.postgres.deriving import FEED_TABLES
@@ -48,6 +47,7 @@ from outcrop.store.postgres.reading import (
 )
 from outcrop.store.postgres.searching import Searching
 from outcrop.store.postgres.switching import fill, keep_vectors, switch_model
+from outcrop.store.postgres.upkeep import rederive, settle
 from outcrop.store.postgres.values import to_text
 from outcrop.store.postgres.writing import find_documents, put_documents, remove_documents
 from outcrop.store.rows import FEED_COLUMNS, feed_rows

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from outcrop.derived import Deriver
 from outcrop.errors import StoreError
 from outcrop.records import Model, Vector
+from outcrop.records.derived import Deriver
 from outcrop.store.postgres import vectors as stored_vectors
-from outcrop.store.postgres.care import replace_points
 from outcrop.store.postgres.connections import Connection, State
 from outcrop.store.postgres.nearness import Tuning, chosen, vector_indexes
+from outcrop.store.postgres.upkeep import replace_points
 from outcrop.store.postgres.writing import complete_documents, set_active
 
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from outcrop.derived import Deriver
 from outcrop.errors import MissingVectors, StoreError
 from outcrop.records import DocumentWrite, Model, Vector
+from outcrop.records.derived import Deriver
 from outcrop.store.postgres import vectors
 from outcrop.store.postgres.connections import Connection, State
 from outcrop.store.postgres.deriving import derive_chunks, forget_chunks

@@ -14,10 +14,10 @@ from outcrop.evals.run import EvalRow, evaluate
 from outcrop.evals.runs import RUNS_ENDING, EvalRun, RunLine, as_run, list_runs, load_run, save_run
 from outcrop.records import IngestReport, Progress
 from outcrop.serve.http.answers import answer, documented, model_of, shape
-from outcrop.serve.http.jobs import Task
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.routes.jobs import JobAnswer
 from outcrop.serve.http.schema import CaseBody
+from outcrop.serve.jobs import Task
 
 _Cases = shape("EvalCases", cases=tuple[EvalCase, ...])
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from outcrop.errors import QueryError
-from outcrop.kb import KbFile, KbText
+from outcrop.notes import KbFile, KbText
 from outcrop.records import Answer
 from outcrop.serve.http.answers import answer, documented, model_of, shape
 from outcrop.serve.http.parts import Shared

@@ -1,0 +1,66 @@
+"""What one machine makes of some files: the same functions that a run without a cluster uses, and the vectors."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from outcrop.cluster.order import Delivery, Embedding
+from outcrop.contracts import Embedder
+from outcrop.embed.batches import batch_texts, embed_all
+from outcrop.embed.models import open_embedder
+from outcrop.errors import EmbedError
+from outcrop.write.prepare import (
+    Job,
+    Prepared,
+    Recipe,
+    Unreadable,
+    prepare_file,
+    rare_collections,
+    texts_to_embed,
+    vector_keys,
+)
+
+
+def deliver(jobs: Sequence[Job], recipe: Recipe) -> Delivery:
+    """Prepare files; their vectors are still to be made."""
+    with rare_collections():
+        outcomes = tuple(prepare_file(job, recipe) for job in jobs)
+    failed = (outcome.file.uri for outcome in outcomes if isinstance(outcome, Unreadable))
+    unseen = frozenset(uri for uri in failed if not os.path.lexists(uri))
+    return Delivery(socket.gethostname(), outcomes, unseen)
+
+
+def add_vectors(delivery: Delivery, embedder: Embedder) -> Delivery:
+    """The same with the vectors of all its documents, those too that the index may have: only the writer knows."""
+    writes = [outcome.write for outcome in delivery.outcomes if isinstance(outcome, Prepared)]
+    texts, paths = texts_to_embed(writes, vector_keys(writes))
+    at_once = batch_texts(embedder)
+    vectors = embed_all(embedder.embed_documents, texts, at_once)
+    vectors |= embed_all(embedder.embed_paths, paths, at_once)
+    if not vectors:
+        return delivery
+    return replace(delivery, keys=tuple(vectors), matrix=np.stack(list(vectors.values())))
+
+
+@lru_cache(maxsize=1)
+def open_once(embedding: Embedding, device: str) -> Embedder:
+    """The model, opened once in a process, and proven to be the one that the index has."""
+    embedder = open_embedder(
+        embedding.name,
+        url=embedding.url,
+        key=embedding.key,
+        query_prefix=embedding.query_prefix,
+        device=device,
+    )
+    if embedder.model != embedding.model:
+        raise EmbedError(
+            f"there is the model {embedder.model} where {embedding.model} is needed: "
+            "install the same Outcrop and the same models on every machine"
+        )
+    return embedder

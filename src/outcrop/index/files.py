@@ -1,0 +1,232 @@
+"""Slabs on disk: one file a slab, and a manifest that says which of them make up the index.
+
+The manifest is replaced in one step after the slabs it names are written, so a reader finds the old state or the
+new one. A process that saves holds a lock on the folder; when another one holds it, saving is left to that one.
+Nothing here is the truth: files that are missing or damaged cost a rebuild, never data.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import time
+import uuid
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.index.packed import damaged_arrays
+from outcrop.index.segment import Slab, load_slab, save_slab
+from outcrop.system.private import make_folder, open_new
+
+try:
+    import fcntl
+except ImportError:  # Windows: two savers at once may cost each other a rebuild, no more
+    fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+FORMAT: Final = 7
+"""Raise when the arrays change their meaning: older files are then made again."""
+
+LOCK_POLL_S: Final = 0.02
+"""A save takes tenths of a second; asking more often only costs."""
+
+CHECKED_IN_USE: Final = frozenset({"rows", "frequencies", "pairs", "vectors", "summary_vectors"})
+"""Arrays of which a search reads a part: four fifths of all bytes, checked block by block when they are used. All
+others are checked when a file is mapped."""
+
+TELL: Final = {"tell": True}
+"""Marks a log record that a person is told even where no logs are asked for: it stands in no report."""
+_DAMAGE: Final = (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A slab whose file is damaged: the chunks from one to another are to be made again from the store."""
+
+    first_chunk: int
+    last_chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a manifest tells: whose arrays these are, how far they follow the store, and the slabs."""
+
+    store: str
+    model: str
+    path_weight: float
+    version: int
+    last_chunk: int
+    removals: int
+    slabs: tuple[Slab | Hole, ...]
+    dead: tuple[NDArray[np.bool_], ...]
+
+
+class SlabFiles:
+    """The folder beside a database that holds its search arrays."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._manifest = folder / "manifest.json"
+
+    def save(self, saved: Saved, *, wait_s: float = 0.0) -> bool:
+        """Write the slabs that are not on disk yet, then the manifest; False if that could not be done.
+
+        While another process is saving, this waits up to `wait_s` for it.
+        """
+        try:
+            make_folder(self._folder)
+            with self._lock(wait_s) as held:
+                if not held:
+                    return False
+                pairs = zip(saved.slabs, saved.dead, strict=True)
+                entries = [self._write(slab, dead) for slab, dead in pairs if isinstance(slab, Slab)]
+                self._write_manifest(saved, entries)
+                self._remove_others({entry["name"] for entry in entries})
+        except OSError as error:
+            log.warning("search arrays could not be saved, the next process will make them again: %s", error)
+            return False
+        return True
+
+    def load(self, held: Sequence[Slab] = ()) -> Saved | None:
+        """What was saved, mapped into memory; None when there is nothing or it is not whole. Slabs that are `held`
+        already are not mapped again."""
+        known = {slab.file: slab for slab in held if slab.file is not None}
+        for _ in range(3):  # a saver may replace the manifest and its slabs between two reads of ours
+            try:
+                return self._read(json.loads(self._manifest.read_text("utf-8")), known)
+            except FileNotFoundError:
+                if not self._manifest.exists():
+                    return None
+            except _DAMAGE as error:
+                log.warning("search arrays were damaged; rebuilt from the index: %s", error, extra=TELL)
+                return None
+        return None
+
+    def stamp(self) -> tuple[int, int] | None:
+        """Changes whenever somebody saved; None while nobody has."""
+        try:
+            status = self._manifest.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_ino
+
+    def check(self) -> Iterator[str]:
+        """Problems of the saved files, in words."""
+        if not self._manifest.is_file():
+            return
+        try:
+            for entry in json.loads(self._manifest.read_text("utf-8"))["slabs"]:
+                for name in damaged_arrays(self._folder / entry["name"]):
+                    yield f"search arrays: {entry['name']}/{name} is damaged"
+        except _DAMAGE as error:
+            yield f"search arrays: the manifest cannot be read ({error})"
+
+    def bytes_on_disk(self) -> int:
+        """Size of all files in the folder."""
+        total = 0
+        for path in self._folder.rglob("*"):
+            with suppress(FileNotFoundError):  # another process may be tidying up
+                total += path.stat().st_size if path.is_file() else 0
+        return total
+
+    def _read(self, manifest: dict[str, Any], known: Mapping[Path, Slab]) -> Saved | None:
+        if manifest["format"] != FORMAT:
+            return None
+        if manifest["checksum"] != _checksum(manifest):
+            raise ValueError("the manifest is not what was saved")
+        slabs: list[Slab | Hole] = []
+        dead = []
+        for entry in manifest["slabs"]:
+            file = self._folder / entry["name"]
+            slab = known.get(file) or self._load(file, entry)
+            gone = np.zeros(len(slab) if isinstance(slab, Slab) else 0, np.bool_)
+            if isinstance(slab, Slab):
+                gone[entry["dead"]] = True
+            slabs.append(slab)
+            dead.append(gone)
+        facts = {name: manifest[name] for name in _FACTS}
+        return Saved(**facts, slabs=tuple(slabs), dead=tuple(dead))
+
+    def _load(self, file: Path, entry: dict[str, Any]) -> Slab | Hole:
+        try:
+            slab = load_slab(file, entry["rows"])
+            for name, array in (slab.watched or {}).items():
+                if name not in CHECKED_IN_USE and not array.is_whole():
+                    raise ValueError(f"{file.name}/{name} is not what was saved")
+        except FileNotFoundError:
+            raise
+        except _DAMAGE as error:
+            log.warning("search arrays were damaged; rebuilt that part: %s", error, extra=TELL)
+            return Hole(entry["first"], entry["last"])
+        return slab
+
+    def _write_manifest(self, saved: Saved, entries: list[dict[str, Any]]) -> None:
+        facts = {name: getattr(saved, name) for name in _FACTS}
+        temporary = self._folder / f"manifest-{uuid.uuid4().hex}.tmp"
+        manifest = {"format": FORMAT, **facts, "slabs": entries}
+        with open_new(temporary, like_folder=True) as file:
+            file.write(json.dumps({**manifest, "checksum": _checksum(manifest)}).encode())
+        temporary.replace(self._manifest)
+
+    def _write(self, slab: Slab, dead: NDArray[np.bool_]) -> dict[str, Any]:
+        file = slab.file
+        if file is None or not file.is_file():
+            # New, or another process has removed it since: the mapping still holds all of it.
+            file = self._folder / f"slab-{uuid.uuid4().hex}"
+            staging = file.with_name(f"{file.name}.tmp")
+            save_slab(slab, staging)
+            staging.replace(file)
+        ends = (int(slab.chunk_ids[0]), int(slab.chunk_ids[-1])) if len(slab) else (1, 0)
+        gone = np.flatnonzero(dead).tolist()
+        return {"name": file.name, "rows": len(slab), "first": ends[0], "last": ends[1], "dead": gone}
+
+    def _remove_others(self, keep: set[str]) -> None:
+        """Slabs no manifest names. Another process may still have them mapped, which POSIX allows."""
+        for path in self._folder.iterdir():
+            if path.is_dir():  # as earlier versions had them
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name not in keep and path.name not in (self._manifest.name, "lock"):
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _lock(self, wait_s: float) -> Iterator[bool]:
+        handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            deadline = time.monotonic() + wait_s
+            while not _locked(handle):
+                if time.monotonic() >= deadline:
+                    yield False
+                    return
+                time.sleep(LOCK_POLL_S)
+            yield True
+        finally:
+            os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    """Take the lock if nobody has it."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _checksum(manifest: dict[str, Any]) -> int:
+    """One flipped digit (of `last_chunk`, say) would make searches miss chunks without a word."""
+    rest = {name: value for name, value in manifest.items() if name != "checksum"}
+    return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
+
+
+_FACTS: Final = ("store", "model", "path_weight", "version", "last_chunk", "removals")

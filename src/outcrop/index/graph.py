@@ -1,0 +1,465 @@
+"""The reference graph: which chunks lean on which, resolved from names when it is asked for.
+
+Nothing is resolved ahead of time. The arrays hold who declares and who uses each name (see `names`), they follow the
+store, and an edge is a join of the two with evidence: the same file, a qualifier that names the class or the module,
+an import, the same folder, a name that only one place declares. Where the evidence does not decide, the edge is weak,
+and where it would be a guess there is none. What a search has resolved is kept for the next, until the index changes.
+
+A node is a row of a view, numbered over all slabs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable
+from typing import Any, Final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.index.edges import NO_EDGES, Edges, join
+from outcrop.index.evidence import (
+    AMBIGUOUS,
+    ELSEWHERE,
+    EVIDENCE,
+    IMPORT,
+    IMPORTED,
+    LINK,
+    MAX_DECLARED,
+    NAMED,
+    PACKAGED,
+    SAME_FILE,
+    SAME_FOLDER,
+    TITLED,
+    UBIQUITOUS,
+    UBIQUITOUS_SHARE,
+    USE_SHARES,
+    Nodes,
+    Pairs,
+    Uses,
+    certainty,
+    gather,
+    is_in,
+    is_visible,
+    may_be_module,
+    packages_of,
+    pair_number,
+    ranges_of,
+    stack,
+)
+from outcrop.index.names import (
+    C_FAMILY,
+    CALLABLE,
+    METHOD,
+    MODULE,
+    OWN,
+    PACKAGE,
+    PRIVATE,
+    PROTOTYPE,
+    ROOT,
+    SMALL,
+    SUPER,
+    name_number,
+)
+from outcrop.index.view import View
+from outcrop.records import ReferenceKind
+from outcrop.system.cancel import check_wanted
+from outcrop.system.distinct import distinct, is_among, numbered
+
+MAX_USERS: Final = 400
+"""Chunks that use a name and are looked at: of who leans on a more common one no list is complete. Judgement."""
+RESOLVED_AT_ONCE: Final = 2048
+"""Nodes of the whole graph that are resolved in one go: bounds the memory of the joins."""
+
+
+ASKED_FACTOR: Final = 10.0
+"""A walk prefers ten to one the names that the query itself says, as aider's repo map does. On the code set it changes
+nothing (.898 with and without): there the declaration is a candidate by itself."""
+
+
+class Graph:
+    """The graph of one view. Any number of threads may ask it."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        sizes = [len(slab) for slab in view.slabs]
+        self._base = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        self._chunk = stack([slab.chunk_ids for slab in view.slabs])
+        self._document = stack([slab.document_ids for slab in view.slabs])
+        self._family = stack([slab.families for slab in view.slabs])
+        self._dead = stack(list(view.dead))
+        self._title = stack([slab.titles[slab.files] for slab in view.slabs])
+        self._folder = stack([slab.homes[slab.files] for slab in view.slabs])
+        self._package = stack([packages_of(slab)[slab.files] for slab in view.slabs])
+        # Documents come in order but for those that were written again.
+        self._by_document: Nodes | None = None
+        self._ordered = self._document
+        if np.any(self._document[1:] < self._document[:-1]):
+            self._by_document = np.argsort(self._document, kind="stable")
+            self._ordered = self._document[self._by_document]
+        self._lock = threading.Lock()
+        self._resolved: dict[int, Edges] = {}
+        self._imports: dict[int, Nodes] = {}
+        self._declared_by: dict[int, tuple[Nodes, NDArray[np.uint32]]] = {}
+
+    def __len__(self) -> int:
+        return int(self._base[-1])
+
+    # ------------------------------------------------------------------ nodes
+
+    def node(self, slab: int, row: int) -> int:
+        """The number of a row."""
+        return int(self._base[slab]) + row
+
+    def nodes(self, slabs: NDArray[np.int32], rows: NDArray[np.intp]) -> Nodes:
+        """The numbers of some rows."""
+        result: Nodes = self._base[slabs] + rows
+        return result
+
+    def row(self, node: int) -> tuple[int, int]:
+        """Slab and row of a node."""
+        slab = int(np.searchsorted(self._base, node, side="right")) - 1
+        return slab, node - int(self._base[slab])
+
+    def chunk_ids(self, nodes: Nodes) -> list[int]:
+        """The chunks of some nodes."""
+        found: list[int] = self._chunk[nodes].tolist()
+        return found
+
+    def find_chunks(self, chunk_ids: Iterable[int]) -> Nodes:
+        """The nodes of those of some chunks that are there, in order."""
+        wanted = np.fromiter(chunk_ids, np.int64)
+        if not len(self):
+            return np.zeros(0, np.int64)
+        nodes = np.minimum(np.searchsorted(self._chunk, wanted), len(self) - 1)
+        found: Nodes = nodes[(self._chunk[nodes] == wanted) & ~self._dead[nodes]]
+        return found
+
+    def find_chunk(self, chunk_id: int) -> int | None:
+        """The node of a chunk."""
+        found = self.find_chunks([chunk_id]).tolist()
+        return found[0] if found else None
+
+    def documents(self, nodes: Nodes) -> NDArray[np.int64]:
+        """The documents of some nodes."""
+        found: NDArray[np.int64] = self._document[nodes]
+        return found
+
+    def declaring(self, name: str) -> list[tuple[int, int, int]]:
+        """(node, slab, place among its names) of every declaration of a name, whatever its case."""
+        found = []
+        for number, slab in enumerate(self.view.slabs):
+            where = slab.names.definitions(name_number(name))
+            for place in range(where.start, where.stop):
+                node = self.node(number, int(slab.names.defined_rows[place]))
+                if not self._dead[node]:
+                    found.append((node, number, place))
+        return found
+
+    # ------------------------------------------------------------------ edges
+
+    def leads_to(self, edges: Edges, name: str) -> NDArray[np.bool_]:
+        """Which edges lead to a declaration of this name, whatever its case, or to something that stands in it."""
+        names = [slab.names for slab in self.view.slabs]
+        number = np.uint64(name_number(name))
+        declared = gather([part.defined for part in names], edges.slab, edges.declared)
+        scope = gather([part.defined_scopes for part in names], edges.slab, edges.declared)
+        kind = gather([part.defined_kinds for part in names], edges.slab, edges.declared) & ~np.uint8(PRIVATE)
+        result: NDArray[np.bool_] = (declared == number) | ((scope == number) & (kind < MODULE))
+        return result
+
+    def edges_from(self, nodes: Nodes) -> Edges:
+        """What these nodes lean on."""
+        wanted = nodes.tolist()
+        with self._lock:
+            missing = np.array([node for node in dict.fromkeys(wanted) if node not in self._resolved], np.int64)
+            if len(missing):
+                self._keep(missing, self._resolve(self._uses_of(missing)))
+            return join([self._resolved[node] for node in dict.fromkeys(wanted)])
+
+    def steps(self, nodes: Nodes, asked: Collection[str] = ()) -> tuple[Nodes, Nodes, NDArray[np.float32]]:
+        """The edges from some nodes as plain columns, for a walk; those by a name that is asked for weigh more."""
+        edges = self.edges_from(nodes)
+        if not asked or not len(edges):
+            return edges.source, edges.target, edges.weight
+        by = gather([slab.names.defined for slab in self.view.slabs], edges.slab, edges.declared)
+        numbers = np.sort(np.array([name_number(name) for name in asked], np.uint64))
+        weight = np.where(is_among(by, numbers), ASKED_FACTOR * edges.weight, edges.weight)
+        return edges.source, edges.target, weight.astype(np.float32)
+
+    def steps_of_chunks(
+        self, chunk_ids: NDArray[np.int64], asked: Collection[str] = ()
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """As `steps`, from chunks to chunks."""
+        source, target, weight = self.steps(self.find_chunks(chunk_ids.tolist()), asked)
+        return self._chunk[source], self._chunk[target], weight
+
+    @staticmethod
+    def kinds_of(edges: Edges) -> list[ReferenceKind]:
+        """How each edge uses the name it goes by."""
+        kinds: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
+        return [kinds[kind] for kind in edges.kind.tolist()]
+
+    def edges_to(self, nodes: Nodes) -> Edges:
+        """What leans on these nodes: whoever uses a name they declare, and means it."""
+        users: list[Nodes] = []
+        for node in nodes.tolist():
+            slab_number, row = self.row(node)
+            places = self._places(slab_number, np.array([row]))[1]
+            for name in distinct(self.view.slabs[slab_number].names.defined[places]).tolist():
+                users.append(self._users(name))
+        candidates = distinct(np.concatenate(users)) if users else np.zeros(0, np.int64)
+        found = self.edges_from(candidates[:MAX_USERS])
+        return found.take(is_among(found.target, np.sort(nodes)))
+
+    def all_edges(self) -> Edges:
+        """Every edge of the view."""
+        alive = np.flatnonzero(~self._dead)
+        starts = range(0, len(alive), RESOLVED_AT_ONCE)
+        with self._lock:
+            return join([self._resolve(self._uses_of(alive[at : at + RESOLVED_AT_ONCE])) for at in starts])
+
+    def _users(self, name: int) -> Nodes:
+        found = []
+        number = np.uint64(name)
+        for slab_number, slab in enumerate(self.view.slabs):
+            names = slab.names
+            low = np.searchsorted(names.used, number, side="left", sorter=names.used_order)
+            high = np.searchsorted(names.used, number, side="right", sorter=names.used_order)
+            rows = names.used_rows[names.used_order[int(low) : int(min(high, low + MAX_USERS))]]
+            found.append(rows.astype(np.int64) + self._base[slab_number])
+        nodes: Nodes = np.concatenate(found)
+        alive: Nodes = nodes[~self._dead[nodes]]
+        return alive
+
+    def _keep(self, nodes: Nodes, edges: Edges) -> None:
+        order = np.argsort(edges.source, kind="stable")
+        edges = edges.take(order)
+        low = np.searchsorted(edges.source, nodes, side="left")
+        high = np.searchsorted(edges.source, nodes, side="right")
+        for node, start, end in zip(nodes.tolist(), low.tolist(), high.tolist(), strict=True):
+            self._resolved[node] = edges.take(slice(start, end))
+
+    def _uses_of(self, nodes: Nodes) -> Uses:
+        parts: list[tuple[NDArray[Any], ...]] = []
+        slabs = np.searchsorted(self._base, nodes, side="right") - 1
+        for number in distinct(slabs).tolist():
+            names = self.view.slabs[number].names
+            rows = np.sort(nodes[slabs == number] - self._base[number]).astype(np.uint32)
+            places = ranges_of(
+                np.searchsorted(names.used_rows, rows, side="left"),
+                np.searchsorted(names.used_rows, rows, side="right"),
+            )
+            parts.append(
+                (
+                    names.used_rows[places].astype(np.int64) + self._base[number],
+                    names.used[places],
+                    names.used_hints[places],
+                    names.used_kinds[places],
+                    names.used_counts[places],
+                    names.used_marks[places],
+                )
+            )
+        return Uses(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _resolve(self, uses: Uses) -> Edges:
+        """Join uses with declarations, weigh the evidence, keep the strongest of each use."""
+        check_wanted()
+        declared = self._declared(uses)
+        pair = self._pairs(uses, *declared)
+        if pair is None:
+            return NO_EDGES
+        found = self._evidence(uses, *pair)
+        strongest = np.zeros(len(uses.node), np.int8)
+        np.maximum.at(strongest, found.use, found.level)
+        # A prototype says that there is a definition, and the definition is what is meant.
+        callable_ = found.kind == CALLABLE
+        promised, kept = np.zeros((2, len(uses.node)), np.bool_)
+        promised[found.use[(found.kind == PROTOTYPE) & (found.level == strongest[found.use])]] = True
+        kept[found.use[promised[found.use] & callable_]] = True
+        meant = np.where(kept[found.use], callable_, found.level == strongest[found.use])
+        found = found.take(np.flatnonzero(meant))
+        level = np.where(kept[found.use], strongest[found.use], found.level)
+        rivals = np.bincount(found.use, minlength=len(uses.node))[found.use]
+        weight = EVIDENCE[level] / rivals * certainty(uses, found, level, rivals)
+        weight = weight * USE_SHARES[uses.kind[found.use]] * np.sqrt(uses.count[found.use])
+        # Names that many files declare, where nothing better than nearness says which is meant.
+        common = (np.sum(declared[1], axis=0)[found.use] > UBIQUITOUS) & (level < PACKAGED)
+        weight = np.where(common, UBIQUITOUS_SHARE * weight, weight)
+        source = uses.node[found.use]
+        keep = np.flatnonzero((weight > 0) & (source != found.target))
+        return Edges(
+            source[keep],
+            found.target[keep],
+            weight[keep].astype(np.float32),
+            found.slab[keep],
+            found.place[keep],
+            uses.kind[found.use[keep]],
+        )
+
+    def _evidence(self, uses: Uses, use: Nodes, target: Nodes, slab: NDArray[np.int32], place: Nodes) -> Pairs:
+        """The declarations that a use can mean at all, and what speaks for each."""
+        names = [part.names for part in self.view.slabs]
+        scope = gather([part.defined_scopes for part in names], slab, place)
+        marked = gather([part.defined_kinds for part in names], slab, place)
+        mark = gather([part.defined_marks for part in names], slab, place)
+        kind = marked & ~np.uint8(PRIVATE)
+        source, hint, link = uses.node[use], uses.hint[use], uses.kind[use] == LINK
+        module = (kind == MODULE) | (kind == PACKAGE)
+        member = (kind == METHOD) | ((kind == SMALL) & (scope > 0))
+        kin, other = self._family[source], self._family[target]
+        same = self._document[source] == self._document[target]
+        fits = ~self._dead[target] & (module | (mark == uses.mark[use])) & ~(same & module)
+        fits &= (kin == 0) | (other == 0) | (other == kin)
+        fits &= ~module | may_be_module(scope, hint)
+        level = np.full(len(use), ELSEWHERE, np.int8)
+        level[self._folder[source] == self._folder[target]] = SAME_FOLDER
+        packaged, imported = self._are_imported(source, target)
+        level[packaged], level[imported] = PACKAGED, IMPORTED
+        titled = (hint > ROOT) & ((self._title[target] == hint) | (self._package[target] == hint))
+        level[same & ~module] = SAME_FILE
+        named = np.where(module, is_in(scope, hint), ((hint > ROOT) & (scope == hint)) | (titled & ~member))
+        own = np.flatnonzero(((hint == OWN) | (hint == SUPER)) & same & member)
+        named[own] = self._is_own(source[own], scope[own])
+        fits &= ~(named & (hint == SUPER))
+        level[titled & ~named] = np.maximum(level[titled & ~named], TITLED)
+        level[named] += NAMED
+        # Code imports code; a page of the same name is meant only where it stands at the place that is named.
+        fits &= ~module | named | ~link
+        fits &= ~module | named | link | (kin == 0) | (other == kin)
+        fits &= module | is_visible(kind, member, same, hint, level, kin)
+        found = Pairs(use, target, slab, place, kind, level, member, same, (marked & PRIVATE) > 0)
+        return found.take(np.flatnonzero(fits))
+
+    def _by_row(self, slab: int) -> tuple[Nodes, NDArray[np.uint32]]:
+        """The places of a slab's declarations in the order of their rows, and those rows."""
+        known = self._declared_by.get(slab)
+        if known is None:
+            rows = self.view.slabs[slab].names.defined_rows
+            order = np.argsort(rows, kind="stable")
+            known = self._declared_by[slab] = (order, rows[order])
+        return known
+
+    def _places(self, slab: int, rows: Nodes) -> tuple[Nodes, Nodes]:
+        """(which of the rows, place among the names) of what some rows of a slab declare."""
+        order, by_row = self._by_row(slab)
+        low, high = by_row.searchsorted(rows), by_row.searchsorted(rows, side="right")
+        return np.repeat(np.arange(len(rows)), high - low), order[ranges_of(low, high)]
+
+    def _is_own(self, source: Nodes, scope: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether a node stands in the class of that name: it declares the class, or something in it."""
+        result = np.zeros(len(source), np.bool_)
+        slabs = np.searchsorted(self._base, source, side="right") - 1
+        for number in distinct(slabs).tolist():
+            mine = np.flatnonzero(slabs == number)
+            names = self.view.slabs[number].names
+            rows = source[mine] - self._base[number]
+            by_row = self._by_row(number)[1]
+            # The rest of a declaration that was cut declares nothing: it belongs to what stands before it.
+            before = by_row[np.maximum(by_row.searchsorted(rows, side="right") - 1, 0)].astype(np.int64)
+            documents = self.view.slabs[number].document_ids
+            before = np.where(documents[before] == documents[rows], before, rows)
+            which, places = self._places(number, before)
+            which = mine[which]
+            inside = (names.defined_scopes[places] == scope[which]) | (names.defined[places] == scope[which])
+            result[which[inside]] = True
+        return result
+
+    def _declared(self, uses: Uses) -> tuple[list[Nodes], list[Nodes]]:
+        """Slab by slab, for each use the place of the first declaration of its name, and how many there are."""
+        lows, counts = [], []
+        for slab in self.view.slabs:
+            defined = slab.names.defined
+            low = defined.searchsorted(uses.name)
+            count = np.zeros(len(low), np.int64)
+            # Most names that are used are declared elsewhere or nowhere: the end is looked up of those that are here.
+            here = np.flatnonzero(low < len(defined))
+            here = here[defined[low[here]] == uses.name[here]]
+            count[here] = defined.searchsorted(uses.name[here], side="right") - low[here]
+            lows.append(low)
+            counts.append(count)
+        return lows, counts
+
+    def _pairs(
+        self, uses: Uses, lows: list[Nodes], counts: list[Nodes]
+    ) -> tuple[Nodes, Nodes, NDArray[np.int32], Nodes] | None:
+        """(use, declaring node, its slab, place among its names) of all that bear the same name; see `_declared`."""
+        total = np.sum(counts, axis=0) if counts else np.zeros(len(uses.node), np.int64)
+        joined = (total > 0) & (total <= MAX_DECLARED)
+        parts = []
+        for number, (slab, low, count) in enumerate(zip(self.view.slabs, lows, counts, strict=True)):
+            which = np.flatnonzero(joined & (count > 0))
+            place = ranges_of(low[which], low[which] + count[which])
+            use = np.repeat(which, count[which])
+            target = slab.names.defined_rows[place].astype(np.int64) + self._base[number]
+            parts.append((use, target, np.full(len(use), number, np.int32), place))
+        if not parts or not sum(len(part[0]) for part in parts):
+            return None
+        use, target, numbers, place = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return use, target, numbers, place
+
+    # ------------------------------------------------------------------ imports
+
+    def _are_imported(self, source: Nodes, target: Nodes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether the target's file is in a package that the source's file imports, and whether it is a module that
+        the source's file imports."""
+        documents, place = numbered(self._document[source])
+        self._read_imports(documents)
+        imports = [self._imports[document] for document in documents.tolist()]
+        importer = np.repeat(np.arange(len(imports)), [len(found) for found in imports])
+        wanted = pair_number(place, self._document[target])
+        known = np.concatenate(imports) if imports else np.zeros(0, np.int64)
+        keys, whole = pair_number(importer, np.abs(known)), known > 0
+        return is_among(wanted, np.sort(keys[~whole])), is_among(wanted, np.sort(keys[whole]))
+
+    def _read_imports(self, documents: NDArray[np.int64]) -> None:
+        """Find what each of these documents imports, as far as its imports can be told: documents, with a minus where
+        they are only part of the package that is."""
+        missing = np.array([d for d in documents.tolist() if d not in self._imports], np.int64)
+        if not len(missing):
+            return
+        ordered = self._ordered
+        low, high = ordered.searchsorted(missing), ordered.searchsorted(missing, side="right")
+        nodes = ranges_of(low, high)
+        uses = self._uses_of(nodes if self._by_document is None else self._by_document[nodes])
+        importer, imported = self._modules(uses.take(uses.kind == IMPORT))
+        start, end = importer.searchsorted(missing), importer.searchsorted(missing, side="right")
+        for document, first, last in zip(missing.tolist(), start.tolist(), end.tolist(), strict=True):
+            self._imports[document] = imported[first:last]
+
+    def _modules(self, uses: Uses) -> tuple[Nodes, Nodes]:
+        """(importing document, imported document, see `_read_imports`), each pair once, ascending."""
+        pair = self._pairs(uses, *self._declared(uses)) if len(uses.node) else None
+        if pair is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        use, target, slab, place = pair
+        names = [part.names for part in self.view.slabs]
+        scope = gather([part.defined_scopes for part in names], slab, place)
+        kind = gather([part.defined_kinds for part in names], slab, place)
+        source, hint = uses.node[use], uses.hint[use]
+        kin = self._family[source]
+        fits = ~self._dead[target] & ((kin == 0) | (self._family[target] == kin)) & may_be_module(scope, hint)
+        named = fits & is_in(scope, hint)
+        near = fits & (self._folder[target] == self._folder[source])
+        # The files of one package are one thing that may be meant.
+        thing = np.where(kind == PACKAGE, self._folder[target], self._document[target].astype(np.uint64))
+        order = np.flatnonzero(fits)
+        order = order[np.lexsort((thing[order], use[order]))]
+        again = (use[order][1:] == use[order][:-1]) & (thing[order][1:] == thing[order][:-1])
+        things = np.bincount(
+            use[order][np.concatenate(([True], ~again))[: len(order)]], minlength=len(uses.node)
+        )
+        few = fits & (things[use] <= AMBIGUOUS)
+        # A header is looked for in other folders too, and its source file has the same name.
+        near |= few & (kin == C_FAMILY)
+        tier = np.where(named, 3, np.where(near, 2, np.where(few, 1, 0)))
+        best = np.zeros(len(uses.node), np.int64)
+        np.maximum.at(best, use, tier)
+        chosen = (tier > 0) & (tier == best[use])
+        documents = np.where(kind == PACKAGE, -1, 1) * self._document[target]
+        importers, imported = self._document[source[chosen]], documents[chosen]
+        order = np.lexsort((imported, importers))
+        importers, imported = importers[order], imported[order]
+        fresh = np.ones(len(order), np.bool_)
+        fresh[1:] = (importers[1:] != importers[:-1]) | (imported[1:] != imported[:-1])
+        return importers[fresh], imported[fresh]

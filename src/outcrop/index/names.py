@@ -1,0 +1,345 @@
+"""The names of code in the search arrays: which rows declare a name, which rows use it, and what a file is called.
+
+Names are numbers (see `terms`), so that a look-up is a binary search and a join of two lists is one sort. Letters'
+case is folded in the number and kept in a mark of eight bits: people type names as they remember them, programs do
+not. Every document declares itself as a module (by its file's name) and as a part of a package (by its folder's), so
+an import or a link is a use of a name like any other.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any, Final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.records import Definition, FeedRow, Mention, ReferenceKind, Role
+from outcrop.text.terms import Terms, term_number
+
+ROLES: Final[tuple[str, ...]] = get_args(Role)
+USES: Final[tuple[str, ...]] = get_args(ReferenceKind)
+
+# Kinds of declaration, as far as ranking and the graph tell them apart.
+WHOLE, CALLABLE, METHOD, LOCAL, SMALL, PROTOTYPE, MODULE, PACKAGE = range(8)
+PRIVATE: Final = 0x80
+
+HEADER: Final = 0x80
+"""Beside a role: the row says nothing of its own: licence, imports, empty functions."""
+_KINDS: Final = {
+    **dict.fromkeys(("constant", "variable", "field", "property", "member", "key", "template", "style"), SMALL),
+    **dict.fromkeys(("function", "constructor", "operator", "test"), CALLABLE),
+    "method": METHOD,
+    "local": LOCAL,
+    "prototype": PROTOTYPE,
+}
+
+FILE_WORDS: Final = 6
+"""Words kept of a file's name and of its folders': longer ones are rare, and a fixed width needs no offsets."""
+
+_FAMILIES: Final = {
+    **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte"), "ecmascript"),
+    **dict.fromkeys(("c", "cpp"), "c"),
+    **dict.fromkeys(("java", "kotlin", "scala"), "jvm"),
+}
+"""Languages whose names refer to each other."""
+_IMPLICIT_SELF: Final = ("c", "jvm", "c_sharp", "swift", "ruby")
+"""Families in which a bare call may be of an inherited method."""
+_ANYWHERE: Final = (
+    "add all any append apply call clear clone close contains copy count create delete each emit empty end error exec "
+    "exists fetch filter find first flush format forEach from get has hash id index init insert invoke is items iter "
+    "join key keys last len length list load log lower main make map match max merge message min name new next of on "
+    "open parse path pop post print push put query read reduce remove render replace request reset resolve result "
+    "reverse run save search send set setup size slice sort split start state status stop strip sum test text then "
+    "to toString trim type update upper url use user value values view wait wrap write"
+)
+"""Methods that any object may have: called on something unknown they say nothing about whose they are. Judgement."""
+
+_INDEX_NAMES: Final = frozenset({"__init__", "index", "mod", "init", "lib", "main", "package", "readme"})
+"""Names of files that say nothing, so that the folder is what people know them by."""
+_INDEX_FILE: Final = re.compile(
+    r"(?i:__init__\.pyi?|index\.\w+|mod\.\w+|(?:lib|main)\.rs|init\.luau?|readme\.\w+)"
+)
+"""Files that a language or a site takes for their folder: fewer than people do."""
+_EXTENSION: Final = re.compile(r"\.(?:d\.ts|[A-Za-z][A-Za-z0-9]{0,6})$")
+_QUALIFIER_END: Final = re.compile(r"(?:.*[^\w\"'`)\]])?([^\W\d]\w*)[?!]?")
+_LANGUAGE_ROOTS: Final = re.compile(r"^(?:(?:crate|super|self)/)+|/v\d+$")
+"""Parts of an import that name no folder: Rust's own, and the major version of a Go module."""
+_LAYOUT: Final = ("src", "lib", "include", "source", "sources", "python")
+"""Folders that no import names: `serde::de` is serde/src/de.rs."""
+SELVES: Final = frozenset({"self", "this", "cls", "@", "$this", "static", "Self"})
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """See the module. `used_*` are by row, `used_order` lists them by name. Scopes and hints are 0 where there is none;
+    what other small numbers among the hints mean stands below (`OWN` …)."""
+
+    defined: NDArray[np.uint64]
+    defined_rows: NDArray[np.uint32]
+    defined_scopes: NDArray[np.uint64]
+    defined_kinds: NDArray[np.uint8]
+    defined_marks: NDArray[np.uint8]
+    used: NDArray[np.uint64]
+    used_rows: NDArray[np.uint32]
+    used_hints: NDArray[np.uint64]
+    used_kinds: NDArray[np.uint8]
+    used_counts: NDArray[np.uint8]
+    used_marks: NDArray[np.uint8]
+    used_order: NDArray[np.uint32]
+
+    def definitions(self, name: int) -> slice:
+        """Where in `defined_*` a name stands."""
+        number = np.uint64(name)
+        return slice(
+            int(self.defined.searchsorted(number)), int(self.defined.searchsorted(number, side="right"))
+        )
+
+
+NAME_ARRAYS: Final[dict[str, type[np.generic]]] = {
+    "defined": np.uint64,
+    "defined_rows": np.uint32,
+    "defined_scopes": np.uint64,
+    "defined_kinds": np.uint8,
+    "defined_marks": np.uint8,
+    "used": np.uint64,
+    "used_rows": np.uint32,
+    "used_hints": np.uint64,
+    "used_kinds": np.uint8,
+    "used_counts": np.uint8,
+    "used_marks": np.uint8,
+    "used_order": np.uint32,
+}
+
+
+@lru_cache(maxsize=65_536)
+def name_number(name: str) -> int:
+    """The number of a name, whatever its case; 0 for none."""
+    return term_number(name.lower()) if name else 0
+
+
+@lru_cache(maxsize=65_536)
+def name_mark(name: str) -> int:
+    """Eight bits that tell most spellings of a name apart."""
+    return zlib.crc32(name.encode("utf-8", "surrogatepass")) & 0xFF
+
+
+ANYWHERE: Final = frozenset(map(name_number, _ANYWHERE.split()))
+
+
+def module_number(name: str) -> int:
+    """The number of a module or package of this name: never that of a declaration."""
+    return name_number(f"\x00{name}")
+
+
+def family_number(language: str) -> int:
+    """Eight bits for the languages that share names; 0 where any may."""
+    return zlib.crc32(_FAMILIES.get(language, language).encode()) % 255 + 1 if language else 0
+
+
+LAYOUT: Final = frozenset(map(name_number, ("", *_LAYOUT)))
+C_FAMILY: Final = family_number("c")
+IMPLICIT_SELF: Final = frozenset(map(family_number, _IMPLICIT_SELF))
+
+
+def file_stem(path: str) -> tuple[str, str, str]:
+    """What a file is known by: its name, its folder and the one above. An index file is known by its folder."""
+    return _known_by(path, lambda name: _without_extension(name).lower() in _INDEX_NAMES)
+
+
+def _module_file(path: str) -> tuple[str, str, str]:
+    """As `file_stem`, for what imports and links go by: only a file that its language takes for the folder is that."""
+    return _known_by(path, lambda name: _INDEX_FILE.fullmatch(name) is not None)
+
+
+def _known_by(path: str, is_index: Callable[[str], bool]) -> tuple[str, str, str]:
+    *_, highest, above, folder, name = ("", "", "", "", *PurePosixPath(path).parts)
+    return (folder, above, highest) if folder and is_index(name) else (_without_extension(name), folder, above)
+
+
+def _without_extension(name: str) -> str:
+    return _EXTENSION.sub("", name) or name
+
+
+def module_of(path: str) -> tuple[str, str]:
+    """What an import or a link names: the last part, without an extension, and the part before it."""
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    if not parts:
+        return "", ""
+    last = _EXTENSION.sub("", parts[-1]) if "." in parts[-1] else parts[-1]
+    before = parts[-2] if len(parts) > 1 else ""
+    if before and (_INDEX_FILE.fullmatch(parts[-1]) or last in ("__init__", "index")):
+        return before, parts[-3] if len(parts) > 2 else ""
+    return last, before
+
+
+# ------------------------------------------------------------------ building
+
+
+def build_names(feed: Sequence[FeedRow], first_rows: dict[int, int]) -> Names:
+    """The names of some rows; `first_rows` tells the first row of each document."""
+    defined: list[tuple[int, int, int, int, int]] = []
+    used: list[tuple[int, int, int, int, int, int]] = []
+    for row, item in enumerate(feed):
+        if first_rows[item.document_id] == row:
+            stem, folder, above = _module_file(item.path)
+            defined.append((module_number(stem), row, name_number(folder), MODULE, 0))
+            if folder:
+                defined.append((module_number(folder), row, name_number(above), PACKAGE, 0))
+        if item.code is not None:
+            defined += (_definition(definition, row) for definition in item.code.defines)
+            for mention in item.code.mentions:
+                used += _uses(mention, row, item.path)
+    defined.sort()
+    by_name = np.array(defined, np.uint64).reshape(-1, 5)
+    by_row = np.array(used, np.uint64).reshape(-1, 6)
+    return _names(by_name, by_row)
+
+
+def _names(by_name: NDArray[np.uint64], by_row: NDArray[np.uint64]) -> Names:
+    return Names(
+        defined=np.ascontiguousarray(by_name[:, 0]),
+        defined_rows=by_name[:, 1].astype(np.uint32),
+        defined_scopes=np.ascontiguousarray(by_name[:, 2]),
+        defined_kinds=by_name[:, 3].astype(np.uint8),
+        defined_marks=by_name[:, 4].astype(np.uint8),
+        used=np.ascontiguousarray(by_row[:, 0]),
+        used_rows=by_row[:, 1].astype(np.uint32),
+        used_hints=np.ascontiguousarray(by_row[:, 2]),
+        used_kinds=by_row[:, 3].astype(np.uint8),
+        used_counts=by_row[:, 4].astype(np.uint8),
+        used_marks=by_row[:, 5].astype(np.uint8),
+        used_order=np.argsort(by_row[:, 0], kind="stable").astype(np.uint32),
+    )
+
+
+def _definition(item: Definition, row: int) -> tuple[int, int, int, int, int]:
+    kind = _KINDS.get(item.kind, WHOLE) | (PRIVATE if item.name.startswith("_") else 0)
+    return name_number(item.name), row, name_number(item.scope), kind, name_mark(item.name)
+
+
+def _uses(item: Mention, row: int, path: str) -> list[tuple[int, int, int, int, int, int]]:
+    kind, count = USES.index(item.kind), min(item.times, 255)
+    if item.kind in ("import", "link"):
+        if item.kind == "link" and item.qualifier:  # a label, which is no path
+            return []
+        name, placed = _LANGUAGE_ROOTS.sub("", item.name), item.kind == "link"
+        if name.startswith("."):
+            name, placed = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)), True
+        module, before = module_of(name)
+        hint = name_number(before) or (ROOT if placed else 0)
+        found = [(module_number(module), row, hint, kind, count, 0)] if module else []
+        if item.kind == "import" and item.qualifier:  # what is taken: a name of that module, or a module itself
+            taken = item.qualifier
+            found.append((module_number(taken), row, name_number(module), kind, count, 0))
+            found.append(
+                (name_number(taken), row, name_number(module), USES.index("use"), count, name_mark(taken))
+            )
+        return found
+    return [(name_number(item.name), row, hint_number(item.qualifier), kind, count, name_mark(item.name))]
+
+
+@lru_cache(maxsize=65_536)
+def hint_number(qualifier: str) -> int:
+    """The last name of a qualifier: `std` of `a::std`; what `f(x)` or a literal is, nobody knows."""
+    if not qualifier:
+        return 0
+    if qualifier in SELVES:
+        return OWN
+    if qualifier in ("super", "super()", "parent"):
+        return SUPER
+    found = _QUALIFIER_END.fullmatch(qualifier)
+    return name_number(found[1]) if found else UNKNOWN
+
+
+OWN: Final = 1
+"""The hint of `self.name`: a name of the class it stands in."""
+SUPER: Final = 2
+"""The hint of `super().name`: a name of a class above the one it stands in."""
+UNKNOWN: Final = 3
+"""The hint of `f(x).name`: of something, but nobody knows of what."""
+ROOT: Final = 4
+"""The hint of an import or a link whose path ends at the root: of no folder."""
+
+
+def find_packages(names: Names, files: NDArray[np.uint32], count: int) -> NDArray[np.uint64]:
+    """For each of `count` files the name of its folder, by the module it declares; `files` tells the file of a row."""
+    found = np.zeros(count, np.uint64)
+    modules = np.flatnonzero(names.defined_kinds == MODULE)
+    found[files[names.defined_rows[modules]]] = names.defined_scopes[modules]
+    return found
+
+
+def merge_names(parts: Sequence[Names], keep: Sequence[NDArray[np.bool_]]) -> Names:
+    """The names of several slabs as those of one, without those of the rows that go."""
+    base = 0
+    by_name, by_row = [], []
+    for names, kept in zip(parts, keep, strict=True):
+        renumbered = (np.cumsum(kept) - 1 + base).astype(np.uint64)
+        alive = kept[names.defined_rows]
+        rest: Sequence[NDArray[Any]] = (names.defined_scopes, names.defined_kinds, names.defined_marks)
+        by_name.append(_stack(names.defined, renumbered[names.defined_rows], rest, alive))
+        alive = kept[names.used_rows]
+        rest = (names.used_hints, names.used_kinds, names.used_counts, names.used_marks)
+        by_row.append(_stack(names.used, renumbered[names.used_rows], rest, alive))
+        base += int(kept.sum())
+    merged = np.concatenate(by_name)
+    return _names(merged[np.argsort(merged[:, 0], kind="stable")], np.concatenate(by_row))
+
+
+def _stack(
+    first: NDArray[Any], rows: NDArray[np.uint64], others: Sequence[NDArray[Any]], alive: NDArray[np.bool_]
+) -> NDArray[np.uint64]:
+    return np.stack([column[alive].astype(np.uint64) for column in (first, rows, *others)], axis=1)
+
+
+# ------------------------------------------------------------------ files
+
+
+def file_title(path: str) -> int:
+    """A file's name as one name, whatever style it is written in: `connection_pool.py` and `ConnectionPool.java`."""
+    return title_number(file_stem(path)[0])
+
+
+def title_number(name: str) -> int:
+    """The number of a name without what joins its parts."""
+    return name_number(_JOINTS.sub("", name))
+
+
+_JOINTS: Final = re.compile(r"[\W_]+")
+
+
+def file_words(path: str, terms: Terms) -> tuple[list[int], list[int]]:
+    """The words of a file's name and of the two folders above it, as terms."""
+    stem, folder, above = file_stem(path)
+    return words_of(stem, terms)[:FILE_WORDS], words_of(f"{above} {folder}", terms)[:FILE_WORDS]
+
+
+def words_of(name: str, terms: Terms) -> list[int]:
+    """The distinct words of a name as terms; what a compound is as a whole is no word of it."""
+    words: dict[int, None] = {}
+    for part in _NAME_PARTS.findall(name):
+        words.update(dict.fromkeys(terms.of(part)))
+    return list(words)
+
+
+def other_words_of(name: str, terms: Terms) -> list[int]:
+    """What a name's words that end in `s` are in the other number, as terms: the stemmer takes `alias` for a plural, so
+    that `alias` and `aliases` have different stems."""
+    other: list[int] = []
+    for part in _NAME_PARTS.findall(name):
+        word = part.lower()
+        if word.endswith("ses"):
+            other += terms.of(word[:-2])[:1]
+        elif word.endswith("s") and not word.endswith("ss"):
+            other += terms.of(f"{word}es")[:1]
+    return other
+
+
+_NAME_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+|[A-Z]")

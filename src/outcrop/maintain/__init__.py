@@ -1,0 +1,1 @@
+"""What keeps an index right over the years: health, copies, comparisons."""

@@ -1,0 +1,80 @@
+"""ASKING: what people write becomes options, and a search is answered whatever happens to the index meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+from outcrop.config import Config
+from outcrop.errors import QueryError, StoreError
+from outcrop.read.parts import PartsMaker
+from outcrop.read.search import Stop
+from outcrop.records import Answer, Filter, SearchOptions
+
+log = logging.getLogger(__name__)
+
+When = str | float | date | datetime | None
+
+
+def as_timestamp(when: When) -> float | None:
+    """A date in any of the forms people have, as seconds since the epoch; a bare date begins at midnight UTC."""
+    if when is None or isinstance(when, int | float):
+        return when
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError as error:
+            raise QueryError(f"{when!r} is not a date; write it as 2026-01-31") from error
+    if not isinstance(when, datetime):
+        when = datetime(when.year, when.month, when.day)
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def read_options(
+    config: Config,
+    *,
+    limit: int | None = None,
+    floor: float | None = None,
+    since: When = None,
+    until: When = None,
+    **given: Any,
+) -> SearchOptions:
+    """SearchOptions from the options of a search, the configuration's where none is given."""
+    names = ("collections", "documents", "kinds", "paths", "tags")
+    where = Filter(
+        since=as_timestamp(since),
+        until=as_timestamp(until),
+        **{name: tuple(given.pop(name, ())) for name in names},
+    )
+    return SearchOptions(
+        limit=config.limit if limit is None else limit,
+        floor=config.floor if floor is None else floor,
+        where=where,
+        **given,
+    )
+
+
+def at_least_one(name: str, value: int) -> int:
+    """The value; QueryError, with the name it was given under, where it is less than 1."""
+    if value < 1:
+        raise QueryError(f"{name} must be 1 or more, not {value}")
+    return value
+
+
+def answer_query(maker: PartsMaker, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
+    """Search with the model that the index has at the moment; what fails in the store is a reason in the answer."""
+    try:
+        used = maker.parts()
+        answer = used.retriever.search(query, options, stopped)
+        if answer.reason == "model_mismatch" and maker.parts() is not used:  # the index was just switched
+            answer = maker.parts().retriever.search(query, options, stopped)
+    except StoreError as error:
+        log.error("search failed", extra={"reason": str(error)})
+        return Answer(query, options.query_type or "mixed", (), "error", str(error))
+    maker.parts().index.save_after_search()
+    if answer.reason == "model_mismatch" and maker.cannot_follow:
+        detail = f"{answer.detail}; its model cannot be opened here: {maker.cannot_follow}"
+        return replace(answer, detail=detail)
+    return answer

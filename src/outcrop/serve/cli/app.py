@@ -1,0 +1,200 @@
+"""The command line: the group, its commands by name, and what an error looks like.
+
+Nothing heavy is imported here: a command's module is loaded when that command runs, the engine when it opens an index.
+
+Exit codes: 0 done; 1 no hits, a failed check, or (add, sync) nothing indexed because all failed; 2 wrong usage;
+3 no such document or collection; 4 any other error; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import io
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+import click
+
+import outcrop
+from outcrop.errors import Cancelled, ConfigError, NotFound, OutcropError, QueryError
+from outcrop.serve.cli.options import common_options
+from outcrop.serve.cli.terminal import clean
+
+EXIT_USAGE: Final = 2
+EXIT_NOT_FOUND: Final = 3
+EXIT_ERROR: Final = 4
+EXIT_INTERRUPTED: Final = 130
+
+EXIT_CODES: Final[dict[type[OutcropError], int]] = {
+    ConfigError: EXIT_USAGE,
+    QueryError: EXIT_USAGE,
+    NotFound: EXIT_NOT_FOUND,
+    Cancelled: EXIT_INTERRUPTED,
+}
+
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    # name: the module it lives in, and its one line of help (shown without loading the module; a test compares)
+    "add": ("ingest", "Add folders, files, URLs or text to the index."),
+    "sync": ("ingest", "Bring folders up to date with what is on disk."),
+    "watch": ("ingest", "Keep folders fresh while their files change."),
+    "search": ("find", "Find the passages that answer a query."),
+    "context": ("find", "Pack the best passages into one text for a prompt."),
+    "chat": ("chat", "Ask a model about your documents, with sources."),
+    "related": ("code", "Show the callers, callees, tests and docs of a piece of code."),
+    "map": ("code", "Outline the most central code, within a token budget."),
+    "ls": ("documents", "List documents, or collections."),
+    "show": ("documents", "Print a document, or what is known of it."),
+    "rm": ("documents", "Remove documents from the index."),
+    "note": ("note", "Write, append to, read, list, search or delete notes."),
+    "status": ("care", "Say what the index holds."),
+    "doctor": ("care", "Check that the index and this machine are in order."),
+    "reembed": ("care", "Give every chunk a vector of the model in use."),
+    "grant": ("roles", "Let a role of the database read the index, or some collections of it."),
+    "move": ("move", "Copy an index to another store, and prove that it is the same."),
+    "mcp": ("mcp", "Serve an agent over standard input and output."),
+    "install": ("install", "Let an agent's client start Outcrop."),
+    "eval": ("evaluate", "Measure search quality on your own questions."),
+    "serve": ("serve", "Serve the index over HTTP: the page, the API and agents."),
+    "instructions": ("instructions", "Print what teaches an agent to search, read and write notes."),
+    "completion": ("completion", "Print the script that completes commands in your shell."),
+}
+
+_EPILOG = """\b
+Start with:
+  outcrop add ~/notes
+  outcrop search how are retries configured
+
+Settings: OUTCROP_* variables, or config.toml in your configuration folder
+(OUTCROP_CONFIG names another file). Exit codes: 0 done, 1 no hits or a failed
+check, 2 wrong usage, 3 not found, 4 any other error, 130 interrupted."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are loaded when they are called, and the outermost handler of errors."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click hands it over
+        """In the order of the table: as one meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click hands it over
+        """Load a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"outcrop.serve.cli.commands.{COMMANDS[cmd_name][0]}")
+        command = getattr(module, f"{cmd_name}_command")
+        assert isinstance(command, click.Command)  # noqa: S101 - a slip in the table above
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest name when there is no such command."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(COMMANDS)}."
+            raise click.UsageError(f"No such command '{clean(name)}'. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click hands it over
+        """The list of commands, without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. A reader that left (`outcrop ls | head`) is no error."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _drop_stdout()
+            return 0
+        return result
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+        """Run, say what went wrong in one line, and leave with the code that stands for it."""
+        given = list(sys.argv[1:] if args is None else args)
+        before, _, _ = _partition(given, "--")
+        as_json = "--json" in before
+        _replace_what_cannot_be_encoded()
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(given, prog_name, **extra)
+        except click.ClickException as error:
+            if as_json:
+                _say_json("UsageError", error.format_message())
+            else:
+                error.show()
+            sys.exit(error.exit_code)
+        except OutcropError as error:
+            _say_error(error, as_json, verbose=_wants_traceback(before))
+            sys.exit(next((c for kind, c in EXIT_CODES.items() if isinstance(error, kind)), EXIT_ERROR))
+        except (click.Abort, KeyboardInterrupt):
+            if as_json:
+                _say_json("Cancelled", "interrupted")
+            else:
+                click.echo("Interrupted.", err=True)
+            sys.exit(EXIT_INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _partition(words: list[str], mark: str) -> tuple[list[str], bool, list[str]]:
+    at = words.index(mark) if mark in words else len(words)
+    return words[:at], at < len(words), words[at + 1 :]
+
+
+def _wants_traceback(args: list[str]) -> bool:
+    return "-vv" in args or args.count("-v") + args.count("--verbose") > 1
+
+
+def _say_error(error: OutcropError, as_json: bool, *, verbose: bool) -> None:
+    if verbose:
+        click.echo(clean("".join(traceback.format_exception(error))), err=True, nl=False)
+    if as_json:
+        _say_json(type(error).__name__, str(error))
+    elif not verbose:
+        start = "" if isinstance(error, Cancelled) else "Error: "
+        click.echo(start + clean(str(error)), err=True)
+
+
+def _say_json(kind: str, message: str) -> None:
+    click.echo(json.dumps({"error": {"type": kind, "message": message}}))
+
+
+def _drop_stdout() -> None:
+    """What is still buffered would fail again when Python flushes it at exit."""
+    with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _replace_what_cannot_be_encoded() -> None:
+    """A file name or a terminal with an old encoding must not end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(
+    outcrop.__version__, "-V", "--version", prog_name="outcrop", message="%(prog)s %(version)s"
+)
+@common_options
+def cli() -> None:
+    """Outcrop finds the right passages of your documents, on your own machine, with exact sources."""
+
+
+def main() -> NoReturn:
+    """The `outcrop` command."""
+    cli.main(prog_name="outcrop")

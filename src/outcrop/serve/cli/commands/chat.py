@@ -1,0 +1,267 @@
+"""chat: questions to a model, answered from the index."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from outcrop.serve.cli.options import common_options, complete_collections, many
+from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.signals import stop_on_signal
+from outcrop.serve.cli.terminal import clean, clean_line
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from outcrop.chat import Chat, Event, Mode, ReopenedIndex, Source
+    from outcrop.engine import Engine
+    from outcrop.records import Message
+
+_MODES: Final[tuple[Mode, ...]] = ("context", "tool", "off")
+_HELP: Final = """\
+/mode off|context|tool   search before each question, let the model search, or neither
+/sources                 what the last answer could draw on, with its text
+/clear                   begin a new conversation
+/exit                    leave (Ctrl-D does so as well); Ctrl-C stops an answer"""
+_FAILED: Final = 4
+_STOPPED: Final = 130
+"""Exit codes, as the command line as a whole has them."""
+_EXCERPT_CHARS: Final = 400
+"""Of a source's text, for /sources: enough to recognise it."""
+
+
+@click.command("chat")
+@click.argument("question", nargs=-1, metavar="[QUESTION]...")
+@click.option(
+    "--mode",
+    type=click.Choice(_MODES),
+    default="context",
+    show_default=True,
+    help="Put sources before the question, let the model search by itself, or neither.",
+)
+@many(
+    "-c",
+    "--collection",
+    "collections",
+    metavar="NAME",
+    shell_complete=complete_collections,
+    help="Search only this collection.",
+)
+@click.option(
+    "-b",
+    "--budget",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    help="Tokens of sources at most; 1200 unless configured.",
+)
+@click.option("--model", metavar="NAME", help="The chat model, instead of the one that is configured.")
+@click.option(
+    "--url", metavar="URL", help="Base URL of its OpenAI-compatible endpoint; Ollama's unless configured."
+)
+@common_options
+@pass_session
+def chat_command(
+    session: Session,
+    question: tuple[str, ...],
+    mode: Mode,
+    collections: tuple[str, ...],
+    budget: int | None,
+    model: str | None,
+    url: str | None,
+) -> None:
+    """Ask a model about your documents, with sources.
+
+    With a QUESTION (or one on standard input) there is one answer; without, a conversation: /help says what one can
+    type. Any OpenAI-compatible endpoint will do: set OUTCROP_CHAT_MODEL, and OUTCROP_CHAT_URL unless it is Ollama on
+    this machine. With --json events are printed as they happen, one JSON document a line.
+    """
+    from outcrop.chat import open_chat
+
+    with contextlib.closing(_open_index(session, chat_model=model, chat_url=url)) as kb:
+        talk = _Talk(session, open_chat(kb), mode, collections, budget)
+        asked = " ".join(question).strip()
+        if not asked and not sys.stdin.isatty():
+            asked = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+        elif not asked and not session.as_json:
+            talk.go_on()
+            return
+        if not asked:
+            raise click.UsageError("Nothing to ask: give a QUESTION, or write one to standard input.")
+        code = talk.ask(asked)
+    click.get_current_context().exit(code)
+
+
+def _open_index(session: Session, **settings: str | None) -> Engine | ReopenedIndex:
+    """The index; one that cannot be opened now is tried again with each question, and the answer says why it has no
+    sources. One that does not exist is more likely a mistyped --db."""
+    from outcrop.chat import ReopenedIndex
+    from outcrop.errors import StoreError
+
+    try:
+        return session.open_existing(**settings)
+    except StoreError:
+        return ReopenedIndex(session.config(**settings))
+
+
+@dataclass
+class _Talk:
+    """A conversation at a terminal."""
+
+    session: Session
+    chat: Chat
+    mode: Mode
+    collections: tuple[str, ...]
+    budget: int | None
+    history: list[Message] = field(default_factory=list)
+    sources: tuple[Source, ...] = ()
+
+    def go_on(self) -> None:
+        """Ask and answer until the user leaves."""
+        with contextlib.suppress(ImportError):  # not on every platform: plain lines do as well
+            import readline  # noqa: F401 - gives input() a history and line editing
+        click.echo(f"{clean_line(self.chat.model)}, mode {self.mode}. /help says what one can type.", err=True)
+        while True:
+            try:
+                typed = input("> ").strip()
+            except EOFError:
+                click.echo()
+                return
+            except KeyboardInterrupt:
+                click.echo("\n/exit or Ctrl-D leaves.", err=True)
+                continue
+            if typed == "/exit":
+                return
+            if typed.startswith("/"):
+                self._command(*typed.split())
+            elif typed:
+                self.ask(typed)
+
+    def _command(self, name: str, *words: str) -> None:
+        mode = next((mode for mode in _MODES if (mode,) == words), None)
+        if name == "/mode" and mode is not None:
+            self.mode = mode
+        elif name == "/sources":
+            self._print_sources(self.sources, whole=True)
+        elif name == "/clear":
+            self.history.clear()
+            self.sources = ()
+        else:
+            click.echo(_HELP, err=True)
+
+    def ask(self, question: str) -> int:
+        """One question and its answer; the exit code that says how it went. Ctrl-C ends the answer, a second one the
+        program."""
+        from outcrop.chat import Delta, Done, Failed, Sources
+        from outcrop.records import Message
+
+        self.history.append(Message("user", question))
+        self.sources = ()
+        said: list[str] = []
+        end: Done | Failed | None = None
+        with stop_on_signal(signal.SIGINT) as stop, _Screen(self.session) as screen:
+            events = self.chat.ask(self.history, self.mode, self.collections, self.budget, stop.is_set)
+            for event in events:
+                screen.show(event)
+                if isinstance(event, Delta):
+                    said.append(event.text)
+                elif isinstance(event, Sources):
+                    self.sources = event.sources
+                elif isinstance(event, Done | Failed):
+                    end = event
+        if said:
+            self.history.append(Message("assistant", "".join(said)))
+        else:
+            self.history.pop()  # a question without an answer would be asked again with the next
+        if isinstance(end, Done) and not self.session.as_json:
+            cited = [source for number in end.citations for source in self.sources if source.number == number]
+            self._print_sources(cited)
+            if end.unknown:
+                numbers = ", ".join(f"[{number}]" for number in end.unknown)
+                click.echo(f"There is no source {numbers}: the model made it up.", err=True)
+        if isinstance(end, Done):
+            return _STOPPED if end.stopped else 0
+        return _FAILED
+
+    def _print_sources(self, sources: tuple[Source, ...] | list[Source], *, whole: bool = False) -> None:
+        from rich.text import Text
+
+        for source in sources:
+            line = Text.assemble((f"[{source.number}] ", "bold"), clean_line(source.place))
+            line.append(f"  {source.score:.2f}", "dim")
+            if source.stale:
+                line.append("  changed since it was indexed", "red")
+            self.session.out.print(line, soft_wrap=True)
+            if whole:
+                more = " …" if len(source.text) > _EXCERPT_CHARS else ""
+                self.session.out.print(Text(clean(source.text[:_EXCERPT_CHARS]) + more, "dim"), soft_wrap=True)
+        if whole and not sources:
+            click.echo("The last answer had no sources.", err=True)
+
+
+class _Screen:
+    """Events as people read them, or as JSON lines: the answer as it comes, remarks on standard error."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._held = ""
+        self._last = "\n"
+        self._waiting: Status | None = None
+
+    def __enter__(self) -> _Screen:
+        if self._session.err.is_terminal and not self._session.as_json:
+            self._waiting = self._session.err.status("thinking")
+            self._waiting.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_waiting()
+        if self._held or self._last != "\n":
+            click.echo(clean(self._held))
+
+    def show(self, event: Event) -> None:
+        """Print one event."""
+        from outcrop.chat import Delta, Done, Failed, Notice, ToolCall, event_name
+        from outcrop.serve.as_json import plain
+
+        if self._session.as_json:
+            members = plain(event)
+            assert isinstance(members, dict)  # noqa: S101 - events are records
+            self._session.print_json_line({"event": event_name(event), **members})
+        elif isinstance(event, Delta):
+            self._write(event.text)
+        elif isinstance(event, Notice):
+            self._remark(event.message)
+        elif isinstance(event, ToolCall):
+            self._remark(f"searching: {event.query}")
+        elif isinstance(event, Failed):
+            self._remark(f"Error: {event.message}")
+        elif isinstance(event, Done) and event.stopped:
+            self._remark("Stopped.")
+
+    def _write(self, text: str) -> None:
+        """The next piece. A carriage return may be half of a line's end, so the last one waits for what follows."""
+        self._end_waiting()
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""
+        text = clean(text.removesuffix("\r"))
+        if text:
+            self._last = text[-1]
+            click.echo(text, nl=False)
+            sys.stdout.flush()
+
+    def _remark(self, message: str) -> None:
+        self._end_waiting()
+        if self._last != "\n":
+            click.echo()
+            self._last = "\n"
+        click.echo(clean_line(message), err=True)
+
+    def _end_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None

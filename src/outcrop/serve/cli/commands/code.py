@@ -1,0 +1,96 @@
+"""related, map: what is asked of source code."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outcrop.serve.cli.options import collection_option, common_options, document_filters, many, read_filters
+from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.terminal import clean
+
+if TYPE_CHECKING:
+    from outcrop.engine import Engine
+    from outcrop.records import Related, Relation
+
+
+@click.command("related")
+@click.argument("target", metavar="TARGET")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Of each kind at most."
+)
+@collection_option("Where to look for TARGET, when it is in several.")
+@common_options
+@pass_session
+def related_command(session: Session, target: str, limit: int, collection: str | None) -> None:
+    """Show the callers, callees, tests and docs of a piece of code.
+
+    TARGET is FILE:LINE, a file, or a declaration's name (Pool.acquire). Exits with 1 when nothing is related to it.
+    """
+    with session.open_existing() as kb:
+        found = _find(kb, target, limit + 1, collection)  # one more tells whether there are more
+    if session.as_json:
+        session.print_json(_first(found, limit))
+    else:
+        from outcrop.serve.cli.render_code import print_related
+
+        print_related(session.out, found, target, limit)
+    if not found.relatives:
+        click.get_current_context().exit(1)
+
+
+def _find(kb: Engine, target: str, limit: int, collection: str | None) -> Related:
+    """As the engine finds it; a file that is there but not in the index is the likeliest reason for not finding it."""
+    from outcrop.errors import Ambiguous, NotFound
+
+    try:
+        return kb.related(target, limit=limit, collection=collection)
+    except Ambiguous:
+        raise
+    except NotFound as error:
+        file = Path(re.sub(r"(:\d+(-\d+)?){1,2}$", "", target)).expanduser()
+        if file.is_file():
+            raise NotFound(f"{file} is not in the index; `outcrop add {file}` puts it there") from error
+        raise
+
+
+def _first(related: Related, limit: int) -> Related:
+    kinds: tuple[Relation, ...] = ("caller", "callee", "test", "doc")
+    return replace(related, relatives=tuple(item for kind in kinds for item in related.of(kind)[:limit]))
+
+
+@click.command("map")
+@click.option(
+    "-b",
+    "--budget",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    help="Tokens at most; 1200 unless configured.",
+)
+@many("--focus", "focus", metavar="TARGET", help="Centre it on this FILE:LINE, file or declaration.")
+@document_filters
+@common_options
+@pass_session
+def map_command(session: Session, /, budget: int | None, focus: tuple[str, ...], **filters: Any) -> None:
+    """Outline the most central code, within a token budget.
+
+    The outline goes to standard output, ready for a prompt; a summary to standard error. Exits with 1 when there is no
+    code to show.
+    """
+    where = read_filters(**filters)
+    with session.open_existing() as kb:
+        drawn = kb.map(budget_tokens=budget, focus=focus, where=where)
+    if session.as_json:
+        session.print_json(drawn)
+    else:
+        from outcrop.serve.cli.render_code import print_map_summary
+
+        if drawn.text:
+            click.echo(clean(drawn.text))
+        print_map_summary(session.err, drawn, filtered=not where.is_empty())
+    if not drawn.entries:
+        click.get_current_context().exit(1)

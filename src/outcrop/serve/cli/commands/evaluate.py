@@ -1,0 +1,204 @@
+"""eval: how good search is on your own questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outcrop.serve.cli.options import (
+    balance_option,
+    collection_option,
+    common_options,
+    read_rerank,
+    rerank_options,
+)
+from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.signals import stop_on_signal
+from outcrop.serve.cli.terminal import clean_line
+from outcrop.system.private import write_text
+
+if TYPE_CHECKING:
+    from outcrop.evals.run import EvalReport, EvalRow
+    from outcrop.evals.runs import RankChange
+    from outcrop.records import SearchOptions
+
+
+@click.command("eval")
+@click.argument("file", type=click.Path(exists=True, path_type=Path), required=False)
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=10),
+    default=10,
+    show_default=True,
+    help="Ranks to look at; at least 10.",
+)
+@collection_option("Search only this collection, for cases that name none.")
+@click.option(
+    "--mode",
+    type=click.Choice(("hybrid", "keyword", "semantic")),
+    default="hybrid",
+    show_default=True,
+    help="Words and meaning, or one of them.",
+)
+@balance_option
+@rerank_options
+@click.option(
+    "--runs", is_flag=True, help="List the runs that were kept, of FILE or of all, and compare the last two."
+)
+@click.option("--no-keep", is_flag=True, help="Do not keep this run beside the index.")
+@click.option(
+    "--html", "html_path", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to this file."
+)
+@common_options
+@pass_session
+def eval_command(
+    session: Session,
+    file: Path | None,
+    limit: int,
+    collection: str | None,
+    mode: Any,
+    balance: float | None,
+    rerank: bool,
+    rerank_seconds: float | None,
+    runs: bool,
+    no_keep: bool,
+    html_path: Path | None,
+) -> None:
+    """Measure search quality on your own questions.
+
+    FILE is JSON, JSONL, CSV or TSV: each case has a `query` and the `expected` document or documents, by path, URL or
+    id. A benchmark's folder (queries.jsonl, qrels.tsv) works too. Runs are kept beside the index, so that --runs can
+    tell what a change did. Exits with 3 when no expected document is in the index.
+    """
+    if runs:
+        _show_runs(session, file)
+        return
+    if file is None:
+        raise click.UsageError(
+            "Nothing to measure: give a FILE with questions, or --runs for what was measured."
+        )
+    from outcrop.errors import NotFound, SourceError
+    from outcrop.evals.dataset import load_cases
+    from outcrop.evals.run import evaluate
+    from outcrop.evals.runs import RUNS_ENDING
+    from outcrop.records import Filter, SearchOptions
+
+    cases = load_cases(file)
+    folder = session.config().beside(RUNS_ENDING)
+    with session.open_existing() as kb, stop_on_signal() as stop:
+        where = Filter(collections=() if collection is None else (collection,))
+        second = read_rerank(rerank, rerank_seconds)
+        options = SearchOptions(where=where, mode=mode, floor=kb.config.floor, balance=balance, **second)
+        report = evaluate(kb, cases, limit=limit, options=options, stopped=stop.is_set)
+    if all(len(row.missing) == len(row.expected) for row in report.rows):
+        raise NotFound(
+            f"none of the expected documents is in the index, for example {report.missing[0]!r}; "
+            "name them as `outcrop ls` does"
+        )
+    if not no_keep:
+        _keep(folder, report, options, file.name)
+    if html_path is not None:
+        from outcrop.evals.report import html_report
+
+        try:
+            write_text(html_path, html_report(report, f"Search quality: {file.name}"))
+        except OSError as error:
+            raise SourceError(f"{html_path} cannot be written: {error.strerror}") from error
+    if session.as_json:
+        from outcrop.serve.as_json import plain
+
+        data = plain(report)
+        assert isinstance(data, dict)  # noqa: S101 - a record is a dictionary
+        session.print_json(data | {"missing": report.missing})
+        return
+    _print(session, report)
+    if html_path is not None:
+        click.echo(f"wrote {clean_line(str(html_path))}", err=True)
+
+
+def _keep(folder: Path, report: EvalReport, options: SearchOptions, name: str) -> None:
+    """Keep the run; where that cannot be, the figures are worth having all the same."""
+    from outcrop.errors import SourceError
+    from outcrop.evals.runs import as_run, save_run
+
+    try:
+        save_run(folder, as_run(report, options, name))
+    except SourceError as error:
+        click.echo(f"Warning: {clean_line(str(error))}", err=True)
+
+
+def _show_runs(session: Session, file: Path | None) -> None:
+    from outcrop.evals.runs import RUNS_ENDING, compare_runs, list_runs, load_run
+
+    folder = session.config().beside(RUNS_ENDING)
+    lines = [line for line in list_runs(folder) if file is None or line.problem or line.name == file.name]
+    readable = [line for line in lines if not line.problem]
+    same = [line for line in readable if line.name == readable[0].name][:2]
+    changes: tuple[RankChange, ...] = ()
+    if len(same) == 2:
+        changes = compare_runs(load_run(folder, same[1].id), load_run(folder, same[0].id))
+    if session.as_json:
+        session.print_json({"runs": lines, "changes": changes})
+        return
+    from outcrop.serve.cli.render_evals import print_runs
+
+    print_runs(session.out, lines, changes)
+
+
+def _print(session: Session, report: EvalReport) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    console = session.out
+    failed = [row for row in report.rows if row.rank is None]
+    shown = report.rows if session.verbose else failed[:10]
+    for row in sorted(shown, key=lambda row: -(row.rank or report.limit + 1)):
+        console.print(_line(row), soft_wrap=True)
+    if len(failed) > 10 and not session.verbose:
+        console.print(
+            Text(f"and {len(failed) - 10} more without a right document; -v shows every query", "dim")
+        )
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    figures = {
+        "queries": f"{len(report.rows):,}",
+        "top 1": f"{report.top_1:.3f}",
+        "R@3": f"{report.recall_3:.3f}",
+        "R@5": f"{report.recall_5:.3f}",
+        "R@10": f"{report.recall_10:.3f}",
+        "MRR": f"{report.mrr:.3f}",
+        "nDCG@10": f"{report.ndcg_10:.3f}",
+        "similarity": f"{report.similarity:.3f}",
+    }
+    for name in figures:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_row(*figures.values())
+    console.print(table)
+    console.print(
+        Text(
+            f"embed p50 {report.embed_p50_ms:.2f} ms, p95 {report.embed_p95_ms:.2f} ms; "
+            f"search p50 {report.search_p50_ms:.2f} ms, p95 {report.search_p95_ms:.2f} ms; {report.model}",
+            "dim",
+        ),
+        soft_wrap=True,
+    )
+    if report.missing:
+        session.err.print(
+            Text(f"Warning: {len(report.missing)} expected documents are not in the index:", "yellow"),
+            soft_wrap=True,
+        )
+        for name in report.missing:
+            session.err.print(Text("  " + clean_line(name), "yellow"), soft_wrap=True)
+
+
+def _line(row: EvalRow) -> Any:
+    from rich.text import Text
+
+    rank = ("   –", "red") if row.rank is None else (f"{row.rank:>4}", "green")
+    best = (
+        f"  first: {clean_line(row.found[0].path)}" if row.found else f"  {clean_line(row.reason or 'no hits')}"
+    )
+    expected = ", ".join(clean_line(name) for name in row.expected)
+    return Text.assemble(rank, f"  {clean_line(row.query)}", (f"  expected: {expected}", "cyan"), (best, "dim"))

@@ -1,0 +1,152 @@
+"""serve: the index over HTTP, for programs, agents and the page."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from outcrop.errors import ConfigError
+from outcrop.serve.cli.options import common_options, many
+from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.terminal import clean_line
+from outcrop.system.machine import install_command
+from outcrop.system.private import make_folder
+
+if TYPE_CHECKING:
+    from outcrop.config import Config
+
+EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
+
+
+@click.command("serve")
+@click.option("--host", help="Address to listen on; any but this machine's own needs a token.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 takes any that is free.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="File with the token clients must show; made where there is none.",
+)
+@many("--root", "roots", metavar="DIR", help="A folder that may be indexed from outside, with all below it.")
+@click.option("--read-only", is_flag=True, help="Refuse everything that changes something.")
+@click.option(
+    "--kb",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder of the notes agents write.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(0, 64),
+    default=0,
+    show_default=True,
+    help="Processes that search, for many clients at once; each takes some 100 MB.",
+)
+@click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
+@common_options
+@pass_session
+def serve_command(
+    session: Session,
+    host: str | None,
+    port: int | None,
+    token_file: Path | None,
+    roots: tuple[str, ...],
+    read_only: bool,
+    kb: Path | None,
+    workers: int,
+    open_page: bool,
+) -> None:
+    """Serve the index over HTTP: the page, the API and agents.
+
+    Listens on this machine only unless --host says otherwise, until Ctrl-C or SIGTERM.
+    """
+    try:
+        from outcrop.serve.http.security import require_token
+        from outcrop.serve.http.server import bind, serve, url_of
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        raise ConfigError(f"serving needs more parts: {install_command('serve')}") from error
+    from outcrop.engine import Engine
+    from outcrop.serve.logs import write_logs
+    from outcrop.serve.state import make_state
+
+    config = session.config(
+        host=host, port=port, kb=kb, roots=[str(Path(root).absolute()) for root in roots] or None
+    )
+    write_logs(config.log_level)  # a server has no report at its end: what goes wrong is said as it happens
+    config = _with_token(config, token_file)
+    require_token(config)
+    listening = bind(config.host, config.port)
+    url = url_of(listening, config.host)
+    try:
+        with Engine(config) as engine:
+            _say_where(session, config, url)
+            if open_page:
+                click.launch(_page(url, config))
+            serve(make_state(engine, read_only=read_only), listening, workers=workers)
+    finally:
+        listening.close()
+
+
+def _with_token(config: Config, file: Path | None) -> Config:
+    """The configuration with the token of the file; one is made where a network could reach us and none is set."""
+    from outcrop.serve.http.security import is_loopback
+
+    if file is None:
+        if config.token or is_loopback(config.host):
+            return config
+        file = config.beside(".token")
+    if file.exists():
+        return replace(config, token=read_token(file))
+    token = make_token(file)
+    click.echo(
+        f"wrote a new token to {clean_line(str(file))}; clients show it as: Authorization: Bearer TOKEN",
+        err=True,
+    )
+    return replace(config, token=token)
+
+
+def read_token(file: Path) -> str:
+    """The token in a file that nobody else can read."""
+    try:
+        if file.stat().st_mode & 0o077:
+            raise ConfigError(f"others can read {file}: chmod 600 it, or delete it and a new one is made")
+        token = file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read") from error
+    if not token or not token.isascii() or not token.isprintable():
+        raise ConfigError(f"{file} holds no token: one line of letters and digits")
+    return token
+
+
+def make_token(file: Path) -> str:
+    """A new token, kept in a new file that only its owner can read."""
+    token = secrets.token_urlsafe(32)
+    try:
+        make_folder(file.parent)
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(token + "\n")
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
+    return token
+
+
+def _page(url: str, config: Config) -> str:
+    return f"{url}#token={config.token}" if config.token else url
+
+
+def _say_where(session: Session, config: Config, url: str) -> None:
+    """Where the server is. The token is shown to a person at a terminal only: elsewhere it would end up in a log."""
+    if session.as_json:
+        session.print_json_line({"url": url})
+    else:
+        shown = _page(url, config) if sys.stdout.isatty() else url
+        click.echo(f"Outcrop is at {shown} (Ctrl-C ends it)")
+    sys.stdout.flush()

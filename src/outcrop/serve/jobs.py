@@ -1,0 +1,353 @@
+"""Long work that a client starts and does not wait for: one after another, in one thread, and not lost by a kill.
+
+What is queued or running is kept in a file beside the index and taken up again at the next start: an ingest that is
+done twice costs next to nothing. One server holds the file; a second one on the same index keeps its jobs in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import IO, Any, Final, Literal
+
+from outcrop.engine import Engine
+from outcrop.errors import Cancelled, NotAllowed, NotFound, OutcropError, OutsideRoots, StoreError
+from outcrop.records import Failure, IngestReport, Progress, Skipped
+from outcrop.serve.as_json import dump, plain
+from outcrop.system.private import create_file, make_folder
+
+log = logging.getLogger(__name__)
+
+JobKind = Literal["ingest", "sync", "reembed", "eval"]
+JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+Work = Callable[["Task", Callable[[Progress], None], Callable[[], bool]], IngestReport | None]
+
+KEPT: Final = 100
+"""Jobs that are remembered. Judgement: enough to look back, little enough to be written at every change."""
+WAITING: Final = 100
+"""Jobs that may wait. Judgement: more is a client that does not look at its answers."""
+LISTED: Final = 200
+"""Lines and ids of a report that a job keeps; a hundred reports of a large folder would be hundreds of megabytes."""
+SHUTDOWN_S: Final = 10.0
+"""How long a stop waits for the running job to come to a safe place. Judgement: a batch of an ingest takes less."""
+
+
+class TooManyJobs(OutcropError):
+    """More jobs wait than a server takes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a job is to do."""
+
+    kind: JobKind
+    source: str = ""
+    collection: str | None = None
+    tags: tuple[str, ...] = ()
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A piece of long work and how far it is. Times are seconds since the epoch."""
+
+    id: str
+    kind: JobKind
+    source: str
+    state: JobState = "queued"
+    progress: Progress | None = None
+    report: IngestReport | None = None
+    error: str | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.state in {"done", "failed", "cancelled"}
+
+
+@dataclass(slots=True)
+class _Entry:
+    job: Job
+    task: Task
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class Jobs:
+    """The queue and the thread that works it off. Every method may be called from any thread."""
+
+    def __init__(
+        self, engine: Engine, file: Path, require_root: Callable[[str], Path], *, read_only: bool = False
+    ) -> None:
+        """`require_root` says whether a path may be indexed from outside: asked when a job begins, since one that an
+        earlier server left was accepted under the roots of that server. A read-only server touches no job."""
+        self._engine = engine
+        self._file = file
+        self._require_root = require_root
+        self._read_only = read_only
+        self._lock: IO[bytes] | None = None
+        self._entries: dict[str, _Entry] = {}
+        self._changed = threading.Condition()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._works: dict[JobKind, Work] = {
+            "ingest": self._ingest,
+            "sync": self._sync,
+            "reembed": self._reembed,
+        }
+
+    # ------------------------------------------------------------------ asking
+
+    def register(self, kind: JobKind, work: Work) -> None:
+        """Say how jobs of a kind are done, for work that is not the engine's own."""
+        self._works[kind] = work
+
+    def submit(self, task: Task) -> Job:
+        """Queue a task; the same one that waits already is not queued twice."""
+        if self._read_only:
+            raise NotAllowed("this server only reads; start it without --read-only")
+        with self._changed:
+            waiting = [entry for entry in self._entries.values() if entry.job.state == "queued"]
+            for entry in waiting:
+                if entry.task == task:
+                    return entry.job
+            if len(waiting) >= WAITING:
+                raise TooManyJobs(f"{WAITING} jobs wait already; ask again when some are done")
+            job = Job(secrets.token_hex(8), task.kind, task.source)
+            self._entries[job.id] = _Entry(job, task)
+            self._forget_old()
+            self._keep()
+            self._changed.notify_all()
+            return job
+
+    def get(self, job_id: str) -> Job:
+        """The job as it stands now."""
+        with self._changed:
+            return self._entry(job_id).job
+
+    def list(self) -> tuple[Job, ...]:
+        """Every job that is remembered, the newest first."""
+        with self._changed:
+            return tuple(entry.job for entry in reversed(self._entries.values()))
+
+    def cancel(self, job_id: str) -> Job:
+        """Ask a job to end. One that waits ends at once, a running one at its next safe place."""
+        with self._changed:
+            entry = self._entry(job_id)
+            entry.stop.set()
+            if entry.job.state == "queued":
+                self._put(entry, replace(entry.job, state="cancelled", finished_at=time.time()))
+            return entry.job
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the server is about to end, so that nobody should wait any more."""
+        return self._closing
+
+    def _entry(self, job_id: str) -> _Entry:
+        entry = self._entries.get(job_id)
+        if entry is None:
+            raise NotFound("there is no such job; the last hundred are remembered")
+        return entry
+
+    # ------------------------------------------------------------------ working
+
+    def start(self) -> None:
+        """Take up what an earlier run left, and begin to work; a read-only server does neither."""
+        self._closing = False
+        if self._read_only:
+            return
+        self._lock = _hold(self._file)
+        if self._lock is None:
+            log.warning("another server has this index open: jobs of this one do not survive its end")
+        else:
+            self._entries |= {entry.job.id: entry for entry in _read(self._file)}
+        self._thread = threading.Thread(target=self._work, name="outcrop-jobs", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Begin nothing more, and ask what runs to come to a safe place."""
+        with self._changed:
+            self._closing = True
+            for entry in self._entries.values():
+                if entry.job.state == "running":
+                    entry.stop.set()
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Close, and wait for the thread; what is unfinished is queued for the next start."""
+        self.close()
+        if self._thread is not None:
+            self._thread.join(SHUTDOWN_S)
+            self._thread = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closing or self._next() is not None)
+                entry = self._next()
+                if self._closing or entry is None:
+                    return
+                self._put(entry, replace(entry.job, state="running", started_at=time.time()))
+            self._do(entry)
+
+    def _next(self) -> _Entry | None:
+        return next((entry for entry in self._entries.values() if entry.job.state == "queued"), None)
+
+    def _do(self, entry: _Entry) -> None:
+        def tell(progress: Progress) -> None:
+            entry.job = replace(entry.job, progress=progress)  # one assignment, read whole by others
+
+        ended: JobState
+        try:
+            report = self._works[entry.task.kind](entry.task, tell, entry.stop.is_set)
+            ended = "cancelled" if entry.stop.is_set() else "done"
+            job = replace(entry.job, state=ended, report=_shortened(report))
+        except Cancelled:
+            job = replace(entry.job, state="cancelled")
+        except OutcropError as error:
+            job = replace(entry.job, state="failed", error=str(error))
+        except Exception:  # the outermost handler of this thread: it must live on for the next job
+            name = secrets.token_hex(4)
+            log.exception("a job failed", extra={"error_id": name, "job": entry.job.id})
+            job = replace(entry.job, state="failed", error=f"an unexpected error; the log has it as {name}")
+        with self._changed:
+            if self._closing and job.state == "cancelled":
+                entry.stop.clear()
+                self._put(entry, replace(entry.job, state="queued", started_at=None))
+            else:
+                self._put(entry, replace(job, finished_at=time.time()))
+
+    def _ingest(
+        self, task: Task, progress: Callable[[Progress], None], stopped: Callable[[], bool]
+    ) -> IngestReport:
+        is_url = task.source.lower().startswith(("http://", "https://"))
+        if not is_url:
+            if os.path.realpath(task.source) != task.source:
+                raise OutsideRoots("this path leads elsewhere than when it was asked for; ask again")
+            self._require_root(task.source)
+        return self._engine.add(
+            task.source,
+            collection=task.collection,
+            tags=task.tags,
+            force=task.force,
+            progress=progress,
+            stopped=stopped,
+        )
+
+    def _sync(
+        self, task: Task, progress: Callable[[Progress], None], stopped: Callable[[], bool]
+    ) -> IngestReport:
+        return self._engine.sync(
+            collection=task.collection, force=task.force, progress=progress, stopped=stopped
+        )
+
+    def _reembed(
+        self, _task: Task, progress: Callable[[Progress], None], stopped: Callable[[], bool]
+    ) -> IngestReport:
+        return IngestReport(embedded=self._engine.reembed(progress=progress, stopped=stopped))
+
+    # ------------------------------------------------------------------ keeping
+
+    def _put(self, entry: _Entry, job: Job) -> None:
+        entry.job = job
+        self._keep()
+        self._changed.notify_all()
+
+    def _forget_old(self) -> None:
+        over = [job_id for job_id, entry in self._entries.items() if entry.job.is_over]
+        for job_id in over[: max(0, len(self._entries) - KEPT)]:
+            del self._entries[job_id]
+
+    def _keep(self) -> None:
+        if self._lock is None:
+            return
+        rows = [{"job": plain(entry.job), "task": plain(entry.task)} for entry in list(self._entries.values())]
+        try:
+            _write(self._file, dump(rows))
+        except OSError as error:
+            raise StoreError("the list of jobs cannot be written; is the disk full?") from error
+
+
+def _hold(file: Path) -> IO[bytes] | None:
+    """The lock that makes this process the one that keeps the file; None while another has it."""
+    make_folder(file.parent)
+    lock_file = file.with_name(file.name + ".lock")
+    create_file(lock_file)
+    lock = lock_file.open("wb")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        return None
+    return lock
+
+
+def _write(file: Path, text: str) -> None:
+    staging = file.with_name(file.name + ".tmp")
+    with open(os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:  # noqa: PTH123 - a mode
+        out.write(text.encode("utf-8"))
+        out.flush()
+        os.fsync(out.fileno())
+    staging.replace(file)
+
+
+def _read(file: Path) -> Iterator[_Entry]:
+    """What an earlier run left; a file that cannot be read is as good as none, and said so."""
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            rows = json.loads(file.read_text("utf-8"))
+            entries = [
+                _Entry(_job(row["job"]), Task(**{**row["task"], "tags": tuple(row["task"]["tags"])}))
+                for row in rows
+            ]
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            log.warning("the list of jobs cannot be read, beginning a new one: %s", error)
+            return
+        yield from entries
+
+
+def _job(row: Mapping[str, Any]) -> Job:
+    job = Job(**{**row, "progress": None, "report": _report(row["report"])})
+    if job.is_over:
+        return job
+    return Job(job.id, job.kind, job.source)
+
+
+def _report(row: Mapping[str, Any] | None) -> IngestReport | None:
+    if row is None:
+        return None
+    # A report of an older version lacks what was added since.
+    values = {item.name: row[item.name] for item in fields(IngestReport) if item.name in row}
+    values["skipped"] = tuple(Skipped(**line) for line in row["skipped"])
+    values["failed"] = tuple(Failure(**line) for line in row["failed"])
+    values["remarks"] = tuple(Failure(**line) for line in row.get("remarks", ()))
+    values["document_ids"] = tuple(row["document_ids"])
+    return IngestReport(**values)
+
+
+def _shortened(report: IngestReport | None) -> IngestReport | None:
+    if report is None:
+        return None
+    return replace(
+        report,
+        skipped=report.skipped[:LISTED],
+        failed=report.failed[:LISTED],
+        remarks=report.remarks[:LISTED],
+        document_ids=report.document_ids[:LISTED],
+    )

@@ -1,0 +1,157 @@
+"""Counts, and the full consistency check: what must agree, and how to say that it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from outcrop.errors import CorruptDatabase
+from outcrop.records import StoreStats
+from outcrop.store.rows import fetch
+from outcrop.store.sqlite.text_blocks import unpack_block
+from outcrop.store.sqlite.vectors import ACTIVE_BASE, MODEL_SHIFT
+
+_SAID_CHARS = 300  # a damaged file makes SQLite list a hundred pages; the first few tell enough
+
+# Each counts rows that should not exist.
+_PROBLEMS = (
+    (
+        f"SELECT count(*) FROM chunks c WHERE NOT EXISTS"
+        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.content_id)"
+        " AND c.document_id NOT IN (SELECT document_id FROM waiting)",
+        "{} chunks have no vector of the active model",
+    ),
+    (
+        f"SELECT count(*) FROM documents d WHERE d.path_id IS NOT NULL AND NOT EXISTS"
+        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + d.path_id)"
+        " AND d.id NOT IN (SELECT document_id FROM waiting)",
+        "{} documents have no path vector of the active model",
+    ),
+    (
+        "SELECT count(*) FROM contents k WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE content_id = k.id)"
+        " AND NOT EXISTS (SELECT 1 FROM chunks WHERE summary_id = k.id)"
+        " AND NOT EXISTS (SELECT 1 FROM documents WHERE path_id = k.id)",
+        "{} contents belong to no chunk, no summary and no path",
+    ),
+    (
+        "SELECT count(*) FROM (SELECT content_id AS number FROM chunks UNION SELECT summary_id FROM chunks"
+        " UNION SELECT path_id FROM documents) WHERE number NOT IN (SELECT id FROM contents)",
+        "{} contents are not there",
+    ),
+    (
+        f"SELECT count(*) FROM vectors WHERE id & ((1 << {MODEL_SHIFT}) - 1) NOT IN (SELECT id FROM contents)",
+        "{} vectors belong to no content",
+    ),
+    (
+        f"SELECT count(*) FROM vectors v LEFT JOIN models m ON m.id = v.id >> {MODEL_SHIFT}"
+        " WHERE m.id IS NULL OR length(v.vector) != m.dimensions + 1",
+        "{} vectors do not have the size of their model",
+    ),
+    (
+        f"SELECT count(*) FROM chunks c WHERE c.summary_id IS NOT NULL AND NOT EXISTS"
+        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.summary_id)"
+        " AND c.document_id NOT IN (SELECT document_id FROM waiting)",
+        "{} summaries have no vector of the active model",
+    ),
+    (
+        "SELECT count(*) FROM waiting WHERE document_id NOT IN (SELECT id FROM documents)",
+        "{} documents that wait for vectors are not there",
+    ),
+    (
+        "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",
+        "{} chunks belong to no document",
+    ),
+    (
+        "SELECT count(*) FROM tags WHERE document_id NOT IN (SELECT id FROM documents)",
+        "{} tags belong to no document",
+    ),
+    (
+        "SELECT count(*) FROM documents d WHERE chunk_count !="
+        " (SELECT count(*) FROM chunks WHERE document_id = d.id)",
+        "{} documents do not have as many chunks as they should",
+    ),
+    (
+        "SELECT count(*) FROM documents d WHERE char_count != length(CAST(tail AS TEXT))"
+        " + coalesce((SELECT max(end_offset) FROM chunks WHERE document_id = d.id), 0)"
+        " AND instr(tail, char(0)) = 0",  # length() stops at a NUL
+        "{} documents do not have as many characters as they should",
+    ),
+    (
+        "SELECT count(*) FROM (SELECT start_offset, end_offset, lag(start_offset) OVER"
+        " (PARTITION BY document_id ORDER BY position) AS before FROM chunks)"
+        " WHERE end_offset < start_offset OR start_offset < before",
+        "{} chunks are out of order in their document",
+    ),
+    (
+        "SELECT count(*) FROM removals WHERE chunk_id IN (SELECT id FROM chunks)",
+        "{} chunks are listed as removed but are there",
+    ),
+)
+
+
+def find_problems(connection: apsw.Connection) -> list[str]:
+    """One sentence for each thing that is wrong; run it inside a snapshot."""
+    said = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
+    problems = [f"SQLite: {_shorten(line)}" for line in said if line != "ok"]
+    for sql, sentence in _PROBLEMS:
+        (count,) = fetch(connection, sql)[0]
+        if count:
+            problems.append(sentence.format(count))
+    return problems + _find_text_problems(connection)
+
+
+def _find_text_problems(connection: apsw.Connection) -> list[str]:
+    """What is wrong with the texts: every block is read, and held against the chunks that it is of."""
+    damaged = without = beyond = 0
+    chunks = connection.execute("SELECT id, document_id, end_offset - start_offset FROM chunks ORDER BY id")
+    waiting = next(chunks, None)
+    for first, packed in connection.execute("SELECT first_chunk, packed FROM blocks ORDER BY first_chunk"):
+        while waiting is not None and waiting[0] < first:
+            without, waiting = without + 1, next(chunks, None)
+        try:
+            bodies = unpack_block(packed)
+        except CorruptDatabase:
+            damaged += 1
+            continue
+        owner = waiting[1] if waiting is not None else None
+        for chunk_id, body in enumerate(bodies, first):
+            if waiting is None or waiting[:2] != (chunk_id, owner):
+                beyond += 1
+                continue
+            damaged += len(body.text) != waiting[2]
+            waiting = next(chunks, None)
+    while waiting is not None:
+        without, waiting = without + 1, next(chunks, None)
+    return [
+        sentence.format(count)
+        for sentence, count in (
+            ("{} chunks have no text", without),
+            ("{} texts belong to no chunk", beyond),
+            ("{} texts are damaged", damaged),
+        )
+        if count
+    ]
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _SAID_CHARS else f"{line[:_SAID_CHARS]} … and more"
+
+
+def count_everything(connection: apsw.Connection, path: Path) -> StoreStats:
+    """The counts that must agree, and sizes; run it inside a snapshot."""
+
+    def count(sql: str) -> int:
+        return int(fetch(connection, sql)[0][0])
+
+    files = (path, path.with_name(path.name + "-wal"))
+    return StoreStats(
+        documents=count("SELECT count(*) FROM documents"),
+        chunks=count("SELECT count(*) FROM chunks"),
+        chunks_with_vector=count(
+            f"SELECT count(*) FROM chunks c JOIN vectors v ON v.id = {ACTIVE_BASE} + c.content_id"
+        ),
+        vectors=count("SELECT count(*) FROM vectors"),
+        bytes_on_disk=sum(file.stat().st_size for file in files if file.exists()),
+        schema_version=count("PRAGMA user_version"),
+    )

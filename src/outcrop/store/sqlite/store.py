@@ -1,0 +1,466 @@
+"""The store on SQLite: one file, any number of threads and processes.
+
+This module says what is read and in which transaction; writing.py says what a write does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.errors import CorruptDatabase, NotFound, StoreError
+from outcrop.records import (
+    CollectionInfo,
+    DocumentInfo,
+    DocumentWrite,
+    FeedRow,
+    FileState,
+    Filter,
+    Model,
+    StoredChunk,
+    StoreStats,
+    Vector,
+)
+from outcrop.store.filters import filter_sql
+from outcrop.store.rows import DOCUMENT_COLUMNS, document_info, fetch, fetch_ids, stored_chunk
+from outcrop.store.sqlite import pending
+from outcrop.store.sqlite import vectors as stored_vectors
+from outcrop.store.sqlite.checking import count_everything, find_problems
+from outcrop.store.sqlite.connections import Connections
+from outcrop.store.sqlite.reading import (
+    chunk_rows,
+    export_writes,
+    feed_rows,
+    find_phrase,
+    find_summaries,
+    read_text,
+)
+from outcrop.store.sqlite.vectors import MODEL_SHIFT
+from outcrop.store.sqlite.writing import put_documents, remove_documents
+from outcrop.text.phrases import phrase_words
+
+_EVERYTHING = Filter()
+
+
+def open_sqlite(path: Path, *, read_only: bool = False, busy_timeout_s: float = 30.0) -> SqliteStore:
+    """Open the index at `path`, creating or upgrading it unless it is to be read only."""
+    return SqliteStore(Connections(path, read_only=read_only, busy_timeout_s=busy_timeout_s))
+
+
+class SqliteStore:
+    """The `Store` contract on one SQLite file. Make one with `open_sqlite`."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        # (model id) → the chunk below which every chunk was seen to have its vector: a re-embedding asks for
+        # the next batch many times, and need not look at the finished ones each time. Model ids are not reused.
+        self._embedded_below: dict[int, int] = {}
+
+    # ------------------------------------------------------------------ writing
+
+    def write(
+        self,
+        writes: Sequence[DocumentWrite],
+        vectors: Mapping[bytes, Vector],
+        model: Model,
+        remove: Collection[int] = (),
+        *,
+        later: bool = False,
+    ) -> list[int]:
+        """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
+
+        Where two of `writes` name the same document, the one that comes last counts. With `later` what has no vector
+        yet waits for `fill`.
+        """
+        last = {(write.collection, write.file.uri): write for write in writes}
+        with self._connections.writing() as connection:
+            known = {
+                (collection, uri): id_
+                for collection, uri in last
+                for (id_,) in connection.execute(
+                    "SELECT id FROM documents WHERE collection = ? AND uri = ?", (collection, uri)
+                )
+            }
+            removed = remove_documents(connection, set(remove).difference(known.values()))
+            ids: list[int] = []
+            if last:
+                pairs = [(write, known.get(name)) for name, write in last.items()]
+                ids = put_documents(connection, pairs, vectors, model, later=later)
+        if removed:
+            self._connections.purge()
+        id_of = dict(zip(last, ids, strict=True))
+        return [id_of[write.collection, write.file.uri] for write in writes]
+
+    def move(
+        self,
+        document_id: int,
+        write: DocumentWrite,
+        vectors: Mapping[bytes, Vector],
+        model: Model,
+        *,
+        later: bool = False,
+    ) -> None:
+        """As `write`, keeping the document's id and creation time; what stood under the new name goes."""
+        with self._connections.writing() as connection:
+            if not fetch(connection, "SELECT 1 FROM documents WHERE id = ?", (document_id,)):
+                raise NotFound(f"there is no document {document_id} to move")
+            in_the_way = fetch(
+                connection,
+                "SELECT id FROM documents WHERE collection = ? AND uri = ? AND id != ?",
+                (write.collection, write.file.uri, document_id),
+            )
+            remove_documents(connection, [id_ for (id_,) in in_the_way])
+            put_documents(connection, [(write, document_id)], vectors, model, later=later)
+        if in_the_way:
+            self._connections.purge()
+
+    def touch(self, states: Mapping[int, tuple[int | None, int | None]]) -> None:
+        """Remember new (mtime_ns, size) of documents whose content proved unchanged; `updated_at` stays.
+
+        The version changes: a date filter may now choose differently.
+        """
+        if not states:
+            return
+        with self._connections.writing() as connection:
+            connection.executemany(
+                "UPDATE documents SET mtime_ns = ?, size = ? WHERE id = ?",
+                [(mtime_ns, size, int(id_)) for id_, (mtime_ns, size) in states.items()],
+            )
+
+    def delete(self, document_ids: Collection[int]) -> int:
+        """Remove documents with all that hangs on them, from the disk too; how many there were."""
+        if not document_ids:
+            return 0
+        with self._connections.writing() as connection:
+            count = remove_documents(connection, set(document_ids))
+        if count:
+            self._connections.purge()
+        return count
+
+    # ------------------------------------------------------------------ summaries, vectors and models
+
+    def summaries(self, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:
+        """(text key, summary key, summary) of the stored chunks of code with these text keys, each once."""
+        with self._connections.reading_at_once() as connection:
+            return find_summaries(connection, keys)
+
+    def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
+        """Those of `keys` for which there is no vector of `model`."""
+        with self._connections.reading_at_once() as connection:
+            return stored_vectors.missing(connection, stored_vectors.find_model(connection, model), keys)
+
+    def active_model(self) -> Model | None:
+        """The model whose vectors are searched; None in a new database."""
+        with self._connections.reading() as connection:
+            active = stored_vectors.active_model(connection)
+            return active[1] if active else None
+
+    def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
+        """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
+        with self._connections.reading_at_once() as connection:
+            model_id = stored_vectors.find_model(connection, model) or 0  # 0 is no model's id
+            below = self._embedded_below.get(model_id, 0) if document is None else 0
+            rows = fetch(
+                connection,
+                "SELECT k.key, c.id FROM chunks c JOIN contents k ON k.id = c.content_id WHERE c.id >= ? AND NOT EXISTS"
+                f" (SELECT 1 FROM vectors WHERE id = ? + c.content_id) {_of('c.document_id', document)}"
+                " ORDER BY c.id LIMIT ?",
+                (below, model_id << MODEL_SHIFT, limit),
+            )
+        if rows and model_id and document is None:
+            self._embedded_below[model_id] = rows[0][1]
+        return rows
+
+    def unembedded_paths(
+        self, model: Model, limit: int, document: int | None = None
+    ) -> list[tuple[bytes, int]]:
+        """The same for paths: (path key, document id)."""
+        with self._connections.reading_at_once() as connection:
+            return fetch(
+                connection,
+                "SELECT k.key, d.id FROM documents d JOIN contents k ON k.id = d.path_id WHERE NOT EXISTS"
+                f" (SELECT 1 FROM vectors WHERE id = ? + d.path_id) {_of('d.id', document)}"
+                " ORDER BY d.id LIMIT ?",
+                ((stored_vectors.find_model(connection, model) or 0) << MODEL_SHIFT, limit),
+            )
+
+    def unembedded_summaries(
+        self, model: Model, limit: int, document: int | None = None
+    ) -> list[tuple[bytes, int]]:
+        """The same for the summaries of chunks of code: (summary key, chunk id)."""
+        with self._connections.reading_at_once() as connection:
+            return fetch(
+                connection,
+                "SELECT k.key, c.id FROM chunks c JOIN contents k ON k.id = c.summary_id WHERE NOT EXISTS"
+                f" (SELECT 1 FROM vectors WHERE id = ? + c.summary_id) {_of('c.document_id', document)}"
+                " ORDER BY c.id LIMIT ?",
+                ((stored_vectors.find_model(connection, model) or 0) << MODEL_SHIFT, limit),
+            )
+
+    def waiting(self, limit: int | None = None) -> list[int]:
+        """Ids of the documents that were written with `later` and still lack a vector, ascending."""
+        with self._connections.reading() as connection:
+            return pending.waiting_documents(connection, limit)
+
+    def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
+        """Keep vectors that documents wait for; how many documents have all of theirs now."""
+        with self._connections.writing() as connection:
+            active = stored_vectors.active_model(connection)
+            if active is None or active[1] != model:
+                raise StoreError(
+                    f"the index is searched with {active and active[1]}, not with {model}: reembed it"
+                )
+            return _keep_vectors(connection, active[0], model, vectors)
+
+    def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep vectors of a model that is not active yet; if it is, as `fill`. What nothing uses is passed over."""
+        if not vectors:
+            return
+        with self._connections.writing() as connection:
+            _keep_vectors(connection, stored_vectors.ensure_model(connection, model), model, vectors)
+
+    def activate(self, model: Model) -> None:
+        """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
+        with self._connections.writing() as connection:
+            model_id = stored_vectors.ensure_model(connection, model)
+            (chunks, summaries, paths) = fetch(
+                connection,
+                "SELECT (SELECT count(*) FROM chunks c WHERE NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE id = ?1 + c.content_id)),"
+                " (SELECT count(*) FROM chunks c WHERE summary_id IS NOT NULL AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE id = ?1 + c.summary_id)),"
+                " (SELECT count(*) FROM documents d WHERE path_id IS NOT NULL AND NOT EXISTS"
+                " (SELECT 1 FROM vectors WHERE id = ?1 + d.path_id))",
+                (model_id << MODEL_SHIFT,),
+            )[0]
+            if chunks or summaries or paths:
+                raise StoreError(
+                    f"{chunks} chunks, {summaries} summaries and {paths} paths have no vector of {model} yet;"
+                    " embed them first"
+                )
+            stored_vectors.set_active(connection, model_id)
+            stored_vectors.drop_other_models(connection, model_id)
+            connection.execute("DELETE FROM waiting")  # arrays are made anew for another model
+        self._connections.purge()
+
+    # ------------------------------------------------------------------ reading
+
+    def find(self, collection: str, uri: str) -> DocumentInfo | None:
+        """The document of this name, if there is one."""
+        found = self._documents("d.collection = ? AND d.uri = ?", (collection, uri))
+        return found[0] if found else None
+
+    def document(self, document_id: int) -> DocumentInfo | None:
+        """The document with this id, if there is one."""
+        found = self._documents("d.id = ?", (int(document_id),))
+        return found[0] if found else None
+
+    def documents(
+        self, where: Filter = _EVERYTHING, limit: int | None = None, offset: int = 0
+    ) -> list[DocumentInfo]:
+        """Documents by collection and path."""
+        condition, values = filter_sql(where)
+        return self._documents(
+            f"{condition} ORDER BY d.collection, d.path, d.id LIMIT ? OFFSET ?",
+            (*values, -1 if limit is None else limit, offset),
+        )
+
+    def _documents(self, condition: str, values: Sequence[str | int | float]) -> list[DocumentInfo]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents d WHERE {condition}", values)
+            return [document_info(row) for row in rows]
+
+    def text(self, document_id: int) -> str:
+        """The whole text of a document, exactly as it was parsed."""
+        with self._connections.reading_at_once() as connection:
+            tail = fetch(connection, "SELECT tail FROM documents WHERE id = ?", (int(document_id),))
+            if not tail:
+                raise NotFound(f"there is no document {document_id}")
+            return read_text(connection, int(document_id), tail[0][0])
+
+    def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
+        """These chunks, in the order asked for; those that are gone are left out."""
+        return self._chunks(
+            "json_each(?) j CROSS JOIN chunks c ON c.id = j.value ORDER BY j.key",
+            json.dumps([int(id_) for id_ in chunk_ids]),
+        )
+
+    def chunks_of(self, document_id: int) -> list[StoredChunk]:
+        """The chunks of a document in order; none if there is no such document."""
+        return self._chunks("chunks c WHERE c.document_id = ? ORDER BY c.position", int(document_id))
+
+    def _chunks(self, source: str, value: str | int) -> list[StoredChunk]:
+        with self._connections.reading_at_once() as connection:
+            rows = chunk_rows(connection, source, value)
+            owners = json.dumps(sorted({row[1] for row in rows}))
+            documents = self._documents("d.id IN (SELECT value FROM json_each(?))", (owners,))
+        by_id = {document.id: document for document in documents}
+        return [stored_chunk(row, by_id) for row in rows]
+
+    def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
+        """uri → state of every document of a collection, or of those below a root.
+
+        Below it is what was added with this root, and files that lie in it whatever root they were added with.
+        """
+        condition, values = "collection = ?", [collection]
+        if root is not None:
+            below = root.rstrip(os.sep)
+            condition += " AND (root = ? OR (origin = 'file' AND uri > ? AND uri < ?))"
+            values += [root, below + os.sep, below + chr(ord(os.sep) + 1)]
+        with self._connections.reading() as connection:
+            rows = fetch(
+                connection, f"SELECT uri, id, mtime_ns, size, sha256 FROM documents WHERE {condition}", values
+            )
+        return {uri: FileState(id_, mtime_ns, size, sha256) for uri, id_, mtime_ns, size, sha256 in rows}
+
+    def roots(self) -> list[tuple[str, str]]:
+        """(collection, root) of every folder that documents came from."""
+        with self._connections.reading() as connection:
+            rows = fetch(
+                connection,
+                "SELECT DISTINCT collection, root FROM documents WHERE root IS NOT NULL ORDER BY collection, root",
+            )
+            return [(collection, root) for collection, root in rows]
+
+    def setting(self, name: str) -> str | None:
+        """A setting kept with the index."""
+        with self._connections.reading() as connection:
+            rows = fetch(connection, "SELECT value FROM settings WHERE name = ?", (name,))
+            return str(rows[0][0]) if rows else None
+
+    def settings(self) -> dict[str, str]:
+        """Every setting that is kept with the index."""
+        with self._connections.reading() as connection:
+            return dict(fetch(connection, "SELECT name, value FROM settings ORDER BY name"))
+
+    def put_setting(self, name: str, value: str) -> None:
+        """Keep a setting with the index."""
+        with self._connections.writing() as connection:
+            connection.execute(
+                "INSERT INTO settings (name, value) VALUES (?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (name, value),
+            )
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection, by name."""
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT collection, count(*), sum(chunk_count), max(updated_at) FROM documents"
+                " GROUP BY collection ORDER BY collection"
+            )
+            return [CollectionInfo(*row) for row in rows]
+
+    def collection_names(self) -> list[str]:
+        """Their names alone: each is the next in the index after the one before, so that nothing else is read."""
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "WITH RECURSIVE named (name) AS (SELECT min(collection) FROM documents UNION ALL"
+                " SELECT (SELECT min(collection) FROM documents WHERE collection > name) FROM named"
+                " WHERE name IS NOT NULL) SELECT name FROM named WHERE name IS NOT NULL"
+            )
+            return [str(name) for (name,) in rows]
+
+    # ------------------------------------------------------------------ what another store needs
+
+    def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
+        """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
+        with self._connections.reading_at_once() as connection:
+            return export_writes(connection, int(after), limit)
+
+    def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
+        """The vectors of `model` that are kept under these keys, as they are stored."""
+        with self._connections.reading_at_once() as connection:
+            return stored_vectors.kept(connection, stored_vectors.find_model(connection, model), keys)
+
+    # ------------------------------------------------------------------ what search needs
+
+    def lineage(self, version: int) -> str | None:
+        """This database at that version: a name no other database and no other history of this one has."""
+        with self._connections.reading() as connection:
+            rows = fetch(connection, "SELECT value, mark FROM identity, history WHERE version = ?", (version,))
+            return f"{rows[0][0]}-{rows[0][1]}" if rows else None
+
+    def version(self) -> int:
+        """A number that changes with every committed write, by whatever process."""
+        with self._connections.reading() as connection:
+            rows = fetch(connection, "SELECT value FROM meta WHERE key = 'version'")
+            return int(rows[0][0])
+
+    def select(self, where: Filter) -> NDArray[np.int64]:
+        """Ids of the documents that pass a filter, ascending."""
+        condition, values = filter_sql(where)
+        with self._connections.reading() as connection:
+            return fetch_ids(connection, f"SELECT d.id FROM documents d WHERE {condition}", values)
+
+    def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
+
+        Every text is read: the search arrays know which chunks hold the words at all.
+        """
+        with self._connections.reading_at_once() as connection:
+            phrase.encode()
+            words = phrase_words(phrase)
+            chosen = None if among is None else among.tolist()
+            found = find_phrase(connection, words, chosen) if words else []
+        return np.array(found, np.int64)
+
+    def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
+        """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""
+        with self._connections.reading_at_once() as connection:
+            return feed_rows(connection, int(after_chunk), limit)
+
+    def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
+        """Chunk ids removed since log position `after`, and the position now."""
+        with self._connections.reading_at_once() as connection:
+            rows = fetch(connection, "SELECT chunk_id FROM removals WHERE seq > ? ORDER BY seq", (after,))
+            now = fetch(connection, "SELECT coalesce(max(seq), 0) FROM removals")
+        return np.array([id_ for (id_,) in rows], dtype=np.int64), int(now[0][0])
+
+    # ------------------------------------------------------------------ care
+
+    def snapshot(self) -> contextlib.AbstractContextManager[None]:
+        """Everything this thread reads inside sees one moment of the database; may be nested."""
+        return self._connections.snapshot()
+
+    def stats(self) -> StoreStats:
+        """Counts of the rows that must agree, and sizes on disk."""
+        with self._connections.reading_at_once() as connection:
+            return count_everything(connection, self._connections.path)
+
+    def check(self) -> Iterator[str]:
+        """Problems found by a full consistency check; none when all is well."""
+        try:
+            with self._connections.reading_at_once() as connection:
+                problems = find_problems(connection)
+        except CorruptDatabase as error:
+            problems = [str(error)]
+        return iter(problems)
+
+    def close(self) -> None:
+        """Close every connection; using the store afterwards raises StoreError."""
+        self._connections.close()
+
+
+def _of(column: str, document: int | None) -> str:
+    return "" if document is None else f"AND {column} = {int(document)}"
+
+
+def _keep_vectors(
+    connection: apsw.Connection, model_id: int, model: Model, vectors: Mapping[bytes, Vector]
+) -> int:
+    """Keep those that something uses; how many documents that waited are complete by them."""
+    known = stored_vectors.find_contents(connection, vectors.keys())
+    came = stored_vectors.missing(connection, model_id, known.keys())
+    stored_vectors.add(connection, model_id, model, {known[key]: vectors[key] for key in came})
+    active = stored_vectors.active_model(connection)
+    if active is None or active[0] != model_id:
+        return 0
+    return pending.complete_documents(connection, model_id, {known[key] for key in came})

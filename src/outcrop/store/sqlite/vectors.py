@@ -1,0 +1,156 @@
+"""Vectors by content address, one set a model; which model is searched.
+
+A content is whatever has a vector: the text of a chunk, a summary, a path. Its address is a key of 16 random bytes,
+which is looked up here and nowhere else: rows that refer to a content have its number, so that what is written stays
+together (at a million chunks an index over the keys of chunks costs a page for each new one). A vector's id is the
+number of its model and of its content in one: a table that is only appended to, and needs no index.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+import apsw
+
+from outcrop.records import Model, Vector
+from outcrop.store.quantized import check_vectors, pack_vectors, unpack_vectors
+from outcrop.store.rows import fetch
+
+ACTIVE: Final = "(SELECT value FROM meta WHERE key = 'active_model')"
+"""SQL for the id of the active model; NULL in a new database."""
+MODEL_SHIFT: Final = 40
+"""Bits of a content's number: a million million of them."""
+ACTIVE_BASE: Final = f"({ACTIVE} << {MODEL_SHIFT})"
+"""SQL for what the id of a vector of the active model has above the number of its content."""
+
+_ROWS_AT_ONCE: Final = (
+    4096  # 4 MB of float32 at 256 dimensions: large enough to amortise, small enough to forget
+)
+
+REFERENCED: Final = (
+    "SELECT content_id FROM chunks WHERE content_id IN (SELECT value FROM json_each(?1))"
+    " UNION SELECT summary_id FROM chunks WHERE summary_id IN (SELECT value FROM json_each(?1))"
+    " UNION SELECT path_id FROM documents WHERE path_id IN (SELECT value FROM json_each(?1))"
+)
+
+
+def active_model(connection: apsw.Connection) -> tuple[int, Model] | None:
+    """The active model and its id."""
+    row = fetch(connection, f"SELECT id, name, version, dimensions FROM models WHERE id = {ACTIVE}")
+    return (row[0][0], Model(*row[0][1:])) if row else None
+
+
+def find_model(connection: apsw.Connection, model: Model) -> int | None:
+    """The id of a model, if any of its vectors were ever kept."""
+    row = fetch(
+        connection,
+        "SELECT id FROM models WHERE name = ? AND version = ? AND dimensions = ?",
+        (model.name, model.version, model.dimensions),
+    )
+    return row[0][0] if row else None
+
+
+def ensure_model(connection: apsw.Connection, model: Model) -> int:
+    """The id of a model, made on the spot if need be."""
+    connection.execute(
+        "INSERT INTO models (name, version, dimensions) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (model.name, model.version, model.dimensions),
+    )
+    found = find_model(connection, model)
+    assert found is not None, "the row was just inserted"  # noqa: S101 - tells mypy, cannot fail
+    return found
+
+
+def set_active(connection: apsw.Connection, model_id: int) -> None:
+    """Make this the model whose vectors are searched."""
+    connection.execute(
+        "INSERT INTO meta (key, value) VALUES ('active_model', ?)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (model_id,),
+    )
+
+
+# ------------------------------------------------------------------ contents
+
+
+def find_contents(connection: apsw.Connection, keys: Collection[bytes]) -> dict[bytes, int]:
+    """The numbers of those contents that are known."""
+    found = connection.execute(
+        "SELECT key, id FROM contents WHERE key IN (SELECT unhex(value) FROM json_each(?))", (_json_keys(keys),)
+    )
+    return dict(found)
+
+
+def ensure_contents(connection: apsw.Connection, keys: Collection[bytes]) -> dict[bytes, int]:
+    """The numbers of these contents; new ones are noted."""
+    numbers = find_contents(connection, keys)
+    ((last,),) = fetch(connection, "SELECT coalesce(max(id), 0) FROM contents")
+    # In order of the keys: neighbours in the index are written one after the other.
+    new = sorted(set(keys).difference(numbers))
+    fresh = dict(zip(new, range(last + 1, last + 1 + len(new)), strict=True))
+    connection.executemany("INSERT INTO contents (key, id) VALUES (?, ?)", fresh.items())
+    return numbers | fresh
+
+
+def drop_unreferenced(connection: apsw.Connection, candidates: Collection[int]) -> None:
+    """Forget, with the vectors of every model, those of these contents that nothing uses any more."""
+    used = {number for (number,) in connection.execute(REFERENCED, (json.dumps(list(candidates)),))}
+    gone = json.dumps(sorted(set(candidates) - used))
+    connection.execute(
+        f"DELETE FROM vectors WHERE id IN (SELECT (m.id << {MODEL_SHIFT}) + j.value FROM models m, json_each(?) j)",
+        (gone,),
+    )
+    connection.execute("DELETE FROM contents WHERE id IN (SELECT value FROM json_each(?))", (gone,))
+
+
+# ------------------------------------------------------------------ vectors
+
+
+def add(connection: apsw.Connection, model_id: int, model: Model, vectors: Mapping[int, Vector]) -> None:
+    """Keep the vectors of contents; one that is there already stays as it is."""
+    numbers = sorted(vectors)
+    for first in range(0, len(numbers), _ROWS_AT_ONCE):
+        part = numbers[first : first + _ROWS_AT_ONCE]
+        packed = pack_vectors(check_vectors(model, [vectors[number] for number in part]))
+        connection.executemany(
+            "INSERT INTO vectors (id, vector) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            zip(((model_id << MODEL_SHIFT) + number for number in part), packed, strict=True),
+        )
+
+
+def missing(connection: apsw.Connection, model_id: int | None, keys: Collection[bytes]) -> set[bytes]:
+    """Those of `keys` that have no vector of this model."""
+    if model_id is None:
+        return set(keys)
+    found = connection.execute(
+        "SELECT k.key FROM contents k JOIN vectors v ON v.id = ? + k.id"
+        " WHERE k.key IN (SELECT unhex(value) FROM json_each(?))",
+        (model_id << MODEL_SHIFT, _json_keys(keys)),
+    )
+    return set(keys).difference(key for (key,) in found)
+
+
+def kept(connection: apsw.Connection, model_id: int | None, keys: Collection[bytes]) -> dict[bytes, Vector]:
+    """The vectors of this model that are kept under these keys."""
+    found = fetch(
+        connection,
+        "SELECT k.key, v.vector FROM contents k JOIN vectors v ON v.id = ? + k.id"
+        " WHERE k.key IN (SELECT unhex(value) FROM json_each(?))",
+        ((model_id or 0) << MODEL_SHIFT, _json_keys(keys)),
+    )
+    return dict(zip((key for key, _ in found), unpack_vectors([blob for _, blob in found]), strict=True))
+
+
+def drop_other_models(connection: apsw.Connection, model_id: int) -> None:
+    """Delete every other model with all its vectors."""
+    connection.execute(
+        "DELETE FROM vectors WHERE id < ? OR id >= ?",
+        (model_id << MODEL_SHIFT, (model_id + 1) << MODEL_SHIFT),
+    )
+    connection.execute("DELETE FROM models WHERE id != ?", (model_id,))
+
+
+def _json_keys(keys: Iterable[bytes]) -> str:
+    return json.dumps([key.hex() for key in keys])

@@ -1,0 +1,1 @@
+"""Words, phrases and tokens: what is known of a text by itself."""

@@ -1,0 +1,151 @@
+"""How many tokens a text is, counted exactly as OpenAI's models count: o200k_base and cl100k_base.
+
+A text is split into pieces by a pattern, and the bytes of a piece are merged, the pair of the lowest rank first, until
+no pair is a token. Vocabularies and classes of characters are data, made by `scripts/vocabularies.py` and read when
+something is first counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
+from typing import Final
+
+from outcrop.text.tokens.merging import count_merged
+
+SINGLE_BYTES: Final = 256
+SEPARATOR: Final = b"\xff"
+STRETCH_CHARS: Final = 500
+LONGEST_REMEMBERED: Final = 2_000
+"""A longer stretch has no place where it could be cut; it is hardly counted twice."""
+LONGEST_WORD: Final = 64
+
+_CONTRACTION: Final = r"'(?:[sdmtSDMT\u017f]|[lL][lL]|[vV][eE]|[rR][eE])"
+_PATTERNS: Final = {
+    "o200k": (
+        rf"[^\r\n%letter%number]?[%upper]*[%lower]+(?:{_CONTRACTION})?"
+        rf"|[^\r\n%letter%number]?[%upper]+[%lower]*(?:{_CONTRACTION})?"
+        r"|[%number]{1,3}| ?[^%space%letter%number]+[\r\n/]*|[%space]*[\r\n]+|[%space]+(?![^%space])|[%space]+"
+    ),
+    "cl100k": (
+        rf"{_CONTRACTION}|[^\r\n%letter%number]?+[%letter]++|[%number]{{1,3}}+| ?[^%space%letter%number]++[\r\n]*+"
+        r"|[%space]++\Z|[%space]*[\r\n]|[%space]+(?![^%space])|[%space]"
+    ),
+}
+VOCABULARIES: Final = frozenset(_PATTERNS)
+_ASCII: Final = {
+    "letter": "A-Za-z",
+    "number": "0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "space": r"\t-\r ",
+}
+
+# No piece reaches over these places, whatever stands around them. A line break ends a piece unless white space up to
+# another one follows, or a slash, which o200k takes in behind punctuation; a word ends before a space.
+_LINE_END: Final = re.compile(r"\n(?=(?!/)[^\S\r\n]*\S)")
+_WORD_END: Final = re.compile(r"[A-Za-z](?= )")
+
+
+class Vocabulary:
+    """Counts the tokens of one vocabulary; safe to share between threads."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._remembered = lru_cache(maxsize=4_096)(self._count_stretch)
+        self._words = lru_cache(maxsize=16_384)(self._count_piece)
+
+    def count(self, text: str) -> int:
+        """The tokens of a text. What reads like a special token is text like any other."""
+        total = 0
+        for stretch in cut(text):
+            total += (self._remembered if len(stretch) <= LONGEST_REMEMBERED else self._count_stretch)(stretch)
+        return total
+
+    def split(self, text: str) -> list[str]:
+        """The pieces of a text: no token reaches from one into the next."""
+        pattern = (
+            _compile(self.name, ascii_only=True) if text.isascii() else _compile(self.name, ascii_only=False)
+        )
+        return pattern.findall(text)
+
+    @cached_property
+    def ranks(self) -> dict[bytes, int]:
+        """Every token with its rank."""
+        return _load(self.name)
+
+    def _count_stretch(self, text: str) -> int:
+        total, ranks = 0, self.ranks
+        for piece in self.split(_without_surrogates(text)):
+            encoded = piece.encode()
+            if encoded in ranks:
+                total += 1
+            else:
+                total += (self._words if len(encoded) <= LONGEST_WORD else self._count_piece)(encoded)
+        return total
+
+    def _count_piece(self, piece: bytes) -> int:
+        return count_merged(piece, self.ranks)
+
+
+@cache
+def vocabulary(name: str) -> Vocabulary:
+    """The one counter of a vocabulary in this process, so that it is loaded once."""
+    if name not in VOCABULARIES:
+        raise KeyError(name)
+    return Vocabulary(name)
+
+
+def cut(text: str) -> Iterator[str]:
+    """Stretches of a text that can be counted apart: lines, and the long ones again between words.
+
+    A text that grows or is shortened differs from the one before in its last stretch alone; the others are remembered.
+    """
+    start = 0
+    for match in _LINE_END.finditer(text):
+        yield from _cut_line(text[start : match.end()])
+        start = match.end()
+    if start < len(text):
+        yield from _cut_line(text[start:])
+
+
+def _cut_line(line: str) -> Iterator[str]:
+    start = 0
+    while len(line) - start > STRETCH_CHARS and (match := _WORD_END.search(line, start + STRETCH_CHARS)):
+        yield line[start : match.end()]
+        start = match.end()
+    yield line[start:]
+
+
+def _without_surrogates(text: str) -> str:
+    """A text that can be encoded: halves of a character become U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _load(name: str) -> dict[bytes, int]:
+    content = zlib.decompress((files(__name__) / "data" / f"{name}.zlib").read_bytes())
+    ranks = {content[rank : rank + 1]: rank for rank in range(SINGLE_BYTES)}
+    longer = content[SINGLE_BYTES:].split(SEPARATOR)
+    ranks.update(zip(longer, range(SINGLE_BYTES, SINGLE_BYTES + len(longer)), strict=True))
+    return ranks
+
+
+@cache
+def _compile(name: str, *, ascii_only: bool) -> re.Pattern[str]:
+    """The pattern of a vocabulary; for text of ASCII alone one that is made at once and says the same."""
+    pattern, classes = _PATTERNS[name], _ASCII
+    if not ascii_only:
+        classes = json.loads((files(__name__) / "data" / "classes.json").read_text("utf-8"))
+    for class_name, ranges in classes.items():
+        pattern = pattern.replace(f"%{class_name}", ranges)
+    return re.compile(pattern)

@@ -1,0 +1,1 @@
+"""Child processes: how they are started, and how one talks to them."""

@@ -1,0 +1,203 @@
+"""ADDING: how a write goes: with the model that the index has, and once more if that changes meanwhile.
+
+`ingest.py` says what a write does; here it gets the parts that it works with, and what is derived is saved after it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeGuard, TypeVar
+
+from outcrop.chunk import ChunkOptions
+from outcrop.config import Config
+from outcrop.contracts import Store
+from outcrop.errors import SourceError, StoreError
+from outcrop.maintain import health
+from outcrop.parse import ParseLimits
+from outcrop.read.parts import PartsMaker
+from outcrop.read.search import Stop
+from outcrop.records import IngestReport, OnProgress, SourceFile
+from outcrop.write.folders import collection_of, tags_of, watch_roots
+from outcrop.write.ingest import IngestOptions, Ingestor
+from outcrop.write.prepare import Prepare
+
+log = logging.getLogger(__name__)
+
+SAVE_EVERY_CHUNKS = 4096
+"""During a long ingest the search arrays are caught up and saved this often: bounds memory, what a kill costs, and how
+much another process that searches meanwhile has to catch up by itself (0.1 ms a chunk)."""
+
+T = TypeVar("T")
+
+
+def is_url(source: str | Path | None) -> TypeGuard[str]:
+    """Whether this is fetched, and not read from a disk."""
+    return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
+
+
+def fetch_url(config: Config, url: str) -> tuple[SourceFile, bytes]:
+    """The page at a URL, as far as the configuration lets it be fetched."""
+    from outcrop.sources.url import fetch  # ssl and http are slow to import and rarely needed
+
+    return fetch(
+        url,
+        timeout_s=config.url_timeout_s,
+        max_bytes=config.url_max_bytes,
+        allow_private=config.allow_private_urls,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Adder:
+    """Writes to one index. Any number of threads and processes may do so."""
+
+    config: Config
+    store: Store
+    maker: PartsMaker
+
+    def run(self, work: Callable[[Ingestor], T]) -> T:
+        """Do it, and once more if the index was given another model meanwhile: what is done costs next to nothing."""
+        done = self._persistently(work)
+        self.settle()
+        return done
+
+    def _persistently(self, work: Callable[[Ingestor], T]) -> T:
+        used = self.maker.parts()
+        try:
+            return work(self.ingestor())
+        except StoreError:
+            if self.maker.parts() is used:
+                raise
+        return work(self.ingestor())
+
+    def run_once(self, work: Callable[[Ingestor], T]) -> T:
+        """The same for what cannot be read twice: who called is told to add it again."""
+        used = self.maker.parts()
+        try:
+            done = work(self.ingestor())
+        except StoreError as error:
+            if self.maker.parts() is used:
+                raise
+            raise StoreError(
+                "the index was given another model while texts were added; what was committed is kept: add them again"
+            ) from error
+        self.settle()
+        return done
+
+    def ingestor(self) -> Ingestor:
+        """What brings documents in with the model of this moment; who uses it by itself settles by itself."""
+        from outcrop.write.readers import ReadersPrepare  # a search need not wait for what starts processes
+
+        self._renew_vectors()
+        waiting = 0
+
+        def after_write(chunks: int) -> None:
+            nonlocal waiting
+            waiting += chunks
+            if waiting >= SAVE_EVERY_CHUNKS:
+                waiting = 0
+                self.maker.parts().index.save_along()
+
+        config = self.config
+        options = IngestOptions(
+            chunking=ChunkOptions(
+                config.chunker, config.chunk_tokens, config.chunk_overlap, config.chunk_min_chars
+            ),
+            limits=ParseLimits(timeout_s=config.parse_timeout_s, memory_bytes=config.parse_memory_bytes),
+            max_file_bytes=config.max_file_bytes,
+            own=config.beside("").resolve(),
+            index_secrets=config.index_secrets,
+        )
+        embedder, commentator = self.maker.parts().embedder, self.maker.commentator()
+        readers = ReadersPrepare(config.readers)
+        return Ingestor(self.store, embedder, options, after_write, commentator, readers)
+
+    def _renew_vectors(self) -> None:
+        """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is
+        embedded anew. There is no going on with the old one, and no going back if an earlier Outcrop writes."""
+        stored, model = self.store.active_model(), self.maker.parts().embedder.model
+        if stored is None or stored.name != model.name or not (stored.version + model.version).isdecimal():
+            return
+        if int(stored.version) < int(model.version):
+            log.warning("the index has vectors of %s: making them anew with %s", stored, model)
+            self.reembed()
+
+    def settle(self) -> None:
+        """After a write: remember with which model the index is made, and keep what is derived for others."""
+        self.maker.parts().index.save()
+        self.maker.note_first_model()
+
+    # ------------------------------------------------------------------ folders
+
+    def add_path(
+        self,
+        path: Path,
+        collection: str | None,
+        tags: Sequence[str],
+        *,
+        force: bool,
+        later: bool,
+        prepare: Prepare | None,
+        progress: OnProgress | None,
+        stopped: Stop | None,
+    ) -> IngestReport:
+        """Add a file or a folder and bring it up to date; what is gone from a folder leaves the index."""
+        if not path.exists():
+            raise SourceError(f"there is no file or folder {path}")
+        target = collection_of(self.store, path, collection)
+        tags, new = tags_of(self.store, target, path, tags)
+        return self.run(
+            lambda ingestor: ingestor.sync(
+                path,
+                target,
+                tags=tags,
+                force=force or new,
+                later=later,
+                prune=path.is_dir(),
+                prepare=prepare,
+                progress=progress,
+                stopped=stopped,
+            )
+        )
+
+    def watch(
+        self, roots: Sequence[Path], collection: str | None, stop: threading.Event
+    ) -> Iterator[IngestReport]:
+        """Sync folders, then keep them fresh: a report after the first sync and after every change."""
+        for root in roots:
+            if not root.is_dir():
+                raise SourceError(f"{root} is not a folder; watch takes folders")
+        while True:
+            used = self.maker.parts()
+            try:
+                for report in watch_roots(self.store, self.ingestor(), roots, collection, stop):
+                    self.settle()
+                    yield report
+                return
+            except StoreError:
+                if self.maker.parts() is used:
+                    raise
+            # The index was given another model: begin again with that, which brings in what was just refused.
+
+    # ------------------------------------------------------------------ vectors
+
+    def embed_waiting(self, stopped: Stop | None) -> int:
+        """Embed the documents that wait; how many were completed."""
+        self._renew_vectors()
+        try:
+            return health.embed_waiting(self.store, self.maker.parts().embedder, stopped)
+        finally:
+            self.settle()
+
+    def reembed(self, progress: OnProgress | None = None, stopped: Stop | None = None) -> int:
+        """Give every chunk a vector of the model in use; how many were made."""
+        parts, before = self.maker.parts(), self.store.active_model()
+        self.maker.note_model(parts)
+        made = health.reembed(self.store, parts.embedder, progress, stopped)
+        if made or before != parts.embedder.model:
+            parts.index.renew()
+        return made

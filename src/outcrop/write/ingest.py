@@ -1,0 +1,424 @@
+"""WRITE PATH: sources → parse → chunk → embed → store.
+
+A file whose stat is unchanged costs that stat; one whose bytes are unchanged costs a hash. What changed is prepared
+(`preparing.py`: parsed and chunked, here or by others) and committed (`committing.py`: embedded where the cache has no
+vector for a chunk's content yet, and written in batches, each one transaction). A run that is killed loses the batch
+in the making; the next run picks up where it stopped. A bad file is a line in the report.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from outcrop.chunk import ChunkOptions
+from outcrop.contracts import Commentator, Embedder, Store
+from outcrop.errors import ParseError, SourceError
+from outcrop.parse import ParseLimits
+from outcrop.parse.title import cut_title
+from outcrop.records import (
+    DocumentInfo,
+    Failure,
+    FileState,
+    IngestReport,
+    OnProgress,
+    Progress,
+    Skipped,
+    SourceFile,
+    Text,
+)
+from outcrop.sources.checkout import Checkouts
+from outcrop.sources.credentials import looks_secret
+from outcrop.sources.folder import shields, walk
+from outcrop.sources.revisions import note_revisions
+from outcrop.sources.text import kind_of, text_source
+from outcrop.write.commit import Committer, Run
+from outcrop.write.prepare import (
+    Job,
+    NoText,
+    Outcome,
+    Prepare,
+    Prepared,
+    Recipe,
+    Unchanged,
+    Unreadable,
+    prepare_document,
+    prepare_here,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """How content becomes documents; see Config for what each means. `own` is the index itself: never content."""
+
+    chunking: ChunkOptions
+    limits: ParseLimits
+    max_file_bytes: int
+    own: Path
+    index_secrets: bool = False
+
+
+class Ingestor:
+    """Brings documents into a store. One run at a time in a thread; several processes may run at once."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        options: IngestOptions,
+        after_write: Callable[[int], None],
+        commentator: Commentator | None = None,
+        prepare: Prepare = prepare_here,
+    ) -> None:
+        """`prepare` says who reads the files of folders, unless a sync says otherwise."""
+        self._store = store
+        self._prepare = prepare
+        self._options = options
+        self._committer = Committer(store, embedder, after_write, commentator)
+
+    def is_own(self, path: str) -> bool:
+        """Whether this is a file of the index itself, which may well lie in a folder that is indexed."""
+        own = str(self._options.own)
+        return path.startswith(own) and (path[len(own) :] in _OWN_ENDINGS or path.startswith(f"{own}.arrays/"))
+
+    # ------------------------------------------------------------------ folders and files
+
+    def _start(
+        self,
+        collection: str,
+        tags: Sequence[str] = (),
+        *,
+        force: bool = False,
+        later: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> Run:
+        """A run. With `later` nothing is embedded: documents wait for their vectors. Without it, those of them that
+        wait from before get theirs although they did not change."""
+        waiting = frozenset(() if later else self._store.waiting())
+        return Run(collection, tuple(tags), force, progress, stopped, later, waiting)
+
+    def sync(
+        self,
+        root: Path,
+        collection: str,
+        *,
+        tags: Sequence[str] = (),
+        force: bool = False,
+        later: bool = False,
+        prune: bool = True,
+        prepare: Prepare | None = None,
+        progress: OnProgress | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> IngestReport:
+        """Make the collection's documents below `root` the same as the files there.
+
+        `prune` removes documents whose files are gone; `force` reads every file again; `prepare` says who reads them.
+        Documents below a folder that could not be read are kept: their files are not known to be gone.
+        """
+        run = self._start(collection, tags, force=force, later=later, progress=progress, stopped=stopped)
+        checkouts = Checkouts()
+        options = self._options
+        items = walk(
+            root,
+            max_file_bytes=options.max_file_bytes,
+            include_secrets=options.index_secrets,
+            checkouts=checkouts,
+        )
+        seen = self._scan(run, items)
+        real = root.resolve()
+        states = self._store.states(collection, str(real) if real.is_dir() else None)
+        if not real.is_dir():
+            states = {uri: state for uri, state in states.items() if uri == str(real)}
+        self._sync_files(run, seen, states, str(real), prune, prepare or self._prepare)
+        self._note_revisions(run, real, checkouts)
+        return self._finish(run)
+
+    def _note_revisions(self, run: Run, real: Path, checkouts: Checkouts) -> None:
+        root = str(real if real.is_dir() else real.parent)
+        wrote = bool(run.added or run.changed or run.moved or run.removed)
+        most = self._options.max_file_bytes
+        note_revisions(self._store, run.collection, root, checkouts, wrote=wrote, max_file_bytes=most)
+
+    def sync_known(
+        self,
+        paths: Iterable[Path],
+        root: Path,
+        collection: str,
+        *,
+        tags: Sequence[str] = (),
+    ) -> IngestReport | None:
+        """Bring edited files up to date without walking the folder; None when that is not enough.
+
+        It is enough when each path is a file that is already a document. A new, vanished, emptied or ignored file, one
+        that became too large, and a changed folder need the rules of the whole folder.
+        """
+        real = root.resolve()
+        files: list[SourceFile] = []
+        states: dict[str, FileState] = {}
+        for path in paths:
+            known = self._store.find(collection, str(path))
+            if known is None or path.is_symlink() or not path.is_file():
+                return None
+            if looks_secret(str(path)) and not self._options.index_secrets:
+                return None
+            status = path.stat()
+            if not 0 < status.st_size <= self._options.max_file_bytes:
+                return None
+            states[str(path)] = state_of(known)
+            files.append(
+                SourceFile(
+                    uri=str(path),
+                    path=path.relative_to(real).as_posix(),
+                    origin="file",
+                    root=str(real),
+                    mtime_ns=status.st_mtime_ns,
+                    size=status.st_size,
+                )
+            )
+        run = self._start(collection, tags)
+        self._sync_files(run, files, states, str(real), prune=False)
+        self._note_revisions(run, real, Checkouts())
+        return self._finish(run)
+
+    def sync_files(
+        self,
+        files: Sequence[SourceFile],
+        gone: Iterable[str],
+        collection: str,
+        *,
+        read: Callable[[SourceFile], bytes],
+        later: bool = False,
+    ) -> IngestReport:
+        """Bring these files of one folder up to date, which the caller found and reads himself; documents with a uri
+        of `gone` leave the index, or move where a new file has the same bytes.
+
+        Each is read, whatever its stat says: the caller may have written it twice within one tick of the clock.
+        """
+        uris = {*gone, *(file.uri for file in files)}
+        found = ((uri, self._store.find(collection, uri)) for uri in uris)
+        states = {uri: state_of(known) for uri, known in found if known is not None}
+        run = self._start(collection, later=later)
+        root = files[0].root or "" if files else ""
+        prepare = partial(prepare_here, read=read)
+        self._sync_files(run, list(files), states, root, prune=True, prepare=prepare, trust_stat=False)
+        return self._finish(run)
+
+    def _scan(self, run: Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
+        files = []
+        for item in items:
+            if isinstance(item, SourceFile):
+                if self.is_own(item.uri):
+                    continue
+                files.append(item)
+                if run.progress is not None and len(files) % 256 == 0:
+                    run.progress(Progress(len(files), None, 0, item.path, "scan"))
+                    run.check_stopped()
+            elif isinstance(item, Skipped):
+                run.skipped.append(item)
+            else:
+                run.failed.append(item)
+        return files
+
+    def _sync_files(
+        self,
+        run: Run,
+        files: list[SourceFile],
+        states: Mapping[str, FileState],
+        root: str,
+        prune: bool,
+        prepare: Prepare = prepare_here,
+        *,
+        trust_stat: bool = True,
+    ) -> None:
+        uris = {file.uri for file in files}
+        shielding = list(run.failed)
+        gone = {
+            uri: state
+            for uri, state in states.items()
+            if uri not in uris and not any(shields(f, _below(uri, root)) for f in shielding)
+        }
+        movable = {state.sha256: uri for uri, state in gone.items()} if prune else {}
+        changed = [
+            file for file in files if not trust_stat or not self._is_done(run, file, states.get(file.uri))
+        ]
+        run.unchanged += len(files) - len(changed)
+        run.total = len(changed)
+        jobs = [self._job(run, file, states.get(file.uri)) for file in changed]
+        with closing(prepare(jobs, self._recipe(run), run.check_stopped)) as outcomes:
+            for outcome in outcomes:
+                self._take(run, outcome, states.get(outcome.file.uri), gone, movable)
+                run.step(outcome.file.path)
+        self._committer.flush(run)
+        if prune and gone:
+            run.removed += self._store.delete([state.document_id for state in gone.values()])
+
+    def _recipe(self, run: Run) -> Recipe:
+        options = self._options
+        return Recipe(
+            options.chunking,
+            options.limits,
+            options.max_file_bytes,
+            run.collection,
+            run.tags,
+            options.index_secrets,
+        )
+
+    def _job(self, run: Run, file: SourceFile, state: FileState | None) -> Job:
+        if state is None or run.force or self._is_waiting(run, state):
+            return Job(file, known=None)
+        return Job(file, known=state.sha256)
+
+    def _is_done(self, run: Run, file: SourceFile, state: FileState | None) -> bool:
+        return _same_stat(file, state) and not run.force and not self._is_waiting(run, state)
+
+    def _is_waiting(self, run: Run, state: FileState | None) -> bool:
+        return state is not None and state.document_id in run.waiting
+
+    def _take(
+        self,
+        run: Run,
+        outcome: Outcome,
+        state: FileState | None,
+        gone: dict[str, FileState],
+        movable: dict[str, str],
+    ) -> None:
+        """Do what follows from the outcome of one file; `state` is what is stored of it."""
+        file = outcome.file
+        match outcome:
+            case Unchanged():
+                run.unchanged += 1
+                if state is not None:
+                    run.touched[state.document_id] = (file.mtime_ns, file.size)
+            case NoText(_, reason):
+                self._drop_stale(run, state)
+                run.skipped.append(Skipped(file.path, reason))
+            case Unreadable(_, reason):
+                self._note_failure(run, file, state, reason)
+            case Prepared(write):
+                if state is None and write.sha256 in movable:
+                    # The same bytes under a new name, and the old name is gone: the document moved.
+                    self._committer.move(run, gone.pop(movable.pop(write.sha256)), outcome)
+                else:
+                    self._committer.queue(run, outcome, state)
+
+    def _note_failure(self, run: Run, file: SourceFile, state: FileState | None, reason: str) -> None:
+        """A file that cannot be read any more keeps its old document: what was indexed is not lost to a bad save."""
+        kept = "; the version indexed before is kept" if state is not None else ""
+        run.failed.append(Failure(file.path, f"{reason}{kept}"))
+        log.warning("file not indexed", extra={"path": file.path, "reason": reason})
+
+    def _drop_stale(self, run: Run, state: FileState | None) -> None:
+        if state is not None:
+            run.removed += self._store.delete([state.document_id])
+
+    # ------------------------------------------------------------------ single documents
+
+    def add(
+        self,
+        file: SourceFile,
+        data: bytes,
+        collection: str,
+        text: Text,
+        *,
+        force: bool = False,
+        later: bool = False,
+    ) -> IngestReport:
+        """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing (D4).
+
+        Unlike a file in a folder, content that cannot be parsed raises: there is no run to go on with.
+        """
+        run = self._start(collection, force=force, later=later)
+        self._add_one(run, file, data, text)
+        return self._finish(run)
+
+    def add_many(
+        self,
+        texts: Iterable[Text],
+        collection: str,
+        *,
+        force: bool = False,
+        later: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> IngestReport:
+        """Many documents in few transactions; one that cannot be parsed is a line in the report."""
+        run = self._start(collection, force=force, later=later, progress=progress, stopped=stopped)
+        for text in texts:
+            name = text.id or self._shown(text.text[:_LOOKED_AT])[:_NAMED]
+            try:
+                self._add_one(run, *text_source(text.text, text.id, kind=text.kind), text)
+            except (SourceError, ParseError) as error:
+                run.failed.append(Failure(name, str(error)))
+            run.step(name)
+        return self._finish(run)
+
+    def _add_one(self, run: Run, file: SourceFile, data: bytes, text: Text) -> None:
+        digest = sha256(data).hexdigest()
+        title = None if text.title is None else cut_title(self._shown(text.title))
+        stored = self._store.find(run.collection, file.uri)
+        state = None
+        if stored is not None:
+            same = stored.sha256 == digest and title in (None, stored.title) and stored.id not in run.waiting
+            same = same and kind_of(file) in (None, stored.kind)
+            if same and set(text.tags) <= set(stored.tags) and not run.force:
+                run.unchanged += 1
+                run.document_ids.append(stored.id)
+                return
+            state = state_of(stored)
+        prepared = prepare_document(file, data, digest, self._recipe(run), title)
+        write = prepared.write
+        tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
+        self._committer.queue(run, replace(prepared, write=tagged), state)
+
+    def _shown(self, words: str) -> str:
+        """Words of a text as they may be shown."""
+        if self._options.index_secrets:
+            return words
+        from outcrop.mask import mask_secrets  # late, as in preparing
+
+        return mask_secrets(words)[0]
+
+    def _finish(self, run: Run) -> IngestReport:
+        self._committer.flush(run)
+        report = run.report()
+        log.info(
+            "ingest",
+            extra={
+                "added": report.added,
+                "changed": report.changed,
+                "removed": report.removed,
+                "failed": len(report.failed),
+                "masked": report.masked,
+                "seconds": round(report.seconds, 3),
+            },
+        )
+        return report
+
+
+_NAMED = 40
+_LOOKED_AT = 4096
+"""Characters by which a text without a name is named, and those in which its secrets are looked for: a key that is cut
+would not be known for one."""
+
+_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays")
+
+
+def state_of(document: DocumentInfo) -> FileState:
+    """What of a document tells whether its file changed."""
+    return FileState(document.id, document.mtime_ns, document.size, document.sha256)
+
+
+def _same_stat(file: SourceFile, state: FileState | None) -> bool:
+    return state is not None and (state.mtime_ns, state.size) == (file.mtime_ns, file.size)
+
+
+def _below(uri: str, root: str) -> str:
+    return uri.removeprefix(root).lstrip("/")

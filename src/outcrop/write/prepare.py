@@ -1,0 +1,216 @@
+"""PREPARE: the bytes of a file become a document that is ready to be written: read → parse → mask → chunk → keys.
+
+Nothing here knows the store. A file goes in with the hash of what is stored of it, and an outcome comes out. So the
+same functions do it in this process (`prepare_here`) or in many (`spread/`), one file as good as another.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
+from outcrop.errors import ParseError, SourceError
+from outcrop.parse import ParseLimits, parse
+from outcrop.records import Document, DocumentWrite, SourceFile, Vector
+from outcrop.sources.credentials import CREDENTIALS, holds_credentials
+from outcrop.sources.left_out import looks_binary
+from outcrop.sources.read import read_file
+from outcrop.system.deadline import limit_time, timed
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the files of one run become documents; see Config for what each means."""
+
+    chunking: ChunkOptions
+    limits: ParseLimits
+    max_file_bytes: int
+    collection: str
+    tags: tuple[str, ...] = ()
+    index_secrets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file to prepare. `known` is the hash of its content that is stored; None: prepare it whatever it holds."""
+
+    file: SourceFile
+    known: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document that is ready to be written. `vectors` are those that were made on the way, perhaps of other
+    documents too; the rest is made when it is written. `masked` is how many secrets were masked in it."""
+
+    write: DocumentWrite
+    vectors: Mapping[bytes, Vector] = field(default_factory=dict)
+    masked: int = 0
+
+    @property
+    def file(self) -> SourceFile:
+        """The file it came from."""
+        return self.write.file
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The file's content is what is stored."""
+
+    file: SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class NoText:
+    """The file's content is nothing that could be indexed, and why."""
+
+    file: SourceFile
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The file could not be read or parsed, and why."""
+
+    file: SourceFile
+    reason: str
+
+
+Outcome = Prepared | Unchanged | NoText | Unreadable
+
+
+class Prepare(Protocol):
+    """Prepares many files, here or elsewhere."""
+
+    def __call__(
+        self, jobs: Sequence[Job], recipe: Recipe, check_stopped: Callable[[], None]
+    ) -> Generator[Outcome, None, None]:
+        """Exactly one outcome for each job, in any order, as they come; memory stays bounded however many there are.
+
+        `check_stopped` is called while there is nothing to yield, and may raise. A bad file is an outcome, a bad
+        system raises. Closing the generator ends the work.
+        """
+        ...
+
+
+def prepare_here(
+    jobs: Sequence[Job],
+    recipe: Recipe,
+    check_stopped: Callable[[], None],  # noqa: ARG001  there is always something to yield
+    read: Callable[[SourceFile], bytes] | None = None,
+) -> Generator[Outcome, None, None]:
+    """Prepare in this process, in order; `read` may bring the bytes from elsewhere than the file."""
+    with rare_collections():
+        for job in jobs:
+            yield prepare_file(job, recipe, read)
+
+
+def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] | None = None) -> Outcome:
+    """What becomes of one file."""
+    file = job.file
+    try:
+        data = read(file) if read else read_file(file, recipe.max_file_bytes)
+        digest = sha256(data).hexdigest()
+        if digest == job.known:
+            return Unchanged(file)
+        if not recipe.index_secrets and holds_credentials(file.path, data):
+            return NoText(file, CREDENTIALS)
+        if looks_binary(data[:8192]) and Path(file.path).suffix.lower() not in _PACKED_SUFFIXES:
+            return NoText(file, "binary content")
+        return prepare_document(file, data, digest, recipe)
+    except (SourceError, ParseError) as error:
+        return Unreadable(file, str(error))
+
+
+def prepare_document(
+    file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None
+) -> Prepared:
+    """Bytes as a document with its chunks and the keys of their vectors.
+
+    Raises ParseError when they cannot be read, or not within the limit, which holds for all of it together. Secrets
+    are masked before anything is made of the text. The hash is that of the bytes as they are.
+    """
+    with limit_time(recipe.limits.timeout_s):
+        document, masked = _read(file, data, recipe, title)
+        chunks = chunk_document(document, recipe.chunking)
+        keys = tuple(
+            text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in timed(chunks)
+        )
+    summaries: tuple[bytes, ...] = ()
+    if document.outline is not None:
+        summaries = tuple(
+            summary_key(chunk.code.summary) if chunk.code and chunk.code.summary else b"" for chunk in chunks
+        )
+    write = DocumentWrite(
+        file=file,
+        collection=recipe.collection,
+        document=document,
+        chunks=chunks,
+        text_keys=keys,
+        path_key=path_key(file.path),
+        sha256=digest,
+        tags=tuple(dict.fromkeys((*document.tags, *recipe.tags))),
+        summary_keys=summaries,
+    )
+    return Prepared(write, masked=masked)
+
+
+def _read(file: SourceFile, data: bytes, recipe: Recipe, title: str | None) -> tuple[Document, int]:
+    """The document that these bytes are, without its secrets, and how many of them there were."""
+    document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
+    if title is not None:
+        document = replace(document, title=title)
+    if recipe.index_secrets:
+        return document, 0
+    from outcrop.mask import mask_document  # its patterns take 20 ms to make, which a search need not wait for
+
+    return mask_document(document)
+
+
+def vector_keys(writes: Sequence[DocumentWrite]) -> set[bytes]:
+    """The keys of all vectors that these documents need."""
+    keys = {key for write in writes for key in (*write.text_keys, *write.summary_keys, write.path_key)}
+    keys.discard(b"")
+    return keys
+
+
+def texts_to_embed(
+    writes: Sequence[DocumentWrite], missing: Collection[bytes]
+) -> tuple[dict[bytes, str], dict[bytes, str]]:
+    """What is to be embedded for the keys that are missing, by key: texts (of chunks and summaries), and paths."""
+    texts: dict[bytes, str] = {}
+    paths: dict[bytes, str] = {}
+    for write in writes:
+        title = write.document.title
+        for key, chunk in zip(write.text_keys, write.chunks, strict=True):
+            if key in missing and key not in texts:
+                texts[key] = context_text(title, chunk.heading_path, chunk.text)
+        for key, chunk in zip(write.summary_keys, write.chunks, strict=bool(write.summary_keys)):
+            if key in missing and chunk.code is not None:
+                texts.setdefault(key, chunk.code.summary)
+        if write.path_key in missing:
+            paths[write.path_key] = write.file.path
+    return texts, paths
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Look for cycles a tenth as often: a syntax tree is thousands of short-lived objects without one (9 % of the CPU
+    time of parsing). Reference counts free them as ever."""
+    before = gc.get_threshold()
+    gc.set_threshold(before[0] * 10, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+# Formats that are binary by nature and have a parser.
+_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})

@@ -1,0 +1,49 @@
+"""A process that prepares files for the one that started it: `python -m outcrop.write.reader`.
+
+    ← {}, pickled Recipe
+    ← {}, pickled list of Jobs     and so on
+    → {}, pickled list of Outcomes, in the same order
+    → {"raised": true}, pickled    what no file should lead to; it ends the run as it would have without readers
+
+The end of stdin ends it: its parent is through, or gone. Pickled, since both ends are this package on one machine: what
+a file says is data in it, and whatever could forge an answer has taken over a process of this user already.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import traceback
+
+from outcrop.workers.frames import read_frame, write_frame
+from outcrop.write.prepare import Job, Recipe, prepare_file, rare_collections
+
+
+def main() -> None:
+    """Prepare what comes, until stdin ends."""
+    # Frames travel on private copies; what a library prints to the usual descriptors goes nowhere.
+    orders = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):
+        os.dup2(nowhere, descriptor)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our stdin
+    try:
+        recipe: Recipe = pickle.loads(read_frame(orders)[1])  # noqa: S301  see above
+        with rare_collections():
+            while True:
+                jobs: list[Job] = pickle.loads(read_frame(orders)[1])  # noqa: S301
+                try:
+                    outcomes = [prepare_file(job, recipe) for job in jobs]
+                except Exception as error:  # noqa: BLE001  the outermost handler of this process
+                    error.add_note(f"in a process that reads files: {traceback.format_exc()}")
+                    write_frame(answers, {"raised": True}, pickle.dumps(error, protocol=5))
+                    continue
+                write_frame(answers, {}, pickle.dumps(outcomes, protocol=5))
+    except (EOFError, BrokenPipeError):
+        pass
+
+
+if __name__ == "__main__":
+    main()

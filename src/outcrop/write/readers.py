@@ -1,0 +1,164 @@
+"""Some processes of this machine prepare files while this one writes: `preparing.Prepare` over more than one core."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final
+
+from outcrop.errors import Cancelled, SourceError
+from outcrop.system.machine import usable_cores
+from outcrop.workers.children import DEVNULL, start_child
+from outcrop.workers.frames import read_frame, write_frame
+from outcrop.write.batches import cut
+from outcrop.write.prepare import Job, Outcome, Recipe, Unreadable, prepare_here, rare_collections
+
+WORTH_BYTES: Final = 4_000_000
+"""Less is read here: a second of parsing, against a quarter that it takes a reader to start."""
+AHEAD: Final = 3
+"""Batches a reader that may be under way or wait to be taken. They are taken in order, so that the same files make the
+same index; one that takes long holds back the others no sooner than this. Judgement: some megabytes each at most."""
+POLL_S: Final = 0.2
+"""How often a run that waits for a reader looks whether it was stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadersPrepare:
+    """Prepares files in up to `readers` processes beside this one (see `preparing.Prepare`), and itself when there is
+    little to do or only one core to do it."""
+
+    readers: int
+
+    def __call__(
+        self, jobs: Sequence[Job], recipe: Recipe, check_stopped: Callable[[], None]
+    ) -> Generator[Outcome, None, None]:
+        """One outcome a job, in their order. A file at which its reader dies, twice, is unreadable."""
+        cores = usable_cores()
+        readers = min(self.readers, cores)
+        if readers < 1 or cores < 2 or sum(job.file.size or 0 for job in jobs) < WORTH_BYTES:
+            yield from prepare_here(jobs, recipe, check_stopped)
+            return
+        batches = deque([job for _, job in batch] for batch in cut(jobs, readers))
+        under_way: deque[Future[list[bytes]]] = deque()
+        with _Readers(readers, recipe) as pool, rare_collections():
+            while batches or under_way:
+                while batches and len(under_way) < AHEAD * readers:
+                    under_way.append(pool.prepare(batches.popleft()))
+                for packed in _wait(under_way.popleft(), check_stopped):
+                    yield from pickle.loads(packed)  # noqa: S301  see reader.py
+
+
+def _wait(answer: Future[list[bytes]], check_stopped: Callable[[], None]) -> list[bytes]:
+    while not wait((answer,), POLL_S).done:
+        check_stopped()
+    return answer.result()
+
+
+_KILLED: Final = (
+    "the process that read it died, twice: it is damaged or needs too much memory; split it, or exclude it in "
+    ".outcropignore"
+)
+
+
+class _Readers:
+    """The processes, started as they are needed and gone at the end of the block."""
+
+    def __init__(self, count: int, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._mine = threading.local()  # each thread has a reader of its own
+        self._running: set[_Reader] = set()
+        self._lock = threading.Lock()
+        self._over = False
+        self._threads = ThreadPoolExecutor(count, "outcrop-reader")
+
+    def __enter__(self) -> _Readers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """They hold nothing that could be lost, so they need not finish what nobody waits for."""
+        with self._lock:
+            self._over = True
+            for reader in self._running:
+                reader.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for reader in self._running:
+            reader.close()
+
+    def prepare(self, jobs: list[Job]) -> Future[list[bytes]]:
+        """What becomes of these, in pickled lists of outcomes, once a reader has time for it."""
+        return self._threads.submit(self._prepare, jobs)
+
+    def _prepare(self, jobs: list[Job]) -> list[bytes]:
+        packed = self._try(jobs)
+        if packed is not None:
+            return [packed]
+        return [self._try([job]) or pickle.dumps([Unreadable(job.file, _KILLED)], protocol=5) for job in jobs]
+
+    def _try(self, jobs: list[Job]) -> bytes | None:
+        """What a reader makes of these; None when it died. Raises what it raised."""
+        reader = getattr(self._mine, "reader", None) or self._start()
+        try:
+            header, packed = reader.exchange(jobs)
+        except (OSError, EOFError):
+            self._bury(reader)
+            return None
+        if "raised" in header:
+            raise pickle.loads(packed)  # noqa: S301  see reader.py
+        return packed
+
+    def _start(self) -> _Reader:
+        with self._lock:
+            if self._over:
+                raise Cancelled("stopped while files were read")
+            try:
+                reader = _Reader(self._recipe)
+            except OSError as error:
+                raise SourceError(
+                    f"no process could be started to read files ({error}); run it again, or with OUTCROP_READERS=0"
+                ) from error
+            self._running.add(reader)
+        self._mine.reader = reader
+        return reader
+
+    def _bury(self, reader: _Reader) -> None:
+        self._mine.reader = None
+        with self._lock:
+            self._running.discard(reader)
+        reader.kill()
+        reader.close()
+
+
+class _Reader:
+    """One process and the pipes to it."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._process = start_child("outcrop.write.reader", stderr=DEVNULL)
+        assert self._process.stdin is not None  # noqa: S101  Popen was asked for pipes
+        assert self._process.stdout is not None  # noqa: S101
+        self._orders: BinaryIO = self._process.stdin  # type: ignore[assignment]
+        self._answers: BinaryIO = self._process.stdout  # type: ignore[assignment]
+        self._recipe: Recipe | None = recipe
+
+    def exchange(self, jobs: list[Job]) -> tuple[dict[str, Any], bytes]:
+        """Its answer, still pickled; OSError or EOFError when it is gone."""
+        if self._recipe is not None:
+            write_frame(self._orders, {}, pickle.dumps(self._recipe, protocol=5))
+            self._recipe = None
+        write_frame(self._orders, {}, pickle.dumps(jobs, protocol=5))
+        return read_frame(self._answers)
+
+    def kill(self) -> None:
+        """End it at once; whoever waits for its answer is told."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Clear away what is left of a process that was killed."""
+        self._process.wait()
+        self._answers.close()
+        with contextlib.suppress(OSError):  # what was not sent yet has nobody to go to
+            self._orders.close()

@@ -1,0 +1,237 @@
+"""What the arrays know of candidates: how surely they declare what is asked for, and what their file is called."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.index.rows import TERMS, feed_row, view_of
+
+from outcrop.index.candidates import Found, find_candidates
+from outcrop.index.describe import MAX_DEFINITIONS, Described, describe, find_declared
+from outcrop.index.lexical import weigh_terms
+from outcrop.index.query import Symbol, read_query
+from outcrop.index.segment import build_slab
+from outcrop.index.view import View
+from outcrop.records import CodeNotes, Definition, FeedRow, Role
+
+Notes = tuple[str, str, str]
+"""(name, kind, scope) of a declaration."""
+
+
+def row(chunk_id: int, *defines: Notes, path: str = "src/other.py", text: str = "", role: Role = "") -> FeedRow:
+    notes = CodeNotes(defines=tuple(Definition(*one) for one in defines))
+    return feed_row(chunk_id, text, kind="code", path=path, role=role, code=notes)
+
+
+def view_over(*rows: FeedRow, dead: tuple[int, ...] = ()) -> View:
+    """A view over these rows in two slabs; `dead` are chunk ids."""
+    half = len(rows) // 2
+    parts = [part for part in (rows[:half], rows[half:]) if part]
+    gone = [np.array([item.chunk_id in dead for item in part]) for part in parts]
+    return view_of(*(build_slab(part, TERMS, 0, 0.0) for part in parts), dead=gone)
+
+
+def declared(view: View, query: str, allowed: set[int] | None = None) -> dict[int, float]:
+    """chunk id → sureness for the names of a query; only `allowed` chunks pass the filter."""
+    masks: list[NDArray[np.bool_] | None] = [None] * len(view.slabs)
+    if allowed is not None:
+        masks = [np.isin(slab.chunk_ids, list(allowed)) for slab in view.slabs]
+    found = find_declared(view, masks, read_query(query).symbols)
+    return {int(view.slabs[slab].chunk_ids[place]): sure for (slab, place), sure in found.items()}
+
+
+def order(sureness: dict[int, float]) -> list[int]:
+    """Chunk ids, the surest first; no two may be as sure."""
+    assert len(set(sureness.values())) == len(sureness)
+    return sorted(sureness, key=lambda chunk: -sureness[chunk])
+
+
+def test_a_type_is_surer_than_a_function_and_that_surer_than_a_field() -> None:
+    view = view_over(
+        row(1, ("Pool", "field", "")), row(2, ("Pool", "class", "")), row(3, ("Pool", "function", ""))
+    )
+    assert order(declared(view, "Pool")) == [2, 3, 1]
+
+
+def test_the_spelling_that_was_typed_is_surer_than_another_case() -> None:
+    view = view_over(
+        row(1, ("POOL", "class", "")), row(2, ("Pool", "class", "")), row(3, ("pool", "function", ""))
+    )
+    found = declared(view, "Pool")
+    assert order(found)[0] == 2
+    assert set(found) == {1, 2, 3}, "people type names as they remember them"
+    found = declared(view, "pool()")
+    assert found[3] > found[1] == found[2]
+
+
+def test_a_name_in_the_scope_that_was_asked_for_is_surer_than_elsewhere() -> None:
+    view = view_over(
+        row(1, ("close", "method", "Lease")),
+        row(2, ("close", "method", "Pool")),
+        row(3, ("close", "function", "")),
+    )
+    for query in ("Pool.close", "Pool::close()", "pool->close", "app.Pool#close"):
+        found = declared(view, query)
+        assert max(found, key=lambda chunk: found[chunk]) == 2, query
+        assert found[2] > found[1] == found[3]
+
+
+def test_without_a_scope_what_stands_alone_is_surer_than_what_stands_in_a_class() -> None:
+    view = view_over(row(1, ("close", "function", "Lease")), row(2, ("close", "function", "")))
+    assert order(declared(view, "close")) == [2, 1]
+
+
+def test_a_module_is_a_scope_too() -> None:
+    view = view_over(
+        row(1, ("acquire", "function", ""), path="src/lease.py"),
+        row(2, ("acquire", "function", ""), path="src/pool.py"),
+    )
+    assert order(declared(view, "pool.acquire")) == [2, 1]
+
+
+@pytest.mark.parametrize("path", ["connection_pool.py", "lib/ConnectionPool.java", "connection-pool/index.ts"])
+def test_a_declaration_in_the_file_called_after_it_is_the_one(path: str) -> None:
+    view = view_over(
+        row(1, ("ConnectionPool", "class", "")), row(2, ("ConnectionPool", "class", ""), path=path)
+    )
+    found = declared(view, "ConnectionPool")
+    assert order(found) == [2, 1]
+    assert found[2] == 1.0
+
+
+def test_a_row_with_several_declarations_is_as_sure_as_the_surest() -> None:
+    both = view_over(row(1, ("pool", "field", ""), ("Pool", "class", ""), ("pool", "prototype", "")))
+    alone = view_over(row(1, ("Pool", "class", "")))
+    assert declared(both, "Pool") == declared(alone, "Pool")
+    two = view_over(row(1, ("Pool", "class", ""), ("acquire", "field", "")))
+    assert declared(two, "`Pool` and `acquire`") == declared(two, "Pool")
+
+
+def test_removed_rows_and_those_the_filter_rules_out_declare_nothing() -> None:
+    rows = [row(i, ("Pool", "class", "")) for i in range(1, 7)]
+    assert set(declared(view_over(*rows, dead=(2, 5)), "Pool")) == {1, 3, 4, 6}
+    assert set(declared(view_over(*rows, dead=(2, 5)), "Pool", allowed={1, 2, 6})) == {1, 6}
+    assert declared(view_over(*rows), "Pool", allowed=set()) == {}
+
+
+def test_modules_are_no_declarations_of_their_name() -> None:
+    view = view_over(row(1, path="src/pool.py"), row(2, path="pool/a.py"))
+    assert declared(view, "pool") == {}
+
+
+def test_a_query_without_names_declares_nothing() -> None:
+    view = view_over(row(1, ("closed", "class", "")))
+    assert declared(view, "how are connections closed") == {}
+    assert find_declared(view, (None,), ()) == {}
+
+
+def test_of_a_name_declared_everywhere_only_so_many_are_looked_at_and_the_scope_decides_which() -> None:
+    rows = [row(i, ("run", "method", f"Class{i}")) for i in range(1, 200)]
+    view = view_of(build_slab(rows, TERMS, 0, 0.0))
+    assert len(declared(view, "run()")) == MAX_DEFINITIONS
+    found = declared(view, "Class150.run")
+    assert 150 in found
+    assert found[150] == max(found.values())
+
+
+def test_a_name_that_means_nothing_in_code_is_not_there() -> None:
+    view = view_over(row(1, ("Pool", "class", "")))
+    assert find_declared(view, (None,), (Symbol("Nope"), Symbol("close", "Pool"))) == {}
+
+
+# ------------------------------------------------------------------ what a file is called and what it is for
+
+
+def described(view: View, query: str) -> tuple[Found, Described]:
+    found = find_candidates(view, [None] * len(view.slabs), weigh_terms("word", TERMS, view.slabs), None)
+    return found, describe(view, found, query, {}, TERMS)
+
+
+def likeness(query: str, *paths: str) -> tuple[list[float], list[float]]:
+    """How far the stem and the folders of files are what a query says."""
+    view = view_over(*(row(i, path=path, text="word") for i, path in enumerate(paths, 1)))
+    _, seen = described(view, query)
+    return seen.stem.tolist(), seen.folder.tolist()
+
+
+def test_a_file_whose_whole_name_is_asked_for_is_more_alike_than_one_that_shares_a_word() -> None:
+    stem, _ = likeness(
+        "connection pool", "a/connection_pool.py", "a/pool.py", "a/connection_pool_test_case.py", "a/queue.py"
+    )
+    assert stem[0] == 1.0
+    assert 1 > stem[1] > 0
+    assert 1 > stem[2] > 0
+    assert stem[3] == 0
+
+
+@pytest.mark.parametrize("query", ["connection_pool", "ConnectionPool", "connection-pool", "connectionPool()"])
+def test_a_compound_is_its_parts_and_the_whole_of_it_is_nothing_more_that_is_asked(query: str) -> None:
+    stem, folder = likeness(query, "a/connection_pool.py", "connection/pool/a.py")
+    assert (stem[0], folder[1]) == (1.0, 1.0)
+
+
+def test_a_name_is_less_alike_the_more_else_is_asked() -> None:
+    queries = ("pool", "pool closing", "pool closing order after timeout")
+    stems = [likeness(query, "src/pool.py")[0][0] for query in queries]
+    assert stems == sorted(stems, reverse=True)
+    assert stems[0] == 1 > stems[1] > stems[2] > 0
+
+
+def test_styles_and_endings_of_words_do_not_matter_and_little_words_do_not_count() -> None:
+    stem, _ = likeness(
+        "how do the pools connect?", "a/PoolConnection.java", "a/pool-connecting.ts", "a/the_how.py"
+    )
+    assert stem[0] == stem[1] > 0 == stem[2]
+
+
+def test_folders_count_by_the_share_of_the_query_they_hold() -> None:
+    _, folder = likeness(
+        "database pool", "database/pool/a.py", "app/database/b.py", "database/app/x/c.py", "d.py"
+    )
+    assert folder == [1.0, 0.5, 0.0, 0.0], "the two folders above a file"
+
+
+def test_an_index_file_is_called_by_its_folder() -> None:
+    stem, folder = likeness("pool", "app/pool/__init__.py", "pool/lease/index.ts")
+    assert (stem, folder) == ([1.0, 0.0], [0.0, 1.0])
+
+
+def test_the_files_of_prose_are_not_compared() -> None:
+    view = view_over(
+        feed_row(1, "word", path="docs/pool.md", kind="markdown"), row(2, path="pool.py", text="word")
+    )
+    _, seen = described(view, "docs pool")
+    assert seen.stem[0] == seen.folder[0] == 0 < seen.stem[1]
+
+
+def test_roles_headers_and_files_are_told_of_every_candidate() -> None:
+    header = feed_row(
+        2, "word", document_id=9, kind="code", path="a.py", role="test", code=CodeNotes(kind="header")
+    )
+    rows = [
+        row(1, text="word", role="vendored"),
+        header,
+        feed_row(3, "word", document_id=9, kind="code", path="a.py", role="test", code=CodeNotes(kind="class")),
+        feed_row(4, "word", kind="markdown", role="docs"),
+    ]
+    found, seen = described(view_over(*rows), "word")
+    assert found.chunk_id.tolist() == [1, 2, 3, 4]
+    assert seen.role.tolist() == ["vendored", "test", "test", "docs"]
+    assert seen.header.tolist() == [False, True, False, False]
+    assert seen.file[1] == seen.file[2]
+    assert len(set(seen.file.tolist())) == 3
+    assert not seen.defines.any()
+
+
+def test_how_surely_a_candidate_declares_reaches_its_entry() -> None:
+    view = view_over(row(1, text="word"), row(2, ("Pool", "class", ""), text="word"), row(3, text="word"))
+    sure = find_declared(view, [None, None], (Symbol("Pool"),))
+    found = find_candidates(view, [None, None], weigh_terms("word", TERMS, view.slabs), None, 200, sure)
+    assert describe(view, found, "Pool", sure, TERMS).defines.tolist() == [0.0, next(iter(sure.values())), 0.0]
+
+
+def test_nothing_found_is_described_as_nothing() -> None:
+    view = view_over(row(1))
+    found, seen = described(view, "word")
+    assert len(found) == len(seen.file) == len(seen.stem) == len(seen.role) == 0

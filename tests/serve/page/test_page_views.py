@@ -1,0 +1,136 @@
+"""Library, map, chat, eval, the first steps and the token, each used as a person would."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import expect
+from tests.serve.page.conftest import Server, Visit, serve
+
+
+def test_the_library_lists_documents_and_draws_their_chunks(visit: Visit) -> None:
+    page = visit.go("#/library")
+    page.get_by_role("link", name="field").click()
+    expect(page.locator("tbody tr")).to_have_count(9)
+    expect(page.locator("tr", has_text="queue.md").locator(".badge.warn")).to_have_text("changed")
+    page.get_by_role("link", name="src/pool.py").click()
+    expect(page.locator(".chunk")).to_have_count(3)
+    expect(page.locator(".chunk-label").nth(1)).to_contain_text("ConnectionPool")
+    shown = "".join(page.locator(".chunk pre").all_inner_texts())
+    assert "def acquire" in shown
+    assert "raise TimeoutError(attempts)" in shown
+
+
+def test_a_folder_is_added_with_progress_and_its_failures_have_reasons(visit: Visit, server: Server) -> None:
+    extra = server.folder / "extra"
+    extra.mkdir()
+    for number in range(30):
+        (extra / f"note{number}.md").write_text(
+            f"# Note {number}\n\nAbout lighthouses and tides, number {number}.\n"
+        )
+    (extra / "torn.pdf").write_bytes(b"%PDF-1.4 torn")
+    page = visit.go("#/library")
+    page.get_by_label("Folder, file or URL").fill(str(extra))
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator(".collections a", has_text="extra")).to_be_visible()
+    work = page.locator("section", has=page.get_by_role("heading", name="Work"))
+    expect(work).to_contain_text("30 added")
+    expect(work.locator(".reasons")).to_contain_text("torn.pdf")
+    expect(work.locator(".reasons")).to_contain_text("damaged PDF")
+
+    page.get_by_role("link", name="extra").click()
+    expect(page.locator("tbody tr")).to_have_count(30)
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Keep").click()
+    expect(page.locator("tbody tr")).to_have_count(30)
+    page.get_by_role("button", name="Delete").click()
+    page.locator("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".collections a", has_text="extra")).to_have_count(0)
+    assert (extra / "note1.md").exists()
+
+
+def test_a_folder_outside_the_roots_is_refused_in_words(visit: Visit) -> None:
+    visit.expected.append("403")
+    page = visit.go("#/library")
+    page.get_by_label("Folder, file or URL").fill("/etc")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("no folder that may be indexed from here")
+
+
+def test_the_map_is_walked_by_click_and_by_keyboard(visit: Visit) -> None:
+    page = visit.go("#/map?collection=field")
+    expect(page.locator(".node")).not_to_have_count(0)
+    names = page.locator(".map-link").all_inner_texts()
+    assert {"ConnectionPool", "Orders"} <= set(names)
+    first = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.getAttribute('transform'))")
+    page.locator(".node", has_text="Orders").click()
+    expect(page.locator(".map-target")).to_have_text("Orders")
+    expect(page).to_have_url(re.compile(r"target=\d+"))
+    page.locator(".map-link").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".map-target")).not_to_have_text("Orders")
+    page.go_back()
+    expect(page.locator(".map-target")).to_have_text("Orders")
+    visit.go("#/map?collection=field")
+    expect(page.locator(".node")).to_have_count(len(first))
+    again = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.getAttribute('transform'))")
+    assert again == first  # the same graph, the same picture
+
+
+def test_a_chat_streams_and_its_citation_opens_the_passage(visit: Visit) -> None:
+    page = visit.go("#/chat")
+    expect(page.get_by_label("Context")).to_be_checked()
+    page.get_by_label("Message").fill("When should a request be sent again?")
+    page.keyboard.press("Enter")
+    turn = page.locator(".turn.assistant")
+    expect(turn).to_contain_text("The pause doubles each time")
+    expect(page.locator(".source").first).to_be_visible()
+    turn.get_by_role("button", name=re.compile("Source 1")).first.click()
+    expect(page.locator(".source-body .chunk-line").first).to_be_visible()
+
+
+def test_eval_runs_the_cases_and_plots_them(visit: Visit) -> None:
+    page = visit.go("#/search?q=granite+boulders+glaciers")
+    page.get_by_role("button", name="this one was right").first.click()
+    expect(page.get_by_role("button", name="saved for Eval")).to_be_visible()
+    page = visit.go("#/eval")
+    expect(page.locator(".cases li", has_text="granite boulders glaciers")).to_be_visible()
+    expect(page.locator("tbody tr")).not_to_have_count(0)
+    runs = page.locator("tbody tr").count()
+    for count in (runs + 1, runs + 2):
+        page.get_by_role("button", name="Run", exact=True).click()
+        expect(page.locator("tbody tr")).to_have_count(count)
+    expect(page.locator(".plot svg")).to_be_visible()
+    page.locator("tbody button").first.click()
+    expect(page.locator(".badge.good", has_text="rank 1").first).to_be_visible()
+
+
+def test_an_empty_index_shows_how_to_start_and_the_token_is_asked_for(
+    open_page: Callable[..., Visit], tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "one.md").write_text("# Tides\n\nHigh water comes fifty minutes later each day.\n")
+    with serve(tmp_path / "data" / "index.db", "--root", str(notes), token="hand-axe-7") as url:
+        visit = open_page(url)
+        visit.expected.append("401")
+        page = visit.go("#/search")
+        page.locator("#token").fill("wrong")
+        page.keyboard.press("Enter")
+        expect(page.locator("#token")).to_have_value("")  # asked again
+        page.locator("#token").fill("hand-axe-7")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
+        expect(page.locator(".commands code")).to_have_count(3)
+        page.get_by_label("Folder, file or URL").fill(str(notes))
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.locator(".collections a", has_text="notes")).to_be_visible()
+        page = visit.go("#/chat")
+        expect(page.locator(".notice")).to_contain_text("No chat model is set up")
+        expect(page.locator(".notice")).to_contain_text("OUTCROP_CHAT_MODEL")
+        friend = open_page(url)
+        page = friend.go("#token=hand-axe-7&/search?q=high+water")
+        expect(page.locator(".hit")).to_have_count(1)
+        assert "hand-axe-7" not in page.url
