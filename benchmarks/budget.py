@@ -66,7 +66,7 @@ def hits_of(kind: str, text: str) -> tuple[Hit, ...]:
         with Engine(load_config(given, environ={})) as engine:
             engine.add(text=text[:CHARACTERS], id="source.py" if kind == "code" else "source.txt")
             why = Explanation(1, 1.0, None, None, 1.0)
-            [document] = engine.list()
+            [document] = engine.documents()
             return tuple(as_hit(Scored(chunk, 1.0, why)) for chunk in engine.chunks(document.id))
 
 

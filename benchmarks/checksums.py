@@ -1,6 +1,6 @@
 """What the checksums of the search arrays cost: python -m benchmarks.checksums [--chunks 1000000]
 
-Writes slab files of the size that so many chunks take (random bytes: a checksum does not care), then measures what a
+Writes segment files of the size that so many chunks take (random bytes: a checksum does not care), then measures what a
 process pays for them: when it maps the files, at its first search, at the next, and when `doctor` reads everything. The
 shares of the arrays are those of an index of a million chunks of source and documentation.
 """
@@ -24,15 +24,15 @@ from outcrop.index.blocks import Watched, sum_blocks
 from outcrop.index.files import CHECKED_IN_USE
 from outcrop.index.packed import map_watched, write_arrays
 
-SLAB_ROWS: Final = 50_000
+SEGMENT_ROWS: Final = 50_000
 DIMENSIONS: Final = 256
 POSTINGS: Final = 60  # a chunk
 RESCORED: Final = 8_000  # rows a search compares exactly
 TERMS: Final = 10
 
 
-def make_slab(rows: int, chance: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Arrays of the size that those of a slab have."""
+def make_segment(rows: int, chance: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """Arrays of the size that those of a segment have."""
 
     def noise(size: int) -> NDArray[np.uint8]:
         return np.frombuffer(chance.bytes(size), np.uint8)
@@ -70,9 +70,9 @@ def compare_sums(megabytes: int = 256) -> dict[str, float]:
     return {name: round(len(data) / (timed(way) * 1e6), 2) for name, way in ways.items()}
 
 
-def check_all(slabs: list[dict[str, Watched]]) -> None:
+def check_all(segments: list[dict[str, Watched]]) -> None:
     """Check every block of every array."""
-    for watched in slabs:
+    for watched in segments:
         for array in watched.values():
             array.require()
 
@@ -83,19 +83,21 @@ Wanted = tuple[NDArray[np.int64], NDArray[np.int64]]
 def draw(chunks: int, chance: np.random.Generator) -> Wanted:
     """What a search uses: rows to compare exactly, and where the postings of some terms begin."""
     rows = np.sort(chance.choice(chunks, min(RESCORED, chunks), replace=False))
-    return rows, chance.integers(0, SLAB_ROWS * (POSTINGS - 1), TERMS)
+    return rows, chance.integers(0, SEGMENT_ROWS * (POSTINGS - 1), TERMS)
 
 
-def search(slabs: list[dict[str, Watched]], wanted: Wanted) -> None:
+def search(segments: list[dict[str, Watched]], wanted: Wanted) -> None:
     """Check what one search uses."""
     rows, terms = wanted
-    for number, watched in enumerate(slabs):
-        here = rows[(rows >= number * SLAB_ROWS) & (rows < (number + 1) * SLAB_ROWS)] - number * SLAB_ROWS
+    for number, watched in enumerate(segments):
+        here = (
+            rows[(rows >= number * SEGMENT_ROWS) & (rows < (number + 1) * SEGMENT_ROWS)] - number * SEGMENT_ROWS
+        )
         watched["vectors"].require_rows(here)
         watched["summary_vectors"].require_rows(np.unique(here // 2))
         for start in terms:
             for name in ("rows", "frequencies"):
-                watched[name].require_slice(int(start), int(start) + SLAB_ROWS // 50)
+                watched[name].require_slice(int(start), int(start) + SEGMENT_ROWS // 50)
 
 
 def measure(chunks: int, folder: Path) -> dict[str, float]:
@@ -103,10 +105,10 @@ def measure(chunks: int, folder: Path) -> dict[str, float]:
     chance = np.random.default_rng(7)
     files = []
     summing = 0.0
-    for number in range(max(1, chunks // SLAB_ROWS)):
-        arrays = make_slab(SLAB_ROWS, chance)
+    for number in range(max(1, chunks // SEGMENT_ROWS)):
+        arrays = make_segment(SEGMENT_ROWS, chance)
         summing += timed(lambda arrays=arrays: [sum_blocks(array) for array in arrays.values()])  # type: ignore[misc]
-        files.append(folder / f"slab-{number}")
+        files.append(folder / f"segment-{number}")
         write_arrays(files[-1], arrays)
     mapped = [map_watched(file)[1] for file in files]
 
@@ -116,7 +118,7 @@ def measure(chunks: int, folder: Path) -> dict[str, float]:
                 if name not in CHECKED_IN_USE:
                     array.require()
 
-    total = len(files) * SLAB_ROWS
+    total = len(files) * SEGMENT_ROWS
     first, second, last = (draw(total, chance) for _ in range(3))
     figures = {
         "chunks": total,

@@ -34,7 +34,7 @@ def pack_by(tokenizer: Tokenizer | None) -> Pack:
     """The files that `engine.code_context` draws on, tokens counted by a tokenizer or by the safe estimate."""
 
     def pack(engine: outcrop.Engine, query: str, budget_tokens: int) -> set[str]:
-        context = engine.code_context(query, approx_length=budget_tokens, tokenizer=tokenizer)
+        context = engine.code_context(query, budget_tokens=budget_tokens, tokenizer=tokenizer)
         if context.tokens > budget_tokens:
             raise AssertionError(f"{context.tokens} tokens in a context of {budget_tokens}")
         return {source.hit.document.path for source in context.sources}

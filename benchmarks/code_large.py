@@ -50,7 +50,7 @@ def measure(report: Report, tree: Path, db: Path) -> None:
         cpu, wall = family_cpu_s(), time.perf_counter()
         added = engine.add(tree)
         cpu, wall = family_cpu_s() - cpu, time.perf_counter() - wall
-        documents = engine.list()
+        documents = engine.documents()
         lines = sum(engine.text(document.id).count("\n") for document in documents)
         report.add("documents", len(documents), "")
         report.add("chunks", added.chunks, "")

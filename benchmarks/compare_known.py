@@ -20,9 +20,9 @@ from benchmarks.report import ROOT
 
 SEED = 5
 SOURCES = ("src/outcrop/**/*.py", "benchmarks/*.py", "scripts/*.py", "docs/**/*.md", "*.md", "*/README.md")
-LEAST_WORDS = {"docstring": 6, "heading": 3}
+MIN_WORDS = {"docstring": 6, "heading": 3}
 """A question of fewer words hardly says what is meant. Judgement."""
-LEAST_SECTION_CHARS = 200
+MIN_SECTION_CHARS = 200
 _HEADING = re.compile(r"#{2,4} (.+)")
 
 
@@ -48,9 +48,9 @@ def lay_out_own(folder: Path, most: int) -> list[Question]:
     items = [item for path, text in texts.items() for item in find_items(path, text)]
     draw = random.Random(SEED)
     chosen: list[Item] = []
-    for kind in LEAST_WORDS:
+    for kind in MIN_WORDS:
         fit = [item for item in items if item.kind == kind]
-        chosen += draw.sample(fit, min(most // len(LEAST_WORDS), len(fit)))
+        chosen += draw.sample(fit, min(most // len(MIN_WORDS), len(fit)))
     for path, text in texts.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def lay_out_own(folder: Path, most: int) -> list[Question]:
 def find_items(path: str, text: str) -> Iterator[Item]:
     """All that could be asked of a file."""
     found = _docstrings(path, text) if path.endswith(".py") else _headings(path, text)
-    return (item for item in found if len(item.words.split()) >= LEAST_WORDS[item.kind])
+    return (item for item in found if len(item.words.split()) >= MIN_WORDS[item.kind])
 
 
 def without(text: str, items: list[Item]) -> str:
@@ -93,5 +93,5 @@ def _headings(path: str, text: str) -> Iterator[Item]:
         match = _HEADING.fullmatch(line)
         if match and not fenced:
             section = "\n".join(lines[number:]).split("\n#")[0]
-            if len(section) >= LEAST_SECTION_CHARS:
+            if len(section) >= MIN_SECTION_CHARS:
                 yield Item(path, number, number, "heading", match.group(1))

@@ -52,7 +52,7 @@ from outcrop.errors import NotFound
 MAX_DELAY_S = 0.3
 MAX_DELAY_ON_POSTGRES_S = 0.8
 """Opening takes longer there, and so does a call."""
-MOST_CALLS = 100_000
+MAX_CALLS = 100_000
 """Calls of Python's that a worker makes in some tenths of a second: the last at which one kills itself."""
 ROUNDS_A_DATABASE = 25
 """Rounds one index lives through before a new one is begun: damage has time to add up, and creation is tried too."""
@@ -205,7 +205,7 @@ def run(
             scene = Scene(home / f"db-{number}", url=url)
             scene.folder.mkdir(parents=True)
         scene.journal.unlink(missing_ok=True)
-        kill = draw_kill(chosen, longest_s, MOST_CALLS)
+        kill = draw_kill(chosen, longest_s, MAX_CALLS)
         worker = Worker(scene, embedder, f"{seed}-{number}")
         tally.places[fork_and_kill(worker.run, scene.home, kill)] += 1
         worker.close()

@@ -128,7 +128,7 @@ def verify(scene: Scene, promise: Promise, embedder: Embedder) -> tuple[list[str
     """Everything that is wrong, in words, and what the index holds now."""
     engine = scene.open(embedder)
     with engine:
-        documents = engine.list()
+        documents = engine.documents()
         found = {document.uri: document for document in documents}
         holds = {uri: mark_of(engine.text(document.id)) for uri, document in found.items()}
         wrong = [f"{uri}: twice in the index" for uri in found if [d.uri for d in documents].count(uri) > 1]
@@ -212,5 +212,5 @@ def _search_problems(engine: Engine, embedder: Embedder, holds: Expected) -> Ite
 
 
 def _living(view: View) -> Any:
-    parts = [slab.chunk_ids[~gone] for slab, gone in zip(view.slabs, view.dead, strict=True)]
+    parts = [segment.chunk_ids[~gone] for segment, gone in zip(view.segments, view.deleted, strict=True)]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

@@ -35,7 +35,7 @@ ROUNDS_A_DATABASE: Final = 25
 LONGEST_REEMBED_S: Final = 0.4
 LONGEST_MIGRATION_S: Final = 0.02
 """How long the work takes at most, about, on a quiet machine: any moment of it is hit."""
-MOST_CALLS: Final = 60_000
+MAX_CALLS: Final = 60_000
 SMALL_BATCH: Final = 8
 """Texts of the first transaction of a re-embedding; each next one may be twice as large."""
 OLD: Final = ROOT / "tests" / "store" / "old"
@@ -103,7 +103,7 @@ def verify_reembed(home: Path, url: str, which: int) -> tuple[list[str], bool]:
         if step != "after the kill":
             _reembed(home, url, which)
         with _open(home, url, used) as engine:
-            documents = engine.list()
+            documents = engine.documents()
             if len(documents) != DOCUMENTS:
                 wrong.append(f"{step}: {len(documents)} documents")
             for document in documents:
@@ -136,7 +136,7 @@ def run_reembed(
             _, error = in_child(here, lambda here=here: _fill(here, url))  # type: ignore[misc]
             tally.divergences += [error] if error else []
         which = (number + 1) % 2
-        kill = draw_kill(chosen, LONGEST_REEMBED_S, MOST_CALLS)
+        kill = draw_kill(chosen, LONGEST_REEMBED_S, MAX_CALLS)
         place = fork_and_kill(lambda here=here, which=which: _reembed(here, url, which), here, kill)  # type: ignore[misc]
         verdict, error = in_child(here, lambda here=here, which=which: verify_reembed(here, url, which))  # type: ignore[misc]
         wrong, before = verdict or ([error], False)

@@ -140,7 +140,7 @@ def _judge_arrays(folder: Path, home: Path) -> tuple[bool, list[str]]:
     wrong = []
     with open_index(home) as engine:
         try:
-            texts = {info.id: engine.text(info.id) for info in engine.list()}
+            texts = {info.id: engine.text(info.id) for info in engine.documents()}
             for query, mode in QUERIES:
                 answer = engine.search(query, mode=mode)  # type: ignore[arg-type]
                 for hit in answer.hits:

@@ -111,7 +111,7 @@ def _delete_note(engine: Engine) -> None:
 
 
 def _fill(engine: Engine) -> None:
-    engine.embed_waiting()
+    engine.embed_pending()
 
 
 def _reembed(engine: Engine) -> None:
@@ -147,7 +147,7 @@ SCENES: Final = (
 def read_state(home: Path) -> tuple[State, list[str]]:
     """What is there, and what the store says is wrong with it."""
     with open_index(home) as engine:
-        state = {f"{info.collection} {info.uri}": engine.text(info.id) for info in engine.list()}
+        state = {f"{info.collection} {info.uri}": engine.text(info.id) for info in engine.documents()}
         state["model"] = str(engine.status().index_model)
         problems = [*engine._store.check()]
     for path in sorted((home / "kb").rglob("*.md")):

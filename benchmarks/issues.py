@@ -35,9 +35,9 @@ TOP = (1, 5, 10)
 HITS = 60
 """Hits that are asked for, so that ten different files are among them."""
 MAX_FILE_BYTES = 1_000_000
-MOST_CHANGED = 6
+MAX_CHANGED = 6
 """Files a commit of `--history` may change: one that changes more is about none of them."""
-LEAST_WORDS = 8
+MIN_WORDS = 8
 MARKS = re.compile('["“”]')
 _NO_CODE = re.compile(
     r"(?i)(^|/)(tests?|specs?|__tests__|testdata|docs?|examples?|changelog\w*)/|(^|/)(changelog|changes|history|news|readme)"
@@ -81,11 +81,11 @@ def read_history(git: Path) -> list[Task]:
     for entry in log.split("\x01"):
         commit, _, rest = entry.strip().partition("\x00")
         parent, _, text = rest.partition("\x00")
-        if not parent or len(text.split()) < LEAST_WORDS or len(MARKS.findall(text)) < 2:
+        if not parent or len(text.split()) < MIN_WORDS or len(MARKS.findall(text)) < 2:
             continue
         names = _git(git, "diff", "--name-only", "--diff-filter=M", parent, commit).decode("utf-8", "replace")
         files = frozenset(filter(counts, names.splitlines()))
-        if 0 < len(files) <= MOST_CHANGED:
+        if 0 < len(files) <= MAX_CHANGED:
             found.append(Task(commit[:12], text, parent, files))
     return found
 

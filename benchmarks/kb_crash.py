@@ -50,7 +50,7 @@ NOTES = 60
 """Fewer than writes, so that notes are replaced too."""
 MAX_DELAY_S = 0.02
 """From an acknowledgement to the kill: a write takes some 5 ms, so that any moment of one is hit."""
-MOST_CALLS = 10_000
+MAX_CALLS = 10_000
 """Calls of Python's that a write makes, about."""
 ROUNDS_A_DATABASE = 10
 
@@ -107,7 +107,7 @@ def serve(home: Path, embedder: Embedder, first: int, said: int, url: str, kill:
     def background() -> None:
         while True:
             with contextlib.suppress(DatabaseBusy):  # as a server does: the next time
-                engine.embed_waiting()
+                engine.embed_pending()
                 kb.refresh()
             time.sleep(0.02)
 
@@ -134,7 +134,7 @@ def verify(
             engine._store.put_setting(
                 "barrier", str(last)
             )  # a server may still be at what the killed one asked for
-        waiting = engine.waiting()
+        waiting = engine.pending()
         for path, number in kept.items():
             allowed = {text_of(number)} | ({text_of(last + 1)} if path_of(last + 1) == path else set())
             text = kb.read(path).text
@@ -146,16 +146,16 @@ def verify(
         if kept and not _finds(kb, mark_of(newest), path_of(newest)) and path_of(last + 1) != path_of(newest):
             wrong.append(f"{path_of(newest)}: not found by its words")
         kb.refresh()
-        engine.embed_waiting()
+        engine.embed_pending()
         stats = engine.status().stats
-        if engine.waiting() or stats.chunks_with_vector != stats.chunks:
-            wrong.append(f"{engine.waiting()} documents still wait; {stats}")
+        if engine.pending() or stats.chunks_with_vector != stats.chunks:
+            wrong.append(f"{engine.pending()} documents still wait; {stats}")
         if kept:
             near = engine.search(text_of(newest), mode="semantic", collections=("kb",), limit=5, merge=False)
             if not near.hits or near.hits[0].distance is None:
                 wrong.append(f"{path_of(newest)}: not found by meaning")
         on_disk = {file.path for file in kb.list()}
-        if on_disk != {document.path for document in engine.list()}:
+        if on_disk != {document.path for document in engine.documents()}:
             wrong.append("files and documents are not the same")
         wrong += [f"doctor: {check.name}: {check.detail}" for check in engine.doctor() if not check.ok]
     return wrong, waiting, happened
@@ -189,7 +189,7 @@ def run(
             shutil.rmtree(here, ignore_errors=True)
             here, kept = home / f"kb-{number}", {}
             here.mkdir(parents=True)
-        count, kill = chosen.randrange(1, WRITES - 1), draw_kill(chosen, MAX_DELAY_S, MOST_CALLS)
+        count, kill = chosen.randrange(1, WRITES - 1), draw_kill(chosen, MAX_DELAY_S, MAX_CALLS)
         if over_http:
             said, place = _write_over_http_and_kill(here, first, count, kill.delay_s), BY_TIME
         else:

@@ -31,7 +31,7 @@ BAR_SHARE = 0.03
 """Of the CPU time of an ingest."""
 BAR_FOUND = 0.9
 """Of tokens by chance."""
-MOST_PER_MB = 2.0
+MAX_PER_MB = 2.0
 """Masked values; nearly all are keys and passwords of tests and manuals, which look as real ones do."""
 DRAWN = 400
 TRIES = 20
@@ -90,7 +90,7 @@ def measure_tree(report: Report, tree: Path, show: bool) -> None:
     report.add(f"{tree.name}: text", characters / 1e6, "MB")
     report.add(f"{tree.name}: looked through", characters / 1e6 / seconds, "MB/CPU s")
     report.add(f"{tree.name}: files with masked values", files, "")
-    report.add(f"{tree.name}: masked values", hits / (characters / 1e6), "per MB", at_most=MOST_PER_MB)
+    report.add(f"{tree.name}: masked values", hits / (characters / 1e6), "per MB", at_most=MAX_PER_MB)
 
 
 def texts_of(tree: Path) -> Iterator[tuple[Path, str]]:
@@ -109,7 +109,7 @@ def measure_ingest(report: Report, folder: Path) -> None:
         cpu = cpu_s()
         added = engine.add(folder)
         whole = cpu_s() - cpu
-        texts = [engine.text(document.id) for document in engine.list()]
+        texts = [engine.text(document.id) for document in engine.documents()]
     cpu = time.process_time()
     for text in texts:
         find_secrets(text)

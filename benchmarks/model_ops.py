@@ -38,7 +38,7 @@ SMALL: Final = (
     (outcrop.write.commit, "BATCH_CHUNKS", 6),
     (outcrop.write.add, "SAVE_EVERY_CHUNKS", 12),
     (outcrop.index.arrays, "SAVE_AFTER_ROWS", 24),
-    (outcrop.index.arrays, "SLAB_ROWS", 64),
+    (outcrop.index.arrays, "SEGMENT_ROWS", 64),
     (outcrop.index.arrays, "FEED_ROWS", 16),
 )
 """Sizes so small that forty documents go through all that a million do: several transactions a call, arrays saved,
@@ -155,17 +155,19 @@ def _sync_all(place: Place) -> None:
     place.engine.sync()
 
 
-def _text(place: Place, slot: str, version: int, later: bool) -> None:
+def _text(place: Place, slot: str, version: int, defer_embedding: bool) -> None:
     tags = [tag for tag in [tag_of(version)] if tag]
-    place.engine.add(text=content(version, "txt"), id=slot, collection=TEXTS, tags=tags, later=later)
+    place.engine.add(
+        text=content(version, "txt"), id=slot, collection=TEXTS, tags=tags, defer_embedding=defer_embedding
+    )
 
 
-def _texts(place: Place, versions: list[tuple[str, int]], later: bool) -> None:
+def _texts(place: Place, versions: list[tuple[str, int]], defer_embedding: bool) -> None:
     texts = [
         Text(content(version, "txt"), slot, tags=tuple(tag for tag in [tag_of(version)] if tag))
         for slot, version in versions
     ]
-    place.engine.add_texts(texts, collection=TEXTS, later=later)
+    place.engine.add_texts(texts, collection=TEXTS, defer_embedding=defer_embedding)
 
 
 def _delete(place: Place, collection: str, name: str) -> None:
@@ -201,7 +203,7 @@ def _refresh(place: Place) -> None:
 
 
 def _fill(place: Place) -> None:
-    place.engine.embed_waiting()
+    place.engine.embed_pending()
 
 
 def _reembed(place: Place, _: str) -> None:
@@ -227,7 +229,7 @@ def _watch(place: Place, folder: str, ops: list[Op]) -> None:
 
 
 def _is_in_step(place: Place, folder: str) -> bool:
-    held = place.engine.list(Filter(collections=(folder,))) if place.engine.hashes(folder) else []
+    held = place.engine.documents(Filter(collections=(folder,))) if place.engine.hashes(folder) else []
     here = {str(path) for path in (place.home / folder).rglob("*.*") if path.is_file() and path.stat().st_size}
     return not any(map(place.engine.is_stale, held)) and {document.uri for document in held} == here
 

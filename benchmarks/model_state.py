@@ -152,9 +152,9 @@ class Model:
 
     def after(self, op: Op) -> Model:
         """What this would be after an operation."""
-        later = self.copy()
-        later.apply(op)
-        return later
+        defer_embedding = self.copy()
+        defer_embedding.apply(op)
+        return defer_embedding
 
     def matching(self, where: Where) -> list[Key]:
         """The documents that pass a filter, in the order of a list."""
@@ -176,23 +176,23 @@ class Model:
         file = self.disk.get("/".join(key))
         return file is None or file.generation != self.held[key].generation
 
-    def index(self, key: Key, file: File | None, *, later: bool) -> None:
+    def index(self, key: Key, file: File | None, *, defer_embedding: bool) -> None:
         """Bring a file into the index, as a sync does."""
         old = self.held.get(key)
         if file is None or not file.text.strip():
             self.held.pop(key, None)
         elif old is not None and old.text == file.text:
-            self.held[key] = replace(old, generation=file.generation, waits=old.waits and later)
+            self.held[key] = replace(old, generation=file.generation, waits=old.waits and defer_embedding)
         else:
-            self.held[key] = Held(file.text, file.generation, file.tag, later)
+            self.held[key] = Held(file.text, file.generation, file.tag, defer_embedding)
 
-    def index_all(self, folder: str, *, later: bool) -> None:
+    def index_all(self, folder: str, *, defer_embedding: bool) -> None:
         """Make the documents of a folder the same as its files."""
         files = dict(self.below(folder))
         for key in [key for key in self.held if key[0] == folder and key not in files]:
             del self.held[key]
         for key, file in files.items():
-            self.index(key, file, later=later)
+            self.index(key, file, defer_embedding=defer_embedding)
 
 
 # ------------------------------------------------------------------ the rules
@@ -223,26 +223,26 @@ def _copy(model: Model, slot: str, to: str, generation: int) -> None:
 
 
 def _sync(model: Model, folder: str) -> None:
-    model.index_all(folder, later=False)
+    model.index_all(folder, defer_embedding=False)
 
 
 def _sync_all(model: Model) -> None:
     """Folders that hold a document are known, others are not."""
     for folder in {key[0] for key in model.held} - {TEXTS}:
-        model.index_all(folder, later=False)
+        model.index_all(folder, defer_embedding=False)
 
 
-def _text(model: Model, slot: str, version: int, later: bool) -> None:
-    held = Held(content(version, "txt"), 0, tag_of(version), later)
+def _text(model: Model, slot: str, version: int, defer_embedding: bool) -> None:
+    held = Held(content(version, "txt"), 0, tag_of(version), defer_embedding)
     old = model.held.get((TEXTS, slot))
     if old is not None and old.text == held.text:
-        held = replace(held, waits=old.waits and later)
+        held = replace(held, waits=old.waits and defer_embedding)
     model.held[TEXTS, slot] = held
 
 
-def _texts(model: Model, versions: Sequence[tuple[str, int]], later: bool) -> None:
+def _texts(model: Model, versions: Sequence[tuple[str, int]], defer_embedding: bool) -> None:
     for slot, version in versions:
-        _text(model, slot, version, later)
+        _text(model, slot, version, defer_embedding)
 
 
 def _delete(model: Model, collection: str, name: str) -> None:
@@ -256,20 +256,20 @@ def _delete_where(model: Model, where: dict[str, Any]) -> None:
 
 def _note(model: Model, slot: str, version: int, generation: int) -> None:
     model.disk[slot] = File(content(version, "txt"), generation)
-    model.index((NOTES, slot.removeprefix("kb/")), model.disk[slot], later=True)
+    model.index((NOTES, slot.removeprefix("kb/")), model.disk[slot], defer_embedding=True)
 
 
 def _note_append(model: Model, slot: str, version: int, generation: int) -> None:
     before = model.disk.get(slot, File("", 0))
     model.disk[slot] = File(before.text + content(version, "txt"), generation, before.tag)
-    model.index((NOTES, slot.removeprefix("kb/")), model.disk[slot], later=True)
+    model.index((NOTES, slot.removeprefix("kb/")), model.disk[slot], defer_embedding=True)
 
 
 def _note_move(model: Model, slot: str, to: str) -> None:
     if slot in model.disk and to not in model.disk:
         model.disk[to] = model.disk.pop(slot)
         model.held.pop((NOTES, slot.removeprefix("kb/")), None)
-        model.index((NOTES, to.removeprefix("kb/")), model.disk[to], later=True)
+        model.index((NOTES, to.removeprefix("kb/")), model.disk[to], defer_embedding=True)
 
 
 def _note_delete(model: Model, slot: str) -> None:
@@ -278,7 +278,7 @@ def _note_delete(model: Model, slot: str) -> None:
 
 
 def _refresh(model: Model) -> None:
-    model.index_all(NOTES, later=True)
+    model.index_all(NOTES, defer_embedding=True)
 
 
 def _fill(model: Model) -> None:
@@ -293,7 +293,7 @@ def _reembed(model: Model, name: str) -> None:
 def _watch(model: Model, folder: str, ops: Sequence[Op]) -> None:
     for op in ops:
         model.apply(op)
-    model.index_all(folder, later=False)
+    model.index_all(folder, defer_embedding=False)
 
 
 def _race(model: Model, one: Op, other: Op) -> None:
@@ -304,7 +304,7 @@ def _race(model: Model, one: Op, other: Op) -> None:
 def _compare(model: Model) -> None:
     """Everything is brought up to date before it is compared with a new index."""
     for folder in FOLDERS:
-        model.index_all(folder, later=False)
+        model.index_all(folder, defer_embedding=False)
     _refresh(model)
     _fill(model)
 

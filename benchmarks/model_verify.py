@@ -219,14 +219,14 @@ def check_filter(place: Place, model: Model, where: Where, offset: int) -> Itera
     asked = filter_of(where)
     if any(not any(key[0] == name for key in model.held) for name in where.collections):
         try:
-            engine.list(asked)
+            engine.documents(asked)
             yield f"{where}: names a collection that is not there, and nobody says so"
         except NotFound:
             return
-    listed = [key_of(document) for document in engine.list(asked)]
+    listed = [key_of(document) for document in engine.documents(asked)]
     if listed != expected or engine.count(asked) != len(expected):
         yield f"{where}: lists {listed} ({engine.count(asked)}), should be {expected}"
-    page = [key_of(document) for document in engine.list(asked, limit=3, offset=offset)]
+    page = [key_of(document) for document in engine.documents(asked, limit=3, offset=offset)]
     if page != expected[offset : offset + 3]:
         yield f"{where}: the page at {offset} is {page}"
     options = SearchOptions(where=asked, mode="keyword", limit=MANY, merge=False)
@@ -245,10 +245,10 @@ def check_all(place: Place, model: Model) -> Iterator[str]:
     for key in sorted(model.held):
         yield from check_document(place, model, key)
     waiting = sum(held.waits for held in model.held.values())
-    if place.engine.waiting() > waiting:
-        yield f"{place.engine.waiting()} documents wait, should be {waiting} at most"
+    if place.engine.pending() > waiting:
+        yield f"{place.engine.pending()} documents wait, should be {waiting} at most"
     stats = place.engine.status().stats
-    chunks = sum(document.chunks for document in place.engine.list())
+    chunks = sum(document.chunks for document in place.engine.documents())
     if (stats.documents, stats.chunks) != (len(model.held), chunks):
         yield f"counts disagree: {stats}, there are {len(model.held)} documents and {chunks} chunks"
     yield from (f"doctor: {c.name}: {c.detail}" for c in place.engine.doctor() if not c.ok)
@@ -279,7 +279,7 @@ def check_parity(
                 tags = [held.tag] if held.tag else []
                 fresh.engine.add(text=held.text, id=name, collection=TEXTS, tags=tags)
         fresh.notes.refresh()
-        fresh.engine.embed_waiting()
+        fresh.engine.embed_pending()
         _compact(fresh.engine)
         sample = sorted(held.text for held in model.held.values())[:: max(1, len(model.held) // 3)]
         for query in (*QUERIES, *(text[20:120] for text in sample)):
@@ -308,7 +308,8 @@ def _compare(one: Engine, other: Engine, query: str, apart: float) -> Iterator[s
 def look(place: Place) -> tuple[dict[Key, Seen], dict[str, Seen]]:
     """What is there: documents, and files."""
     index = {
-        key_of(document): Seen(document.sha256, document.mtime_ns) for document in place.engine.list(Filter())
+        key_of(document): Seen(document.sha256, document.mtime_ns)
+        for document in place.engine.documents(Filter())
     }
     disk = {}
     for folder in (*FOLDERS, NOTES):

@@ -29,7 +29,7 @@ from outcrop.contracts import Reranker  # isort: skip
 from outcrop.errors import EmbedError  # isort: skip
 from outcrop.rank.signals import SIGNALS  # isort: skip
 from outcrop.records import Progress  # isort: skip
-from outcrop.index import segment as slab  # isort: skip
+from outcrop.index import segment  # isort: skip
 import pytest  # isort: skip
 
 CODE = "code"
@@ -223,7 +223,7 @@ def score_run(
             return group.ask(engine, mode="semantic")
     if run == BARE:
         with without_signals(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(slab, "_summary_rows", lambda _feed: [])
+            patch.setattr(segment, "_summary_rows", lambda _feed: [])
             engine.parts.index.rebuild()
             return group.ask(engine, mode="semantic")
     chosen.reranker = next(get() for label, get in rerankers.items() if rerank_run(label) == run)

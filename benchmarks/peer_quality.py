@@ -78,5 +78,5 @@ def read_labels(data: Path) -> Labels:
 
 def documents_of(engine: Engine, rows: Sequence[FeedRow], names: Sequence[str]) -> list[str]:
     """For each row the id its document has in the labelled set."""
-    paths = {document.id: document.path for document in engine.list()}
+    paths = {document.id: document.path for document in engine.documents()}
     return [names[int(Path(paths[row.document_id]).stem)] for row in rows]

@@ -31,10 +31,10 @@ import outcrop
 from benchmarks.peer_engines import OWN_PYTHON, TOP
 from benchmarks.peer_quality import Labels, documents_of, lay_out_labelled, ndcg, overlap, read_labels, recall
 from outcrop.engine import Engine
-from outcrop.index.arrays import FEED_ROWS, SLAB_ROWS
+from outcrop.index.arrays import FEED_ROWS, SEGMENT_ROWS
 from outcrop.index.dense import nearest
-from outcrop.index.lexical import score_slab, weigh_terms
-from outcrop.index.segment import Slab, build_slab, merge_slabs, save_slab
+from outcrop.index.lexical import score_segment, weigh_terms
+from outcrop.index.segment import Segment, build_segment, merge_segments, save_segment
 from outcrop.records import FeedRow, Vector
 from outcrop.text.terms import STOP_WORDS, Terms
 
@@ -138,13 +138,13 @@ def dense_leg(rows: Sequence[FeedRow], engine: Engine, queries: Any, home: Path)
     """The vectors alone: quantise, write, and search without the rest of the engine."""
     bare = [_without_text(row) for row in rows]
     cpu = cpu_s()
-    slabs = _build(bare, engine, home)
+    segments = _build(bare, engine, home)
     used = cpu_s() - cpu
     found, cpu_ms = [], []
     for query in queries:
         cpu = time.process_time()
-        near = nearest(slabs, [None] * len(slabs), query, TOP)
-        found.append(_best([rows_ for rows_, _ in near], [cosine for _, cosine in near], slabs))
+        near = nearest(segments, [None] * len(segments), query, TOP)
+        found.append(_best([rows_ for rows_, _ in near], [cosine for _, cosine in near], segments))
         cpu_ms.append(1000 * (time.process_time() - cpu))
     return {"ingest_cpu_s": used, "cpu_ms": cpu_ms, "found": found, "bytes": folder_bytes(home)}
 
@@ -154,40 +154,40 @@ def lexical_leg(rows: Sequence[FeedRow], engine: Engine, queries: Sequence[str],
     engine.parts.terms._seen.clear()
     bare = [_without_vector(row) for row in rows]
     cpu = cpu_s()
-    slabs = _build(bare, engine, home)
+    segments = _build(bare, engine, home)
     used = cpu_s() - cpu
-    mean_length = sum(int(slab.lengths.sum()) for slab in slabs) / max(len(rows), 1)
+    mean_length = sum(int(segment.lengths.sum()) for segment in segments) / max(len(rows), 1)
     found, cpu_ms = [], []
     for query in queries:
         cpu = time.process_time()
-        words = weigh_terms(query, engine.parts.terms, slabs)
-        scores = [score_slab(words, i, slab, mean_length) for i, slab in enumerate(slabs)]
+        words = weigh_terms(query, engine.parts.terms, segments)
+        scores = [score_segment(words, i, segment, mean_length) for i, segment in enumerate(segments)]
         hits = [np.flatnonzero(score > 0) for score in scores]
-        found.append(_best(hits, [score[hit] for score, hit in zip(scores, hits, strict=True)], slabs))
+        found.append(_best(hits, [score[hit] for score, hit in zip(scores, hits, strict=True)], segments))
         cpu_ms.append(1000 * (time.process_time() - cpu))
     return {"ingest_cpu_s": used, "cpu_ms": cpu_ms, "found": found, "bytes": folder_bytes(home)}
 
 
-def _build(rows: Sequence[FeedRow], engine: Engine, home: Path) -> list[Slab]:
-    """Slabs as the engine makes them: small ones first, merged into large ones."""
+def _build(rows: Sequence[FeedRow], engine: Engine, home: Path) -> list[Segment]:
+    """Segments as the engine makes them: small ones first, merged into large ones."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    slabs = []
+    segments = []
     dimensions = engine.parts.embedder.model.dimensions if rows[0].vector is not None else 0
-    for first in range(0, len(rows), SLAB_ROWS):
+    for first in range(0, len(rows), SEGMENT_ROWS):
         parts = [
-            build_slab(
+            build_segment(
                 rows[start : start + FEED_ROWS],
                 engine.parts.terms,
                 dimensions,
                 engine.parts.embedder.path_weight,
             )
-            for start in range(first, min(first + SLAB_ROWS, len(rows)), FEED_ROWS)
+            for start in range(first, min(first + SEGMENT_ROWS, len(rows)), FEED_ROWS)
         ]
-        slab = merge_slabs(parts, [np.zeros(len(part), np.bool_) for part in parts])
-        save_slab(slab, home / str(first))
-        slabs.append(slab)
-    return slabs
+        segment = merge_segments(parts, [np.zeros(len(part), np.bool_) for part in parts])
+        save_segment(segment, home / str(first))
+        segments.append(segment)
+    return segments
 
 
 def _without_text(row: FeedRow) -> FeedRow:
@@ -200,8 +200,8 @@ def _without_vector(row: FeedRow) -> FeedRow:
     )
 
 
-def _best(rows: list[Any], scores: list[Any], slabs: Sequence[Slab]) -> list[int]:
-    offsets = np.cumsum([0, *(len(slab) for slab in slabs[:-1])])
+def _best(rows: list[Any], scores: list[Any], segments: Sequence[Segment]) -> list[int]:
+    offsets = np.cumsum([0, *(len(segment) for segment in segments[:-1])])
     places = np.concatenate([part + offset for part, offset in zip(rows, offsets, strict=True)])
     score = np.concatenate(scores)
     if len(score) > TOP:

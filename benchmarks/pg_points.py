@@ -27,7 +27,7 @@ HELD_OUT_EVERY = 50
 FEED_ROWS = 2000
 """Chunks read from the store at a time."""
 _DOCSTRING = re.compile(r'"""\s*([A-Z][^\n"]{20,110}?)\.?(?:"""|\n)')
-_LEAST_WORDS = 3
+_MIN_WORDS = 3
 """A heading of fewer says too little to be asked."""
 
 
@@ -124,5 +124,5 @@ def _questions(row: FeedRow) -> Iterator[str]:
     """Headings of prose and first lines of docstrings."""
     if row.language:
         yield from _DOCSTRING.findall(row.text)[:1]
-    elif row.heading_path and len(row.heading_path[-1].split()) >= _LEAST_WORDS:
+    elif row.heading_path and len(row.heading_path[-1].split()) >= _MIN_WORDS:
         yield row.heading_path[-1]

@@ -199,7 +199,7 @@ def compare(url: str, acknowledged: Path, said: Sequence[str]) -> Iterator[str]:
         f"{writer}-{number}": (writer, number, turn) for (writer, number), turn in wanted.items() if turn >= 0
     }
     with tempfile.TemporaryDirectory() as folder, outcrop.open(url, data_dir=folder, model="static") as engine:
-        stored = {one.uri for one in engine.list(outcrop.Filter(collections=(COLLECTION,)))}
+        stored = {one.uri for one in engine.documents(outcrop.Filter(collections=(COLLECTION,)))}
         yield from (f"{name} was acknowledged and is not there" for name in there.keys() - stored)
         yield from (f"{name} is there and was not acknowledged, or deleted" for name in stored - there.keys())
         for name in sorted(there.keys() & stored):

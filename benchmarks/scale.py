@@ -35,7 +35,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "probe": measure_probe,
 }
 
-LEAST_RATE = 2 / 3
+MIN_RATE = 2 / 3
 """The rate at which files are added to the grown index, to that at which they are added to an empty one."""
 SEARCH_P50_MS, SEARCH_P95_MS = 25.0, 80.0
 COLD_S = 1.0
@@ -74,7 +74,7 @@ def main() -> int:
     report.add("chunks of the files added to both", probe["chunks"], "chunks")
     report.add("ingest into an empty index, chunks per CPU second", probe["empty"], "chunks/s")
     report.add("ingest into the grown index, chunks per CPU second", probe["grown"], "chunks/s")
-    report.add("ingest, grown to empty", probe["grown"] / probe["empty"], "×", at_least=LEAST_RATE)
+    report.add("ingest, grown to empty", probe["grown"] / probe["empty"], "×", at_least=MIN_RATE)
     say(f"plots: {', '.join(str(path) for path in draw_plots(report.keep()))}")
     return 1 if report.failed else 0
 

@@ -51,7 +51,7 @@ def measure_probe(options: argparse.Namespace) -> dict[str, Any]:
                 for folder in sorted(path for path in corpus.iterdir() if path.is_dir())[-PROBED:]:
                     chunks += engine.add(folder, collection="probe").chunks
             used = _cpu_s() - before
-            engine._store.delete([document.id for document in engine.list(Filter(collections=("probe",)))])
+            engine._store.delete([document.id for document in engine.documents(Filter(collections=("probe",)))])
             engine.parts.index.purge()
         rates[name].append(chunks / used)
     return {"empty": sum(rates["empty"]) / 2, "grown": rates["grown"][0], "chunks": chunks}

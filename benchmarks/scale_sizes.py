@@ -24,7 +24,7 @@ def measure_sizes(options: argparse.Namespace) -> dict[str, Any]:
     for name, size in connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
         sizes[f"table {name}"] = size
     connection.close()
-    for file in (db.parent / f"{db.name}.arrays").glob("slab-*"):
+    for file in (db.parent / f"{db.name}.arrays").glob("segment-*"):
         for name, array in map_arrays(file).items():
             sizes[f"array {name}"] += array.nbytes
     return {

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 PAGES = (".rst", ".md")
-LEAST_WORDS = 3
+MIN_WORDS = 3
 """A shorter heading ("Usage", "See also") asks for no section in particular."""
-LEAST_BODY = 30
-MOST_SECTIONS = 5000
+MIN_BODY = 30
+MAX_SECTIONS = 5000
 MAX_PAGE_BYTES = 500_000
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
@@ -35,7 +35,7 @@ def read_sections(folder: Path) -> list[Section]:
     for path in sorted(folder.rglob("*")):
         if path.suffix in PAGES and path.is_file() and path.stat().st_size <= MAX_PAGE_BYTES:
             found += split_page(path.read_text("utf-8", "replace"))
-    return [section for section in found if len(section.body.split()) >= LEAST_BODY][:MOST_SECTIONS]
+    return [section for section in found if len(section.body.split()) >= MIN_BODY][:MAX_SECTIONS]
 
 
 def asked_of(sections: list[Section]) -> list[int]:
@@ -44,7 +44,7 @@ def asked_of(sections: list[Section]) -> list[int]:
     return [
         place
         for place, (heading, _) in enumerate(sections)
-        if len(heading.split()) >= LEAST_WORDS and times[heading.lower()] == 1
+        if len(heading.split()) >= MIN_WORDS and times[heading.lower()] == 1
     ]
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import fmean
 
 from benchmarks.code import interval  # first of all: it holds numpy to one core
-from benchmarks.issues import MAX_FILE_BYTES, MOST_CHANGED, _git, counts, git_directory
+from benchmarks.issues import MAX_CHANGED, MAX_FILE_BYTES, _git, counts, git_directory
 from benchmarks.report import Report, say
 from benchmarks.sections import PAGES, asked_of, read_sections
 
@@ -35,8 +35,8 @@ TRUSTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 OWN = "own"
 SETTINGS = (OWN, *map("{:g}".format, TRUSTS))
 JUDGED = ("code", "pages", "sections")
-LEAST_WORDS = 3
-MOST_READ = 3000
+MIN_WORDS = 3
+MAX_READ = 3000
 """Commits that are looked at, the newest first."""
 
 Ask = Callable[[str, float | None], list[str]]
@@ -57,13 +57,13 @@ class Question:
 def read_subjects(git: Path) -> list[tuple[str, frozenset[str], frozenset[str]]]:
     """(subject, source files changed, pages changed) of commits that changed few files, all still there."""
     now = set(_git(git, "ls-tree", "-r", "--name-only", "HEAD").decode("utf-8", "replace").splitlines())
-    arguments = ("log", "--no-merges", "--no-renames", f"-{MOST_READ}", "--name-only", "--format=%x01%s")
+    arguments = ("log", "--no-merges", "--no-renames", f"-{MAX_READ}", "--name-only", "--format=%x01%s")
     log = _git(git, *arguments).decode("utf-8", "replace")
     found = []
     for entry in log.split("\x01")[1:]:
         subject, *names = entry.strip().splitlines() or [""]
         changed = {name for name in names if name in now}
-        if len(subject.split()) < LEAST_WORDS or not 0 < len(changed) <= MOST_CHANGED:
+        if len(subject.split()) < MIN_WORDS or not 0 < len(changed) <= MAX_CHANGED:
             continue
         source = frozenset(name for name in changed if counts(name) and not name.endswith(PAGES))
         pages = frozenset(name for name in changed if name.endswith(PAGES) and "change" not in name.lower())

@@ -130,14 +130,16 @@ def measure_recall(options: argparse.Namespace) -> dict[str, Any]:
     queries: list[str] = json.loads(options.queries.read_text("utf-8"))[:200]
     shares, worst = [], 1.0
     with outcrop.open(options.db) as engine:
-        slabs = engine.parts.index.refresh().slabs
+        segments = engine.parts.index.refresh().segments
         for query in queries:
             vector = engine.parts.embedder.embed_query(query)
             if not vector.any():
                 continue
-            found = nearest(slabs, [None] * len(slabs), vector, 10)
+            found = nearest(segments, [None] * len(segments), vector, 10)
             quick = np.concatenate([cosine for _, cosine in found])
-            exact = np.concatenate([similarities(slab, np.arange(len(slab)), vector) for slab in slabs])
+            exact = np.concatenate(
+                [similarities(segment, np.arange(len(segment)), vector) for segment in segments]
+            )
             # Counted by cosine, so that chunks at the same distance (give or take rounding) are as good as each other.
             tenth = np.sort(exact)[-10] - 1e-6
             share = float((np.sort(quick)[-10:] >= tenth).sum()) / 10

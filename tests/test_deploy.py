@@ -180,7 +180,7 @@ def test_roles_write_read_and_see_what_they_should(
                 reader.add(text="a reader adds nothing")
         with outcrop.open(login["guest"], data_dir=tmp_path) as guest:
             assert guest.count() == 2
-            assert {one.collection for one in guest.list()} == {"handbook"}
+            assert {one.collection for one in guest.documents()} == {"handbook"}
             assert guest.search("where are the keys").hits[0].document.uri == "keys"
             hits = guest.search("where nobody looks in the diary").hits
             assert not any(hit.document.collection == "private" for hit in hits)
@@ -299,7 +299,7 @@ def sees_only(role: str, collection: str, uris: Sequence[str], *, url: str, fold
     """Check that a role reads one collection through the engine and, in every table, by SQL."""
     schema = url.rpartition("=")[2]
     with outcrop.open(log_in(url, role), data_dir=folder) as engine:
-        assert sorted(one.uri for one in engine.list()) == uris
+        assert sorted(one.uri for one in engine.documents()) == uris
         assert {one.name for one in engine.collections()} == {collection}
         hits = engine.search("the minutes of a year, the handbook, the diary and where the keys are").hits
         assert set() < {hit.document.uri for hit in hits} <= set(uris)

@@ -132,7 +132,7 @@ def test_front_matter_gives_title_tags_and_date(kb: outcrop.Engine, folder: Path
     kb.add(folder)
     document = kb.get("work/retries.md")
     assert (document.title, set(document.tags)) == ("Retry policy", {"ops", "http"})
-    assert [d.path for d in kb.list(Filter(tags=("ops",)))] == ["work/retries.md"]
+    assert [d.path for d in kb.documents(Filter(tags=("ops",)))] == ["work/retries.md"]
     hits = kb.search("water", since="2026-02-28", until="2026-03-02", floor=0.0).hits
     assert {hit.document.path for hit in hits} <= {"work/retries.md"}
 
@@ -405,7 +405,7 @@ def test_the_arrays_are_rebuilt_when_their_files_are_damaged(tmp_path: Path) -> 
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
         assert kb.status().array_bytes > 0
-    for path in (tmp_path / "i.db.arrays").glob("slab-*"):
+    for path in (tmp_path / "i.db.arrays").glob("segment-*"):
         path.write_bytes(path.read_bytes()[:100])
     with outcrop.open(tmp_path / "i.db") as kb:
         assert not all(check.ok for check in kb.doctor())
@@ -445,7 +445,7 @@ def test_a_tokenizer_file_counts_the_tokens_of_a_context(tmp_path: Path, folder:
 def test_damaged_array_data_is_noticed_in_a_search_and_made_again(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
-    for path in (tmp_path / "i.db.arrays").glob("slab-*"):
+    for path in (tmp_path / "i.db.arrays").glob("segment-*"):
         data, rows = bytearray(path.read_bytes()), map_arrays(path)["rows"].tobytes()
         end = data.index(rows) + len(rows)
         data[end - 400 : end] = b"\xff" * 400

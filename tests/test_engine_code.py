@@ -86,9 +86,9 @@ def declaring(kb: outcrop.Engine, name: str) -> set[str]:
     """Paths of the files that declare a name, as the search arrays know it."""
     paths = set()
     view = kb.parts.index.refresh()
-    for slab, dead in zip(view.slabs, view.dead, strict=True):
-        rows = slab.names.defined_rows[slab.names.definitions(name_number(name))]
-        paths |= {kb.get(int(slab.document_ids[row])).path for row in rows if not dead[row]}
+    for segment, dead in zip(view.segments, view.deleted, strict=True):
+        rows = segment.names.defined_rows[segment.names.definitions(name_number(name))]
+        paths |= {kb.get(int(segment.document_ids[row])).path for row in rows if not dead[row]}
     return paths
 
 
@@ -119,7 +119,7 @@ def test_a_filter_by_language_rules_the_rest_out(kb: outcrop.Engine) -> None:
     assert {hit.document.path for hit in kb.search("pool acquire lease", kinds=["typescript"]).hits} == {
         "web/pool.ts"
     }
-    assert {document.language for document in kb.list(Filter(kinds=("python",)))} == {"python"}
+    assert {document.language for document in kb.documents(Filter(kinds=("python",)))} == {"python"}
     answer = kb.search("ConnectionPool", kinds=["typescript"])
     assert "app/pool.py" not in {hit.document.path for hit in answer.hits}
     assert declaring(kb, "acquire") == {"app/pool.py", "web/pool.ts"}
@@ -165,7 +165,9 @@ def test_summaries_are_embedded_once_and_again_for_another_model(tmp_path: Path,
     first = CountingEmbedder("first")
     with open_with(tmp_path / "i.db", first) as kb:
         kb.add(repo)
-        notes = [chunk.code for info in kb.list() for chunk in kb.chunks(info.id) if chunk.code is not None]
+        notes = [
+            chunk.code for info in kb.documents() for chunk in kb.chunks(info.id) if chunk.code is not None
+        ]
         summaries = {note.summary for note in notes if note.summary}
         assert len(summaries) > 3
         assert summaries <= set(first.embedded)
@@ -182,7 +184,7 @@ def test_summaries_are_embedded_once_and_again_for_another_model(tmp_path: Path,
         assert all(row.summary_vector is None or row.summary_vector.size == 13 for row in rows)
         assert all(check.ok for check in kb.doctor())
         view = kb.parts.index.refresh()
-        assert sum(len(slab.noted) for slab in view.slabs) >= len(summaries)
+        assert sum(len(segment.noted) for segment in view.segments) >= len(summaries)
 
 
 def test_a_chunk_of_code_is_found_by_what_its_summary_says(tmp_path: Path, repo: Path) -> None:
@@ -296,7 +298,7 @@ def test_an_index_of_version_1_reads_its_code_again_and_its_prose_not(
     db = tmp_path / "old.db"
     with open_with(tmp_path / "new.db", CountingEmbedder()) as kb:
         kb.add(repo)
-        before = {info.path: info for info in kb.list()}
+        before = {info.path: info for info in kb.documents()}
         write_version_1(kb._store, db)
     read: list[str] = []
     real = outcrop.write.prepare.read_file  # type: ignore[attr-defined]
@@ -314,7 +316,9 @@ def test_an_index_of_version_1_reads_its_code_again_and_its_prose_not(
         assert sorted(read) == code
         assert (report.changed, report.unchanged, report.added) == (len(code), 1, 0)
         assert declaring(kb, "ConnectionPool") == {"app/pool.py"}
-        assert {info.path: info.id for info in kb.list()} == {path: info.id for path, info in before.items()}
+        assert {info.path: info.id for info in kb.documents()} == {
+            path: info.id for path, info in before.items()
+        }
         assert kb.get("README.md") == before["README.md"]
         assert kb.sync().unchanged == len(FILES)
         assert all(check.ok for check in kb.doctor())

@@ -33,7 +33,7 @@ def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[o
         monkeypatch.setattr(engine_module, "open_store", lambda path, *_, **__: SearchedSqlite(path, deriver))
         with open_engine(tmp_path / "searched") as searched:
             for kb in (by_arrays, searched):
-                kb.add(SOURCES / "search")
+                kb.add(SOURCES / "index")
                 kb.add(SOURCES / "rank")
             yield by_arrays, searched
 
@@ -48,7 +48,7 @@ def test_all_that_is_asked_of_code_has_the_same_answers(
         kb.warm()
     reasons: set[str] = set()
     for text in (
-        "how are slabs merged",
+        "how are segments merged",
         "Graph.steps",
         "fix weigh_terms in lexical.py",
         "where is `Found` made?",

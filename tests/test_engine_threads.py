@@ -46,7 +46,7 @@ def ask(kb: outcrop.Engine, writer: Writer, step: int) -> bool:
     if step == 2:
         return 0 < kb.context("wombat burrow", budget_tokens=200).tokens <= 200
     if step == 3:
-        return len(kb.code_context("who makes a lease?", approx_length=300).sources) > 0
+        return len(kb.code_context("who makes a lease?", budget_tokens=300).sources) > 0
     if step == 4:
         return {node.path for node in kb.graph("make_lease").nodes} == {"lease.py", "pool.py"}
     latest = writer.done - 1  # what is written by now is found by its word, unless it is of those that go again
@@ -82,7 +82,7 @@ def test_a_warm_engine_has_nothing_left_to_load_for_its_first_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with outcrop.open(tmp_path / "i.db") as kb:
-        kb.add(Path(outcrop.__file__).parent / "search")
+        kb.add(Path(outcrop.__file__).parent / "index")
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.warm()
         monkeypatch.setattr(arrays, "Graph", None)

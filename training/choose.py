@@ -29,7 +29,7 @@ from training.lines import read_held_out
 
 FEWEST = 20
 """A kind that was asked less often says nothing."""
-MOST_DOCUMENTS = 300
+MAX_DOCUMENTS = 300
 """Of a package: the right ones of the questions, and others up to this."""
 
 
@@ -63,7 +63,7 @@ def draw(folder: Path, packages: int, questions: int, kinds: Sequence[str] = ())
         picked = [asked[name][at] for at in rng.permutation(len(asked[name]))[:questions]]
         wanted = {pair["doc"] for pair in picked}
         others = [one["id"] for one in by_package[name] if one["id"] not in wanted]
-        room = max(0, MOST_DOCUMENTS - len(wanted))
+        room = max(0, MAX_DOCUMENTS - len(wanted))
         chosen = [*wanted, *(others[at] for at in rng.permutation(len(others))[:room])]
         place = {identity: len(kept) + at for at, identity in enumerate(chosen)}
         kept += [documents[identity] for identity in chosen]

@@ -17,13 +17,13 @@ from benchmarks.report import ROOT
 from outcrop.parse.code import LANGUAGES
 from outcrop.parse.formats import FORMATS, LibraryFormat
 
-MOST_OF_A_KIND = 60
+MAX_OF_A_KIND = 60
 """Files of one kind that are kept: mutations make the rest. Judgement."""
 LONGEST_TEXT = 12_000
 """Bytes of a text that are kept of a file: a parse takes milliseconds, and a thousand lines hold all there is."""
 LONGEST_BINARY = 150_000
 _SKIPPED = frozenset({".git", ".venv", ".artifacts", "node_modules", "results", "__pycache__"})
-_MOST_LISTED = 200_000
+_MAX_LISTED = 200_000
 """Files of a corpus that are listed at most, so that a tree of millions costs seconds."""
 
 
@@ -53,7 +53,7 @@ def gather(folder: Path, corpus: Path | None, seed: int) -> Seeds:
     for kind, files in found.items():
         home = folder / kind
         home.mkdir(parents=True)
-        for number, content in enumerate(files[:MOST_OF_A_KIND]):
+        for number, content in enumerate(files[:MAX_OF_A_KIND]):
             (home / f"{number:03}").write_bytes(content)
     return Seeds(folder)
 
@@ -70,10 +70,10 @@ def _gather_files(top: Path, found: dict[str, list[bytes]], chance: random.Rando
             if suffix in wanted:
                 by_kind.setdefault(suffix, []).append(Path(here, name))
         listed += len(names)
-        if listed > _MOST_LISTED:
+        if listed > _MAX_LISTED:
             break
     for kind, files in by_kind.items():
-        for file in chance.sample(files, min(len(files), MOST_OF_A_KIND)):
+        for file in chance.sample(files, min(len(files), MAX_OF_A_KIND)):
             try:
                 with file.open("rb") as stream:
                     content = stream.read(LONGEST_BINARY + 1)

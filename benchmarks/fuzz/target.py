@@ -19,7 +19,7 @@ T = TypeVar("T")
 CHOICES_BYTES = 24
 """Bytes at the front of an input from which a target takes its options."""
 
-MOST_GROWTH_BYTES = 700 * 1024**2
+MAX_GROWTH_BYTES = 700 * 1024**2
 """Caches of a target take some tens of megabytes; a blow-up takes all there is."""
 
 
@@ -48,7 +48,7 @@ class Target:
     check: Callable[[bytes], None]
     promise: str
     deadline_s: float = 10.0
-    growth_bytes: int = MOST_GROWTH_BYTES
+    growth_bytes: int = MAX_GROWTH_BYTES
     guided: bool = False
 
     def input(self, seed: int, number: int, seeds: Seeds) -> bytes:

@@ -131,13 +131,13 @@ class Store(Protocol):
         model: Model,
         remove: Collection[int] = (),
         *,
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> list[int]:
         """Insert or replace documents and remove others in one transaction; the ids of `writes`, in order.
 
         Raises MissingVectors when a key is neither in `vectors` nor stored for `model`; nothing is written then. With
-        `later` it is written nevertheless: the document is found by its words, and waits until `fill` brings the rest.
-        """
+        `defer_embedding` it is written nevertheless: the document is found by its words, and waits until `fill` brings
+        the rest."""
 
     def move(
         self,
@@ -146,7 +146,7 @@ class Store(Protocol):
         vectors: Mapping[bytes, Vector],
         model: Model,
         *,
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> None:
         """The document's file has a new name: as `write`, keeping the document's id and creation time."""
 
@@ -180,8 +180,8 @@ class Store(Protocol):
     ) -> list[tuple[bytes, int]]:
         """The same for summaries of code: (summary key, chunk id)."""
 
-    def waiting(self, limit: int | None = None) -> list[int]:
-        """Ids of the documents that were written with `later` and still lack a vector, ascending."""
+    def pending(self, limit: int | None = None) -> list[int]:
+        """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
         """Keep vectors that documents wait for; how many documents have all of theirs now.

@@ -132,7 +132,7 @@ class Engine:
         collection: str | None = None,
         tags: Sequence[str] = (),
         force: bool = False,
-        later: bool = False,
+        defer_embedding: bool = False,
         ray: str | None = None,
         progress: OnProgress | None = None,
         stopped: Stop | None = None,
@@ -142,10 +142,9 @@ class Engine:
         A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
         text, so that adding it again replaces it; `kind` says how to read it (`md`, `text`, `html`, `json` …), where
         neither the id's extension nor the text itself does. `force` reads and chunks again what did not change. With
-        `later` it is found by its words at once, and by meaning after `embed_waiting`, in whatever process. `ray` is
-        the address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
-        `ray://HOST:PORT`, or `local` for one on this machine alone.
-        """
+        `defer_embedding` it is found by its words at once, and by meaning after `embed_pending`, in whatever process.
+        `ray` is the address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
+        `ray://HOST:PORT`, or `local` for one on this machine alone."""
         if (source is None) == (text is None) or source == "":
             raise SourceError("give either a source (folder, file or URL) or a text")
         if kind is not None and text is None:
@@ -161,8 +160,8 @@ class Engine:
                 collection,
                 tags,
                 force=force,
-                later=later,
-                prepare=self._cluster(ray, later=later),
+                defer_embedding=defer_embedding,
+                prepare=self._cluster(ray, defer_embedding=defer_embedding),
                 progress=progress,
                 stopped=stopped,
             )
@@ -171,15 +170,17 @@ class Engine:
         target = collection or DEFAULT_COLLECTION
         wanted = Text("", title=title, tags=tuple(tags))
         return self._adder.run(
-            lambda ingestor: ingestor.add(file, data, target, wanted, force=force, later=later)
+            lambda ingestor: ingestor.add(
+                file, data, target, wanted, force=force, defer_embedding=defer_embedding
+            )
         )
 
-    def _cluster(self, address: str | None, *, later: bool) -> Prepare | None:
+    def _cluster(self, address: str | None, *, defer_embedding: bool) -> Prepare | None:
         if address is None:
             return None
         from outcrop.cluster.over import open_cluster  # what starts processes is rarely needed
 
-        return open_cluster(self.config, self.parts, address, later=later)
+        return open_cluster(self.config, self.parts, address, defer_embedding=defer_embedding)
 
     def add_texts(
         self,
@@ -187,7 +188,7 @@ class Engine:
         *,
         collection: str | None = None,
         force: bool = False,
-        later: bool = False,
+        defer_embedding: bool = False,
         progress: OnProgress | None = None,
         stopped: Stop | None = None,
     ) -> IngestReport:
@@ -195,7 +196,7 @@ class Engine:
         target = collection or DEFAULT_COLLECTION
         return self._adder.run_once(
             lambda ingestor: ingestor.add_many(
-                texts, target, force=force, later=later, progress=progress, stopped=stopped
+                texts, target, force=force, defer_embedding=defer_embedding, progress=progress, stopped=stopped
             )
         )
 
@@ -232,25 +233,28 @@ class Engine:
         *,
         collection: str,
         read: Callable[[SourceFile], bytes],
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> IngestReport:
         """Bring single files of a folder up to date, found and read by the caller, whatever the folder's rules say of
         them; documents with a uri of `gone` leave the index, or move where a new file has the same bytes."""
         return self._adder.run(
-            lambda ingestor: ingestor.sync_files(files, gone, collection, read=read, later=later)
+            lambda ingestor: ingestor.sync_files(
+                files, gone, collection, read=read, defer_embedding=defer_embedding
+            )
         )
 
-    def embed_waiting(self, *, stopped: Stop | None = None) -> int:
-        """Embed what was added with `later`, by whatever process, in small batches; how many documents were completed.
+    def embed_pending(self, *, stopped: Stop | None = None) -> int:
+        """Embed what was added with `defer_embedding`, by whatever process, in small batches; how many documents were
+        completed.
 
         The queue is the index itself: interrupted, it goes on where it stopped. Two processes that do so at once only
         waste work.
         """
-        return self._adder.embed_waiting(stopped) if self.waiting() else 0
+        return self._adder.embed_pending(stopped) if self.pending() else 0
 
-    def waiting(self) -> int:
+    def pending(self) -> int:
         """How many documents wait for a vector, counted up to 10 000. Cheap: for asking each second."""
-        return len(self._store.waiting(COUNTED_WAITING))
+        return len(self._store.pending(COUNTED_WAITING))
 
     def watch(
         self,
@@ -360,14 +364,14 @@ class Engine:
         self,
         request: str | Sequence[Message],
         *,
-        approx_length: int | None = None,
+        budget_tokens: int | None = None,
         reference_follow: float = 1.0,
         must: Sequence[str] = (),
         prefer: Sequence[str] = (),
         tokenizer: Tokenizer | None = None,
         **options: Any,
     ) -> Context:
-        """Source code for a prompt as `<codeRag:chunk>` elements, never over `approx_length` tokens.
+        """Source code for a prompt as `<codeRag:chunk>` elements, never over `budget_tokens` tokens.
 
         `request` is a question, or a conversation of which the part that matters becomes the query. What `must` names
         (files, folders that end in `/`, declarations) is in the text or reported; what `prefer` names comes early.
@@ -377,7 +381,7 @@ class Engine:
         # Here, as a search does not need it: with what it reads conversations by it takes 40 ms to import.
         from outcrop.code.context import Gathering, pack_gathered, read_request
 
-        budget = self._budget("approx_length", approx_length)
+        budget = self._budget("budget_tokens", budget_tokens)
         if not reference_follow >= 0:  # nor a number that is none
             raise QueryError(f"reference_follow must be 0 or more, not {reference_follow}")
         read = read_request(request, must, prefer)
@@ -470,7 +474,7 @@ class Engine:
         chunks = self._store.chunks_of(self.get(reference, collection=collection).id)
         return [name_headings(chunk) for chunk in chunks]
 
-    def list(self, where: Filter = EVERYTHING, *, limit: int | None = None, offset: int = 0) -> Documents:
+    def documents(self, where: Filter = EVERYTHING, *, limit: int | None = None, offset: int = 0) -> Documents:
         """Documents by collection and path."""
         self._known.require(where.collections)
         return self._store.documents(where, limit, offset)

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     """Code, prose, a PDF, copies, and files that cannot be read."""
     root = tmp_path / "docs"
     (root / "copies").mkdir(parents=True)
-    for path in (*(SOURCE / "rank").glob("*.py"), *(SOURCE / "kb").glob("*.md")):
+    for path in (*(SOURCE / "rank").glob("*.py"), *(SOURCE / "notes").glob("*.md")):
         (root / path.name).write_bytes(path.read_bytes())
     (root / "copies" / "fusion.py").write_bytes((SOURCE / "rank" / "fusion.py").read_bytes())
     write_pdf(root / "paper.pdf", ["Pumice floats on water.", "Basalt does not."])

@@ -81,7 +81,7 @@ def reasons(context: Context, path: str) -> set[str]:
     ],
 )
 def test_what_must_be_there_is_there_however_it_is_named(kb: outcrop.Engine, target: str, path: str) -> None:
-    context = kb.code_context("how many boxes lie on a shelf", must=[target], approx_length=600)
+    context = kb.code_context("how many boxes lie on a shelf", must=[target], budget_tokens=600)
     assert path in paths(context)
     assert "must" in reasons(context, path)
     assert context.detail == ""
@@ -109,7 +109,7 @@ def test_a_must_that_is_not_in_the_index_is_reported_and_not_replaced_by_a_names
 
 
 def test_a_must_that_does_not_fit_is_reported(kb: outcrop.Engine) -> None:
-    context = kb.code_context("boxes on a shelf", must=["src/shop/cart.py"], approx_length=30)
+    context = kb.code_context("boxes on a shelf", must=["src/shop/cart.py"], budget_tokens=30)
     assert context.tokens <= 30
     assert "src/shop/cart.py" in context.detail
     assert "did not fit" in context.detail
@@ -123,7 +123,7 @@ def test_a_filter_holds_for_what_is_preferred_mentioned_and_followed(kb: outcrop
         ],
         prefer=["src/shop/mail.py"],
         paths=["src/shop/cart.py"],
-        approx_length=4000,
+        budget_tokens=4000,
     )
     assert set(paths(context)) == {"src/shop/cart.py"}
 
@@ -133,8 +133,8 @@ def test_a_filter_holds_for_what_is_preferred_mentioned_and_followed(kb: outcrop
 
 def test_references_are_followed_as_far_as_asked(kb: outcrop.Engine, tmp_path: Path) -> None:
     query = "sum the prices of the items in a cart"
-    plain = kb.code_context(query, reference_follow=0, approx_length=4000, cutoff=0.6)
-    followed = kb.code_context(query, reference_follow=1, approx_length=4000, cutoff=0.6)
+    plain = kb.code_context(query, reference_follow=0, budget_tokens=4000, cutoff=0.6)
+    followed = kb.code_context(query, reference_follow=1, budget_tokens=4000, cutoff=0.6)
     assert "src/shop/money.py" not in paths(plain)
     assert "src/shop/money.py" in paths(followed)
     assert reasons(followed, "src/shop/money.py") == {"followed"}
@@ -186,7 +186,7 @@ Error: no
     ],
 )
 def test_a_pasted_stack_trace_brings_the_code_of_its_frames(kb: outcrop.Engine, trace: str, path: str) -> None:
-    context = kb.code_context([Message("user", trace)], approx_length=400)
+    context = kb.code_context([Message("user", trace)], budget_tokens=400)
     assert path in paths(context)[:2]
 
 
@@ -221,7 +221,7 @@ def test_a_conversation_without_a_question_is_an_error(kb: outcrop.Engine) -> No
 def test_a_context_is_never_too_long_and_always_well_formed(
     kb: outcrop.Engine, length: int, query: str, must: list[str]
 ) -> None:
-    context = kb.code_context(query, approx_length=length, must=must)
+    context = kb.code_context(query, budget_tokens=length, must=must)
     assert context.tokens == vocabulary("o200k").count(context.text) <= length
     if context.text:
         root = ElementTree.fromstring(context.text)
@@ -239,4 +239,4 @@ def test_where_nothing_is_found_the_reason_is_told(kb: outcrop.Engine, tmp_path:
     with outcrop.open(tmp_path / "empty.db") as empty:
         assert empty.code_context("boxes").reason == "empty_index"
     with pytest.raises(QueryError):
-        kb.code_context("boxes", approx_length=0)
+        kb.code_context("boxes", budget_tokens=0)

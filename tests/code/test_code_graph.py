@@ -9,7 +9,7 @@ import pytest
 from tests.cost import cpu_below
 
 import outcrop
-from outcrop.code.graph import MOST_NODES
+from outcrop.code.graph import MAX_NODES
 from outcrop.errors import Ambiguous, NotFound, QueryError
 from outcrop.records import Graph
 
@@ -152,8 +152,8 @@ def test_a_name_that_all_use_costs_little_time_and_few_nodes(tmp_path: Path) -> 
         kb.add(folder)
         with cpu_below(5):
             graph = kb.graph("the_hub", limit=100_000)
-        assert 1 < len(graph.nodes) <= MOST_NODES
-        assert len(kb.graph(limit=100_000).nodes) <= MOST_NODES
+        assert 1 < len(graph.nodes) <= MAX_NODES
+        assert len(kb.graph(limit=100_000).nodes) <= MAX_NODES
 
 
 # ------------------------------------------------------------------ definitions

@@ -1,4 +1,4 @@
-"""Feed rows, slabs and what they find, for the tests of search."""
+"""Feed rows, segments and what they find, for the tests of search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from outcrop.index.arrays import SearchArrays
 from outcrop.index.candidates import find_candidates
 from outcrop.index.lexical import weigh_terms
 from outcrop.index.names import MODULE, NAME_ARRAYS, PRIVATE
-from outcrop.index.segment import Slab, build_slab
+from outcrop.index.segment import Segment, build_segment
 from outcrop.index.view import View
 from outcrop.records import CodeNotes, FeedRow, Filter, Matrix, Role
 from outcrop.store.sqlite.store import SqliteStore
@@ -51,39 +51,41 @@ def feed_row(
     )
 
 
-def slab_of_texts(texts: Sequence[str], terms: Terms, first_id: int = 1) -> Slab:
-    """A slab that knows words only."""
-    return build_slab([feed_row(first_id + i, text) for i, text in enumerate(texts)], terms, 0, 0.0)
+def segment_of_texts(texts: Sequence[str], terms: Terms, first_id: int = 1) -> Segment:
+    """A segment that knows words only."""
+    return build_segment([feed_row(first_id + i, text) for i, text in enumerate(texts)], terms, 0, 0.0)
 
 
-def slab_of_vectors(vectors: Matrix, first_id: int = 1) -> Slab:
-    """A slab that knows vectors only."""
+def segment_of_vectors(vectors: Matrix, first_id: int = 1) -> Segment:
+    """A segment that knows vectors only."""
     rows = [feed_row(first_id + i, vector=vector.astype(np.float16)) for i, vector in enumerate(vectors)]
-    return build_slab(rows, Terms(), vectors.shape[1], 0.0)
+    return build_segment(rows, Terms(), vectors.shape[1], 0.0)
 
 
-def view_of(*slabs: Slab, dead: Sequence[NDArray[np.bool_]] | None = None) -> View:
-    """A view over slabs as `SearchArrays` would make it."""
-    gone = tuple(np.zeros(len(slab), np.bool_) for slab in slabs) if dead is None else tuple(dead)
-    lengths = np.concatenate([slab.lengths for slab in slabs])
+def view_of(*segments: Segment, deleted: Sequence[NDArray[np.bool_]] | None = None) -> View:
+    """A view over segments as `SearchArrays` would make it."""
+    gone = (
+        tuple(np.zeros(len(segment), np.bool_) for segment in segments) if deleted is None else tuple(deleted)
+    )
+    lengths = np.concatenate([segment.lengths for segment in segments])
     mean = max(float(lengths.mean()), 1.0) if len(lengths) else 1.0
-    return View(slabs, gone, 1, None, 0, 0, mean)
+    return View(segments, gone, 1, None, 0, 0, mean)
 
 
 _BESIDE = ("file", "names", "packages", "positions", "watched", "checked_terms")
 
 
-def arrays_of(slab: Slab) -> dict[str, NDArray[np.generic]]:
-    """Every array of a slab by name, for comparing."""
-    own = [name for name in slab.__slots__ if name not in _BESIDE]
-    arrays = {name: getattr(slab, name) for name in own}
-    assert set(NAME_ARRAYS) == set(slab.names.__slots__)
+def arrays_of(segment: Segment) -> dict[str, NDArray[np.generic]]:
+    """Every array of a segment by name, for comparing."""
+    own = [name for name in segment.__slots__ if name not in _BESIDE]
+    arrays = {name: getattr(segment, name) for name in own}
+    assert set(NAME_ARRAYS) == set(segment.names.__slots__)
     assert not arrays.keys() & NAME_ARRAYS.keys()
-    return arrays | {name: getattr(slab.names, name) for name in NAME_ARRAYS}
+    return arrays | {name: getattr(segment.names, name) for name in NAME_ARRAYS}
 
 
-def assert_same(one: Slab, other: Slab) -> None:
-    """Two slabs hold the same, to the last bit and type."""
+def assert_same(one: Segment, other: Segment) -> None:
+    """Two segments hold the same, to the last bit and type."""
     for name, array in arrays_of(one).items():
         twin = arrays_of(other)[name]
         assert array.dtype == twin.dtype, name
@@ -100,7 +102,7 @@ def found(
     """chunk id → (lexical score, cosine) of what a query finds."""
     of_query = vector(query.encode())
     of_query /= np.linalg.norm(of_query)
-    words = weigh_terms(query, TERMS, view.slabs)
+    words = weigh_terms(query, TERMS, view.segments)
     rows = find_candidates(view, arrays.masks(view, where), words, of_query, pool=10_000)
     listed = (rows.lexical_rank > 0) | (rows.dense_rank > 0)
     scores = zip(rows.lexical[listed].tolist(), rows.cosine[listed].tolist(), strict=True)
@@ -110,7 +112,9 @@ def found(
 def alive(view: View) -> list[int]:
     """Ids of the chunks a view holds."""
     return [
-        int(chunk) for slab, gone in zip(view.slabs, view.dead, strict=True) for chunk in slab.chunk_ids[~gone]
+        int(chunk)
+        for segment, gone in zip(view.segments, view.deleted, strict=True)
+        for chunk in segment.chunk_ids[~gone]
     ]
 
 
@@ -122,8 +126,8 @@ def names_of(view: View) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """(name, chunk) of every declaration and every use in the rows a view holds; modules by their document."""
     declared: set[tuple[int, int]] = set()
     used: set[tuple[int, int]] = set()
-    for slab, gone in zip(view.slabs, view.dead, strict=True):
-        names = slab.names
+    for segment, gone in zip(view.segments, view.deleted, strict=True):
+        names = segment.names
         for kept, number, rows in (
             (declared, names.defined, names.defined_rows),
             (used, names.used, names.used_rows),
@@ -132,6 +136,6 @@ def names_of(view: View) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
             is_module = (
                 (names.defined_kinds >= MODULE) & (names.defined_kinds < PRIVATE) if kept is declared else False
             )
-            owners = np.where(is_module, -slab.document_ids[rows], slab.chunk_ids[rows])
+            owners = np.where(is_module, -segment.document_ids[rows], segment.chunk_ids[rows])
             kept |= set(zip(number[here].tolist(), owners[here].tolist(), strict=True))
     return declared, used

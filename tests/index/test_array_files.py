@@ -16,9 +16,9 @@ from tests.store.builders import make_code, make_write, put
 import outcrop.index.arrays as arrays_module
 import outcrop.index.files as files_module
 from outcrop.index.arrays import SearchArrays
-from outcrop.index.files import SlabFiles
+from outcrop.index.files import SegmentFiles
 from outcrop.index.packed import map_arrays
-from outcrop.index.segment import build_slab
+from outcrop.index.segment import build_segment
 from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 from outcrop.text.terms import Terms
 
@@ -44,15 +44,15 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def counting(feed, *rest):  # type: ignore[no-untyped-def]
         rows.append(len(feed))
-        return build_slab(feed, *rest)
+        return build_segment(feed, *rest)
 
-    monkeypatch.setattr(arrays_module, "build_slab", counting)
+    monkeypatch.setattr(arrays_module, "build_segment", counting)
     return rows
 
 
 def saved_chunks(folder: Path) -> set[int]:
     """Ids of all chunks in any file of the folder, named by the manifest or not."""
-    return {int(chunk) for path in folder.glob("slab-*") for chunk in map_arrays(path)["chunk_ids"]}
+    return {int(chunk) for path in folder.glob("segment-*") for chunk in map_arrays(path)["chunk_ids"]}
 
 
 def test_what_was_saved_is_taken_over_without_building(
@@ -66,7 +66,7 @@ def test_what_was_saved_is_taken_over_without_building(
     second = open_arrays(store, folder)
     view = second.refresh()
     assert not built
-    assert all(slab.file is not None for slab in view.slabs)
+    assert all(segment.file is not None for segment in view.segments)
     assert alive(view) == in_store(store)
     assert found(second, view, "basalt stone") == expected
     put(store, make_write("new.md", "one more"))
@@ -131,9 +131,9 @@ def test_an_older_copy_of_the_database_starts_the_arrays_anew(store: SqliteStore
 def test_a_killed_save_harms_nothing_and_leaves_nothing(store: SqliteStore, folder: Path) -> None:
     arrays = open_arrays(store, folder)
     arrays.save(force=True)
-    (folder / "slab-1-2.tmp").write_bytes(b"half")
-    (folder / "slab-never-named").write_bytes(b"whole")
-    (folder / "slab-of-an-earlier-version").mkdir()
+    (folder / "segment-1-2.tmp").write_bytes(b"half")
+    (folder / "segment-never-named").write_bytes(b"whole")
+    (folder / "segment-of-an-earlier-version").mkdir()
     (folder / "manifest-9.tmp").write_bytes(b"{")
     again = open_arrays(store, folder)
     assert alive(again.refresh()) == in_store(store)
@@ -178,7 +178,7 @@ def test_a_save_is_left_to_the_one_that_is_saving_and_a_purge_waits_for_it(
     monkeypatch.setattr(arrays_module, "SAVE_AFTER_ROWS", 1)
     arrays = open_arrays(store, folder)
     folder.mkdir()
-    with SlabFiles(folder)._lock(0) as held:
+    with SegmentFiles(folder)._lock(0) as held:
         assert held
         arrays.save()
         assert not (folder / "manifest.json").exists()
@@ -230,7 +230,7 @@ def test_damage_is_named_and_a_rebuild_mends_it(store: SqliteStore, folder: Path
     assert not list(arrays.check())
     arrays.save(force=True)
     assert not list(arrays.check())
-    victim = next(folder.glob("slab-*"))
+    victim = next(folder.glob("segment-*"))
     content = bytearray(victim.read_bytes())
     content[content.index(map_arrays(victim)["rows"].tobytes())] ^= 4
     victim.unlink()  # the mapping of the old file stays what it was

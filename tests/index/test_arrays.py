@@ -39,13 +39,13 @@ def store(db: Path) -> Iterator[SqliteStore]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits so small that a few documents are fed, merged and rewritten as thousands would be."""
-    for name, value in {"FEED_ROWS": 3, "SLAB_ROWS": 12, "SAVE_AFTER_ROWS": 1}.items():
+    for name, value in {"FEED_ROWS": 3, "SEGMENT_ROWS": 12, "SAVE_AFTER_ROWS": 1}.items():
         monkeypatch.setattr(arrays_module, name, value)
 
 
 def test_an_empty_store_has_an_empty_view(store: SqliteStore) -> None:
     view = open_arrays(store).refresh()
-    assert (view.rows, view.slabs, view.model) == (0, (), None)
+    assert (view.rows, view.segments, view.model) == (0, (), None)
 
 
 def test_every_committed_write_is_seen(store: SqliteStore) -> None:
@@ -95,7 +95,11 @@ def test_removed_and_replaced_chunks_vanish(store: SqliteStore) -> None:
         word: [c for c, (score, _) in found(arrays, view, word).items() if score > 0] for word in WORDS[:5]
     }
     assert [len(lexical[word]) for word in WORDS[:5]] == [0, 0, 0, 1, 1]
-    old = {chunk for slab, gone in zip(view.slabs, view.dead, strict=True) for chunk in slab.chunk_ids[gone]}
+    old = {
+        chunk
+        for segment, gone in zip(view.segments, view.deleted, strict=True)
+        for chunk in segment.chunk_ids[gone]
+    }
     assert old
     assert not old & set(found(arrays, view, "stone granite"))
 
@@ -105,39 +109,39 @@ def test_another_model_starts_the_arrays_anew(store: SqliteStore, tmp_path: Path
     write = make_write("a.md", "One text.\n\nAnother text.")
     put(store, write)
     arrays.save(force=True)
-    assert arrays.refresh().slabs[0].vectors.shape == (2, MODEL.dimensions)
+    assert arrays.refresh().segments[0].vectors.shape == (2, MODEL.dimensions)
     store.add_vectors(OTHER, vectors_for(write, model=OTHER))
     store.activate(OTHER)
     for each in (arrays, open_arrays(store, tmp_path / "arrays")):
         view = each.refresh()
         assert view.model == OTHER
-        assert [slab.vectors.shape for slab in view.slabs] == [(2, OTHER.dimensions)]
+        assert [segment.vectors.shape for segment in view.segments] == [(2, OTHER.dimensions)]
 
 
 @pytest.mark.usefixtures("small")
-def test_slabs_are_merged_as_they_come(store: SqliteStore) -> None:
+def test_segments_are_merged_as_they_come(store: SqliteStore) -> None:
     arrays = open_arrays(store)
     for i in range(60):
         put(store, make_write(f"{i}.md", f"Text {i}."))
         view = arrays.refresh()
-        small = [len(slab) for slab in view.slabs if len(slab) < 6]
+        small = [len(segment) for segment in view.segments if len(segment) < 6]
         assert len(small) <= 3
     assert view.rows == 60
-    assert len(view.slabs) <= 14
+    assert len(view.segments) <= 14
     assert alive(view) == in_store(store)
 
 
 @pytest.mark.usefixtures("small")
-def test_a_document_is_not_torn_between_slabs_unless_it_is_too_long(store: SqliteStore) -> None:
-    """A passage is judged by its neighbours too, and looks for them in its own slab."""
+def test_a_document_is_not_torn_between_segments_unless_it_is_too_long(store: SqliteStore) -> None:
+    """A passage is judged by its neighbours too, and looks for them in its own segment."""
     texts = ["\n\n".join(["Some words."] * count) for count in (2, 3, 2, 4, 1, 3, 2)]
     put(store, *(make_write(f"{i}.md", text) for i, text in enumerate(texts * 3)))
     view = open_arrays(store).refresh()
     assert alive(view) == in_store(store)
-    assert len(view.slabs) > 2
+    assert len(view.segments) > 2
     homes: dict[int, list[int]] = {}
-    for number, slab in enumerate(view.slabs):
-        for document in slab.document_ids.tolist():
+    for number, segment in enumerate(view.segments):
+        for document in segment.document_ids.tolist():
             homes.setdefault(document, []).append(number)
     assert {len(rows) for rows in homes.values()} == {1, 2, 3, 4}
     assert all(len(set(rows)) == 1 for rows in homes.values() if len(rows) <= arrays_module.FEED_ROWS)
@@ -190,7 +194,7 @@ def test_following_step_by_step_ends_where_a_rebuild_ends(
         assert found(arrays, view, query).keys() == found(anew, expected, query).keys()
     arrays.purge()
     view = arrays.refresh()
-    assert not any(gone.any() for gone in view.dead)
+    assert not any(gone.any() for gone in view.deleted)
     assert names_of(view) == names_of(expected)
     for query in queries:
         mine, theirs = found(arrays, view, query), found(anew, expected, query)
@@ -228,8 +232,8 @@ def test_filters_mask_what_they_rule_out_and_are_kept_for_a_view(
             masks = arrays.masks(view, where)
             passed = {
                 int(document)
-                for slab, mask in zip(view.slabs, masks, strict=True)
-                for document in slab.document_ids[mask]
+                for segment, mask in zip(view.segments, masks, strict=True)
+                for document in segment.document_ids[mask]
             }
             assert passed == wanted
         chunks = {chunk.id: chunk.text for document in wanted for chunk in store.chunks_of(document)}

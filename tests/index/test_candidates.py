@@ -9,7 +9,7 @@ from tests.index.rows import TERMS, feed_row, view_of
 
 from outcrop.index.candidates import Found, find_candidates
 from outcrop.index.lexical import weigh_terms
-from outcrop.index.segment import Slab, build_slab
+from outcrop.index.segment import Segment, build_segment
 from outcrop.index.view import View
 from outcrop.records import Vector
 
@@ -21,18 +21,18 @@ def axis(i: int) -> NDArray[np.float16]:
     return vector
 
 
-def slab(*rows: tuple[int, str, NDArray[np.float16] | None], first_id: int = 1) -> Slab:
+def segment(*rows: tuple[int, str, NDArray[np.float16] | None], first_id: int = 1) -> Segment:
     """Rows of (document id, text, vector)."""
     feed = [
         feed_row(first_id + i, text, document_id=document, vector=vector)
         for i, (document, text, vector) in enumerate(rows)
     ]
-    return build_slab(feed, TERMS, 8, 0.0)
+    return build_segment(feed, TERMS, 8, 0.0)
 
 
 def find(view: View, query: str | None, vector: Vector | None = None, pool: int = 200) -> Found:
-    masks = tuple(~gone if gone.any() else None for gone in view.dead)
-    words = None if query is None else weigh_terms(query, TERMS, view.slabs)
+    masks = tuple(~gone if gone.any() else None for gone in view.deleted)
+    words = None if query is None else weigh_terms(query, TERMS, view.segments)
     return find_candidates(view, masks, words, vector, pool)
 
 
@@ -43,10 +43,10 @@ def by_rank(found: Found, ranks: NDArray[np.int32]) -> list[int]:
     return [int(found.chunk_id[i]) for i in sorted(listed, key=lambda i: int(ranks[i]))]
 
 
-def test_ranks_count_from_one_in_each_leg_over_all_slabs() -> None:
+def test_ranks_count_from_one_in_each_leg_over_all_segments() -> None:
     view = view_of(
-        slab((1, "amber stone wall", axis(0)), (2, "chert", axis(1) + 2 * axis(0))),
-        slab((3, "amber amber", axis(1)), (4, "amber stone", None), first_id=10),
+        segment((1, "amber stone wall", axis(0)), (2, "chert", axis(1) + 2 * axis(0))),
+        segment((3, "amber amber", axis(1)), (4, "amber stone", None), first_id=10),
     )
     found = find(view, "amber", axis(0).astype(np.float32))
     assert by_rank(found, found.lexical_rank) == [10, 11, 1]
@@ -61,20 +61,20 @@ def test_among_equals_older_chunks_come_first_wherever_they_lie(pool: int) -> No
     rows = [(i, "amber", axis(0)) for i in range(30)]
     splits = [(30,), (1, 29), (10, 10, 10), (29, 1)]
     for split in splits:
-        slabs, start = [], 0
+        segments, start = [], 0
         for size in split:
-            slabs.append(slab(*rows[start : start + size], first_id=start + 1))
+            segments.append(segment(*rows[start : start + size], first_id=start + 1))
             start += size
-        found = find(view_of(*slabs), "amber", axis(0).astype(np.float32), pool)
+        found = find(view_of(*segments), "amber", axis(0).astype(np.float32), pool)
         assert by_rank(found, found.lexical_rank) == list(range(1, pool + 1))
         assert by_rank(found, found.dense_rank) == list(range(1, pool + 1))
 
 
-def test_the_pool_holds_the_best_of_all_slabs() -> None:
+def test_the_pool_holds_the_best_of_all_segments() -> None:
     rng = np.random.default_rng(1)
     counts = rng.integers(1, 30, 90)
     rows = [(i, "amber " * int(n) + "stone " * int(30 - n), None) for i, n in enumerate(counts)]
-    view = view_of(slab(*rows[:50]), slab(*rows[50:], first_id=51))
+    view = view_of(segment(*rows[:50]), segment(*rows[50:], first_id=51))
     found = find(view, "amber", pool=20)
     best = sorted(range(90), key=lambda i: (-counts[i], i))[:20]
     assert by_rank(found, found.lexical_rank) == [i + 1 for i in best]
@@ -82,7 +82,7 @@ def test_the_pool_holds_the_best_of_all_slabs() -> None:
 
 def test_neighbours_come_along_and_know_their_scores() -> None:
     texts = ["x", "x", "amber one", "x", "x", "x"]
-    view = view_of(slab(*((1, text, axis(i)) for i, text in enumerate(texts)), (2, "x", None)))
+    view = view_of(segment(*((1, text, axis(i)) for i, text in enumerate(texts)), (2, "x", None)))
     found = find(view, "amber")
     assert found.chunk_id.tolist() == [1, 2, 3, 4, 5], "two rows on either side"
     assert found.candidate.tolist() == [False, True, True, True, False]
@@ -92,7 +92,7 @@ def test_neighbours_come_along_and_know_their_scores() -> None:
 
 
 def test_two_candidates_side_by_side_are_each_others_neighbours() -> None:
-    view = view_of(slab((1, "amber", None), (1, "amber chert", None), (2, "amber", None)))
+    view = view_of(segment((1, "amber", None), (1, "amber chert", None), (2, "amber", None)))
     found = find(view, "amber")
     scores = np.array([1, 2, 3], np.float32)
     np.testing.assert_array_equal(found.neighbour(scores, +1), [2, np.nan, np.nan])
@@ -100,25 +100,25 @@ def test_two_candidates_side_by_side_are_each_others_neighbours() -> None:
 
 
 def test_neighbours_are_never_of_another_document_or_removed() -> None:
-    made = slab((1, "x", None), (2, "amber", None), (2, "x", None), (2, "x", None), (3, "x", None))
+    made = segment((1, "x", None), (2, "amber", None), (2, "x", None), (2, "x", None), (3, "x", None))
     gone = np.array([False, False, True, False, False])
-    found = find(view_of(made, dead=[gone]), "amber")
+    found = find(view_of(made, deleted=[gone]), "amber")
     assert found.chunk_id.tolist() == [2]
     assert np.isnan(found.neighbour(found.lexical, +1)).all()
     assert np.isnan(found.neighbour(found.lexical, -1)).all()
 
 
 def test_removed_rows_are_in_no_list() -> None:
-    made = slab(*((i, "amber", axis(0)) for i in range(6)))
+    made = segment(*((i, "amber", axis(0)) for i in range(6)))
     gone = np.array([True, False, True, False, False, True])
-    found = find(view_of(made, dead=[gone]), "amber", axis(0).astype(np.float32))
+    found = find(view_of(made, deleted=[gone]), "amber", axis(0).astype(np.float32))
     assert found.chunk_id.tolist() == [2, 4, 5]
 
 
 def test_a_neighbour_that_a_mask_rules_out_is_no_candidate() -> None:
-    view = view_of(slab((1, "x", axis(0)), (1, "amber", axis(0)), (1, "x", axis(0))))
+    view = view_of(segment((1, "x", axis(0)), (1, "amber", axis(0)), (1, "x", axis(0))))
     mask = np.array([False, True, False])
-    words = weigh_terms("amber", TERMS, view.slabs)
+    words = weigh_terms("amber", TERMS, view.segments)
     found = find_candidates(view, (mask,), words, axis(0).astype(np.float32))
     assert found.chunk_id[found.candidate].tolist() == [2]
     assert len(found) == 3
@@ -126,7 +126,7 @@ def test_a_neighbour_that_a_mask_rules_out_is_no_candidate() -> None:
 
 @pytest.mark.parametrize("vector", [None, np.zeros(8, np.float32), np.full(8, np.nan, np.float32)])
 def test_without_a_usable_vector_words_alone_decide(vector: Vector | None) -> None:
-    view = view_of(slab((1, "amber", axis(0)), (2, "chert", axis(1))))
+    view = view_of(segment((1, "amber", axis(0)), (2, "chert", axis(1))))
     found = find(view, "amber", vector)
     assert found.chunk_id.tolist() == [1]
     assert not found.dense_rank.any()
@@ -134,14 +134,14 @@ def test_without_a_usable_vector_words_alone_decide(vector: Vector | None) -> No
 
 
 def test_without_words_meaning_alone_decides() -> None:
-    view = view_of(slab((1, "amber", axis(0)), (2, "chert", axis(1))))
+    view = view_of(segment((1, "amber", axis(0)), (2, "chert", axis(1))))
     found = find(view, None, axis(1).astype(np.float32))
     assert found.chunk_id.tolist() == [2]
     assert not found.lexical.any()
 
 
 def test_what_nobody_finds_is_an_empty_list_of_the_right_types() -> None:
-    view = view_of(slab((1, "amber", axis(0))))
+    view = view_of(segment((1, "amber", axis(0))))
     some, none = find(view, "amber"), find(view, "chert")
     assert len(none) == 0
     for name in Found.__slots__:
@@ -151,10 +151,10 @@ def test_what_nobody_finds_is_an_empty_list_of_the_right_types() -> None:
 
 def test_rows_asked_for_by_name_are_candidates_though_no_leg_lists_them() -> None:
     view = view_of(
-        slab((1, "amber", axis(0)), (2, "chert", axis(1)), (2, "flint", None)),
-        slab((3, "gneiss", axis(2)), (3, "slate", None), first_id=10),
+        segment((1, "amber", axis(0)), (2, "chert", axis(1)), (2, "flint", None)),
+        segment((3, "gneiss", axis(2)), (3, "slate", None), first_id=10),
     )
-    words = weigh_terms("amber", TERMS, view.slabs)
+    words = weigh_terms("amber", TERMS, view.segments)
     more = {(0, 1): 0.5, (1, 0): 1.0, (0, 0): 0.1}
     found = find_candidates(view, (None, None), words, axis(0).astype(np.float32), 200, more)
     assert found.chunk_id.tolist() == [1, 2, 3, 10, 11]

@@ -14,7 +14,7 @@ import outcrop
 from outcrop.index import arrays as arrays_module
 from outcrop.index.blocks import BLOCK_BYTES, DamagedArrays, Watched, sum_blocks
 from outcrop.index.packed import map_arrays
-from outcrop.index.segment import ARRAYS, build_slab
+from outcrop.index.segment import ARRAYS, build_segment
 
 QUERIES = (
     ("copper kettle", "keyword"),
@@ -45,7 +45,7 @@ def laid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with outcrop.open(home / "index.db") as engine:
         engine.add(folder)
         engine.parts.index.renew()
-        engine.add(text="A second slab: the copper kettle sings.", id="late")
+        engine.add(text="A second segment: the copper kettle sings.", id="late")
         engine.parts.index.purge()
     return home
 
@@ -72,7 +72,7 @@ def problems(home: Path) -> list[str]:
 def spoil(home: Path, name: str, how: str) -> bool:
     """Damage an array in every file of the index; whether that changed anything."""
     changed = False
-    for file in (home / "index.db.arrays").glob("slab-*"):
+    for file in (home / "index.db.arrays").glob("segment-*"):
         content = bytearray(file.read_bytes())
         length = int.from_bytes(content[8:12], "little")
         base = -(-(16 + length) // 64) * 64
@@ -109,16 +109,16 @@ def test_a_damaged_array_of_any_kind_changes_no_answer_and_is_made_again(
 
 
 def test_only_the_damaged_part_is_made_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = sorted((home / "index.db.arrays").glob("slab-*"), key=lambda file: file.stat().st_size)
+    files = sorted((home / "index.db.arrays").glob("segment-*"), key=lambda file: file.stat().st_size)
     small = len(map_arrays(files[0])["chunk_ids"])
     assert len(files) == 2
     built: list[int] = []
 
     def counting(feed, *rest):  # type: ignore[no-untyped-def]
         built.append(len(feed))
-        return build_slab(feed, *rest)
+        return build_segment(feed, *rest)
 
-    monkeypatch.setattr(arrays_module, "build_slab", counting)
+    monkeypatch.setattr(arrays_module, "build_segment", counting)
     content = bytearray(files[0].read_bytes())
     content[len(content) // 2] ^= 1
     files[0].unlink()
@@ -132,8 +132,8 @@ def test_a_merge_does_not_give_damage_new_checksums(home: Path, caplog: pytest.L
     expected = ask(home)
     spoil(home, "vectors", "zeroed")
     with caplog.at_level(logging.WARNING), outcrop.open(home / "index.db") as engine:
-        engine.delete(engine.list()[-1].id)
-        engine.add(text="A second slab: the copper kettle sings.", id="late")
+        engine.delete(engine.documents()[-1].id)
+        engine.add(text="A second segment: the copper kettle sings.", id="late")
         engine.parts.index.purge()
     assert "rebuilt that part" in caplog.text
     assert [[text for text, _ in hits] for hits in ask(home)] == [
@@ -146,17 +146,17 @@ def test_a_merge_does_not_give_damage_new_checksums(home: Path, caplog: pytest.L
 def test_every_byte_counts(size: int) -> None:
     data = np.frombuffer(np.random.default_rng(3).bytes(size), np.uint8).copy()
     sums = sum_blocks(data)
-    Watched(data, sums, "slab", "rows").require()
+    Watched(data, sums, "segment", "rows").require()
     for at in {0, size // 2, size - 1} if size else ():
         worse = data.copy()
         worse[at] ^= 1
-        watched = Watched(worse, sums, "slab", "rows")
-        with pytest.raises(DamagedArrays, match="slab/rows"):
+        watched = Watched(worse, sums, "segment", "rows")
+        with pytest.raises(DamagedArrays, match="segment/rows"):
             watched.require()
         with pytest.raises(DamagedArrays):
-            Watched(worse, sums, "slab", "rows").require_rows(np.array([at]))
+            Watched(worse, sums, "segment", "rows").require_rows(np.array([at]))
         with pytest.raises(DamagedArrays):
-            Watched(worse, sums, "slab", "rows").require_slice(at, at + 1)
+            Watched(worse, sums, "segment", "rows").require_slice(at, at + 1)
         for row in range(0, size, BLOCK_BYTES):
             if row // BLOCK_BYTES != at // BLOCK_BYTES:  # other blocks are as they were
-                Watched(worse, sums, "slab", "rows").require_rows(np.array([row]))
+                Watched(worse, sums, "segment", "rows").require_rows(np.array([row]))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.index.rows import TERMS, feed_row, slab_of_vectors, view_of
+from tests.index.rows import TERMS, feed_row, segment_of_vectors, view_of
 
 from outcrop.index.candidates import find_candidates
 from outcrop.index.dense import RESCORE, hamming, nearest, similarities
-from outcrop.index.segment import Slab, build_slab, merge_slabs
+from outcrop.index.segment import Segment, build_segment, merge_segments
 from outcrop.index.signs import pack_signs, sign_bits, turn
 from outcrop.records import Matrix
 
@@ -70,13 +70,13 @@ def top_ten(vectors: Matrix, query: Matrix, allowed: np.ndarray) -> set[int]:
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_the_ten_nearest_are_found(clustered: tuple[Matrix, Matrix], share: float) -> None:
     vectors, queries = clustered
-    slabs = [slab_of_vectors(vectors[:12_000]), slab_of_vectors(vectors[12_000:], 12_001)]
+    segments = [segment_of_vectors(vectors[:12_000]), segment_of_vectors(vectors[12_000:], 12_001)]
     rng = np.random.default_rng(2)
     allowed = rng.random(len(vectors)) < share
     masks = [None, None] if share == 1 else [allowed[:12_000], allowed[12_000:]]
     found = 0
     for query in queries:
-        parts = nearest(slabs, masks, query, 200)
+        parts = nearest(segments, masks, query, 200)
         rows = np.concatenate([parts[0][0], parts[1][0] + 12_000])
         cosine = np.concatenate([parts[0][1], parts[1][1]])
         assert len(rows) >= RESCORE
@@ -89,19 +89,19 @@ def test_the_ten_nearest_are_found(clustered: tuple[Matrix, Matrix], share: floa
 
 def test_every_allowed_row_is_returned_when_few_are_allowed(clustered: tuple[Matrix, Matrix]) -> None:
     vectors, queries = clustered
-    slabs = [slab_of_vectors(vectors[:5_000]), slab_of_vectors(vectors[5_000:10_000], 5_001)]
+    segments = [segment_of_vectors(vectors[:5_000]), segment_of_vectors(vectors[5_000:10_000], 5_001)]
     rng = np.random.default_rng(4)
     for count in (0, 1, 50, 2 * RESCORE):
         allowed = np.zeros(10_000, np.bool_)
         allowed[rng.permutation(10_000)[:count]] = True
-        parts = nearest(slabs, [allowed[:5_000], allowed[5_000:]], queries[0], 10)
+        parts = nearest(segments, [allowed[:5_000], allowed[5_000:]], queries[0], 10)
         rows = np.concatenate([parts[0][0], parts[1][0] + 5_000])
         np.testing.assert_array_equal(rows, np.flatnonzero(allowed))
 
 
 def test_rows_that_are_all_alike_are_all_considered() -> None:
-    slab = slab_of_vectors(np.ones((5_000, 8), np.float32))
-    ((rows, cosine),) = nearest([slab], [None], unit(np.ones(8, np.float32)), 10)
+    segment = segment_of_vectors(np.ones((5_000, 8), np.float32))
+    ((rows, cosine),) = nearest([segment], [None], unit(np.ones(8, np.float32)), 10)
     assert len(rows) == 5_000
     np.testing.assert_allclose(cosine, 1, atol=0.01)
 
@@ -109,31 +109,31 @@ def test_rows_that_are_all_alike_are_all_considered() -> None:
 def test_a_zero_query_or_row_has_no_similarity_and_no_nan(clustered: tuple[Matrix, Matrix]) -> None:
     vectors = clustered[0][:3_000].copy()
     vectors[::2] = 0
-    slab = slab_of_vectors(vectors)
+    segment = segment_of_vectors(vectors)
     for query in (np.zeros(256, np.float32), clustered[1][0]):
-        ((rows, cosine),) = nearest([slab], [None], query, 10)
+        ((rows, cosine),) = nearest([segment], [None], query, 10)
         assert np.isfinite(cosine).all()
         assert not cosine[rows % 2 == 0].any()
-    assert not similarities(slab, np.arange(10), np.zeros(256, np.float32)).any()
+    assert not similarities(segment, np.arange(10), np.zeros(256, np.float32)).any()
 
 
-def test_no_slabs_have_no_rows() -> None:
+def test_no_segments_have_no_rows() -> None:
     assert nearest([], [], np.ones(8, np.float32), 10) == []
 
 
 def test_a_similarity_has_the_same_bits_whatever_it_is_computed_with(clustered: tuple[Matrix, Matrix]) -> None:
     vectors, queries = clustered
-    slab = slab_of_vectors(vectors[:500])
-    together = similarities(slab, np.arange(500), queries[0])
-    alone = [similarities(slab, np.array([row]), queries[0])[0] for row in range(500)]
+    segment = segment_of_vectors(vectors[:500])
+    together = similarities(segment, np.arange(500), queries[0])
+    alone = [similarities(segment, np.array([row]), queries[0])[0] for row in range(500)]
     assert together.tolist() == alone
 
 
 # ------------------------------------------------------------------ summaries
 
 
-def noted_slab(vectors: Matrix, summaries: dict[int, Matrix], first_id: int = 1) -> Slab:
-    """A slab of vectors, some rows of which have a summary too."""
+def noted_segment(vectors: Matrix, summaries: dict[int, Matrix], first_id: int = 1) -> Segment:
+    """A segment of vectors, some rows of which have a summary too."""
     rows = [
         feed_row(
             first_id + i,
@@ -142,7 +142,7 @@ def noted_slab(vectors: Matrix, summaries: dict[int, Matrix], first_id: int = 1)
         )
         for i, vector in enumerate(vectors)
     ]
-    return build_slab(rows, TERMS, vectors.shape[1], 0.0)
+    return build_segment(rows, TERMS, vectors.shape[1], 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -161,46 +161,46 @@ def best_cosine(noted: tuple[Matrix, NDArray[np.intp], Matrix], query: Matrix) -
     return best
 
 
-def noted_slabs(noted: tuple[Matrix, NDArray[np.intp], Matrix], cut: int = 4_000) -> list[Slab]:
+def noted_segments(noted: tuple[Matrix, NDArray[np.intp], Matrix], cut: int = 4_000) -> list[Segment]:
     vectors, rows, summaries = noted
     of = dict(zip(rows.tolist(), summaries, strict=True))
     late = {row - cut: vector for row, vector in of.items() if row >= cut}
-    return [noted_slab(vectors[:cut], of), noted_slab(vectors[cut:], late, cut + 1)]
+    return [noted_segment(vectors[:cut], of), noted_segment(vectors[cut:], late, cut + 1)]
 
 
 def test_a_chunk_that_only_its_summary_is_near_to_is_found() -> None:
     axes = np.eye(70, dtype=np.float32)
-    slab = noted_slab(axes[:5], {3: axes[60]})
-    ((rows, cosine),) = nearest([slab], [None], axes[60], 3)
+    segment = noted_segment(axes[:5], {3: axes[60]})
+    ((rows, cosine),) = nearest([segment], [None], axes[60], 3)
     assert rows.tolist() == list(range(5)), "each row once"
     assert cosine.tolist() == pytest.approx([0, 0, 0, 1, 0], abs=0.01)
-    found = find_candidates(view_of(slab), [None], None, axes[60])
+    found = find_candidates(view_of(segment), [None], None, axes[60])
     assert found.chunk_id[found.dense_rank == 1].tolist() == [4]
 
 
 def test_a_chunk_is_as_near_as_the_nearer_of_its_text_and_its_summary(
     clustered: tuple[Matrix, Matrix], noted: tuple[Matrix, NDArray[np.intp], Matrix]
 ) -> None:
-    slabs, query = noted_slabs(noted), clustered[1][0]
+    segments, query = noted_segments(noted), clustered[1][0]
     expected = best_cosine(noted, query)
     for rows in (np.arange(4_000), np.array([], np.intp), np.array([0, 17, 3_999])):
-        np.testing.assert_allclose(similarities(slabs[0], rows, query), expected[rows], atol=0.02)
-    np.testing.assert_allclose(similarities(slabs[1], np.arange(6_000), query), expected[4_000:], atol=0.02)
-    for part, slab in zip(nearest(slabs, [None, None], query, 100), slabs, strict=True):
+        np.testing.assert_allclose(similarities(segments[0], rows, query), expected[rows], atol=0.02)
+    np.testing.assert_allclose(similarities(segments[1], np.arange(6_000), query), expected[4_000:], atol=0.02)
+    for part, segment in zip(nearest(segments, [None, None], query, 100), segments, strict=True):
         # to the bit, unless the scan listed a row for the worse of its two only
-        assert (part[1] <= similarities(slab, part[0], query)).all()
+        assert (part[1] <= similarities(segment, part[0], query)).all()
 
 
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_the_ten_nearest_are_found_among_texts_and_summaries(
     clustered: tuple[Matrix, Matrix], noted: tuple[Matrix, NDArray[np.intp], Matrix], share: float
 ) -> None:
-    slabs = noted_slabs(noted)
+    segments = noted_segments(noted)
     allowed = np.random.default_rng(9).random(10_000) < share
     masks = [None, None] if share == 1 else [allowed[:4_000], allowed[4_000:]]
     hits = 0
     for query in clustered[1]:
-        parts = nearest(slabs, masks, query, 200)
+        parts = nearest(segments, masks, query, 200)
         rows = np.concatenate([parts[0][0], parts[1][0] + 4_000])
         cosine = np.concatenate([parts[0][1], parts[1][1]])
         assert allowed[rows].all()
@@ -212,12 +212,14 @@ def test_the_ten_nearest_are_found_among_texts_and_summaries(
 
 def test_the_summary_of_a_row_that_is_masked_or_removed_finds_nothing() -> None:
     axes = np.eye(70, dtype=np.float32)
-    slab = noted_slab(axes[:6], {1: axes[60], 4: axes[60]})
+    segment = noted_segment(axes[:6], {1: axes[60], 4: axes[60]})
     mask = np.array([True, True, True, True, False, True])
-    ((rows, cosine),) = nearest([slab], [mask], axes[60], 3)
+    ((rows, cosine),) = nearest([segment], [mask], axes[60], 3)
     assert rows.tolist() == [0, 1, 2, 3, 5]
     assert cosine.argmax() == 1
-    merged = merge_slabs([slab, noted_slab(axes[6:8], {0: axes[60]}, 7)], [~mask, np.array([True, False])])
+    merged = merge_segments(
+        [segment, noted_segment(axes[6:8], {0: axes[60]}, 7)], [~mask, np.array([True, False])]
+    )
     ((rows, cosine),) = nearest([merged], [None], axes[60], 3)
     assert rows[cosine > 0.1].tolist() == [1]
     assert merged.noted.tolist() == [1]
@@ -228,9 +230,9 @@ def test_masks_hold_in_the_scan_of_summaries_too(
 ) -> None:
     monkeypatch.setattr("outcrop.index.dense.RESCORE", 10)
     query = clustered[1][0]
-    slab = noted_slab(clustered[0][:2_000], dict.fromkeys(range(0, 2_000, 2), query))
+    segment = noted_segment(clustered[0][:2_000], dict.fromkeys(range(0, 2_000, 2), query))
     mask = np.arange(2_000) % 3 > 0
-    ((rows, cosine),) = nearest([slab], [mask], query, 10)
+    ((rows, cosine),) = nearest([segment], [mask], query, 10)
     assert mask[rows].all()
     near = rows[cosine > 0.95]
     assert set(np.flatnonzero(mask & (np.arange(2_000) % 2 == 0))) <= set(near.tolist())

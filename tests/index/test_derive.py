@@ -1,4 +1,4 @@
-"""What a store keeps of a chunk is what a slab knows of it, and phrases are found by it."""
+"""What a store keeps of a chunk is what a segment knows of it, and phrases are found by it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.index.rows import TERMS, feed_row
 from outcrop.errors import StoreError
 from outcrop.index.evidence import packages_of
 from outcrop.index.names import NAME_ARRAYS
-from outcrop.index.segment import build_slab
+from outcrop.index.segment import build_segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention
 from outcrop.store.postgres.in_place.derive import SearchDeriver
 from outcrop.store.postgres.in_place.facts import FORMAT, unpack_facts
@@ -75,20 +75,20 @@ def some_feed() -> list[FeedRow]:
     ]
 
 
-def test_the_columns_are_those_of_a_slab() -> None:
+def test_the_columns_are_those_of_a_segment() -> None:
     feed = some_feed()
-    made, slab = DERIVER.derive(feed, DIMENSIONS), build_slab(feed, TERMS, DIMENSIONS, 0.5)
+    made, segment = DERIVER.derive(feed, DIMENSIONS), build_segment(feed, TERMS, DIMENSIONS, 0.5)
     for name in ("lengths", "terms", "offsets", "rows", "frequencies", "noted"):
-        np.testing.assert_array_equal(getattr(made, name), getattr(slab, name), err_msg=name)
-        assert getattr(made, name).dtype == getattr(slab, name).dtype
+        np.testing.assert_array_equal(getattr(made, name), getattr(segment, name), err_msg=name)
+        assert getattr(made, name).dtype == getattr(segment, name).dtype
     for vectors, levels, scales in (
-        (made.vectors, slab.vectors, slab.scales),
-        (made.summary_vectors, slab.summary_vectors, slab.summary_scales),
+        (made.vectors, segment.vectors, segment.scales),
+        (made.summary_vectors, segment.summary_vectors, segment.summary_scales),
     ):
         assert vectors.dtype == np.float16
         np.testing.assert_allclose(vectors, levels * scales[:, None], atol=0.005)
     assert not made.vectors[3:].any()
-    names = slab.names
+    names = segment.names
     columns = (
         names.defined,
         names.defined_rows,
@@ -100,24 +100,24 @@ def test_the_columns_are_those_of_a_slab() -> None:
     assert made.declared.dtype == np.uint64
 
 
-def test_facts_come_back_as_the_slab_has_them() -> None:
+def test_facts_come_back_as_the_segment_has_them() -> None:
     feed = some_feed()
-    facts, slab = (
+    facts, segment = (
         unpack_facts(DERIVER.derive(feed, DIMENSIONS).facts),
-        build_slab(feed, TERMS, DIMENSIONS, 0.5),
+        build_segment(feed, TERMS, DIMENSIONS, 0.5),
     )
-    np.testing.assert_array_equal(facts.roles, slab.roles)
-    np.testing.assert_array_equal(facts.families, slab.families)
-    np.testing.assert_array_equal(facts.titles, slab.titles[slab.files])
-    np.testing.assert_array_equal(facts.homes, slab.homes[slab.files])
-    np.testing.assert_array_equal(facts.packages, packages_of(slab)[slab.files])
-    code = slab.code[:, None]
-    np.testing.assert_array_equal(facts.stems, np.where(code, slab.stems[slab.files], 0))
-    np.testing.assert_array_equal(facts.folders, np.where(code, slab.folders[slab.files], 0))
+    np.testing.assert_array_equal(facts.roles, segment.roles)
+    np.testing.assert_array_equal(facts.families, segment.families)
+    np.testing.assert_array_equal(facts.titles, segment.titles[segment.files])
+    np.testing.assert_array_equal(facts.homes, segment.homes[segment.files])
+    np.testing.assert_array_equal(facts.packages, packages_of(segment)[segment.files])
+    code = segment.code[:, None]
+    np.testing.assert_array_equal(facts.stems, np.where(code, segment.stems[segment.files], 0))
+    np.testing.assert_array_equal(facts.folders, np.where(code, segment.folders[segment.files], 0))
     assert facts.stems[2].any()
     assert not facts.stems[0].any()
     for name, column in facts.uses().items():
-        expected = getattr(slab.names, name)
+        expected = getattr(segment.names, name)
         assert column.dtype == expected.dtype == NAME_ARRAYS[name]
         np.testing.assert_array_equal(column, expected, err_msg=name)
     assert facts.uses()["used_counts"].max() == 255

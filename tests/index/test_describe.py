@@ -11,7 +11,7 @@ from outcrop.index.candidates import Found, find_candidates
 from outcrop.index.describe import MAX_DEFINITIONS, Described, describe, find_declared
 from outcrop.index.lexical import weigh_terms
 from outcrop.index.query import Symbol, read_query
-from outcrop.index.segment import build_slab
+from outcrop.index.segment import build_segment
 from outcrop.index.view import View
 from outcrop.records import CodeNotes, Definition, FeedRow, Role
 
@@ -24,21 +24,21 @@ def row(chunk_id: int, *defines: Notes, path: str = "src/other.py", text: str = 
     return feed_row(chunk_id, text, kind="code", path=path, role=role, code=notes)
 
 
-def view_over(*rows: FeedRow, dead: tuple[int, ...] = ()) -> View:
-    """A view over these rows in two slabs; `dead` are chunk ids."""
+def view_over(*rows: FeedRow, deleted: tuple[int, ...] = ()) -> View:
+    """A view over these rows in two segments; `deleted` are chunk ids."""
     half = len(rows) // 2
     parts = [part for part in (rows[:half], rows[half:]) if part]
-    gone = [np.array([item.chunk_id in dead for item in part]) for part in parts]
-    return view_of(*(build_slab(part, TERMS, 0, 0.0) for part in parts), dead=gone)
+    gone = [np.array([item.chunk_id in deleted for item in part]) for part in parts]
+    return view_of(*(build_segment(part, TERMS, 0, 0.0) for part in parts), deleted=gone)
 
 
 def declared(view: View, query: str, allowed: set[int] | None = None) -> dict[int, float]:
     """chunk id → sureness for the names of a query; only `allowed` chunks pass the filter."""
-    masks: list[NDArray[np.bool_] | None] = [None] * len(view.slabs)
+    masks: list[NDArray[np.bool_] | None] = [None] * len(view.segments)
     if allowed is not None:
-        masks = [np.isin(slab.chunk_ids, list(allowed)) for slab in view.slabs]
+        masks = [np.isin(segment.chunk_ids, list(allowed)) for segment in view.segments]
     found = find_declared(view, masks, read_query(query).symbols)
-    return {int(view.slabs[slab].chunk_ids[place]): sure for (slab, place), sure in found.items()}
+    return {int(view.segments[segment].chunk_ids[place]): sure for (segment, place), sure in found.items()}
 
 
 def order(sureness: dict[int, float]) -> list[int]:
@@ -110,8 +110,8 @@ def test_a_row_with_several_declarations_is_as_sure_as_the_surest() -> None:
 
 def test_removed_rows_and_those_the_filter_rules_out_declare_nothing() -> None:
     rows = [row(i, ("Pool", "class", "")) for i in range(1, 7)]
-    assert set(declared(view_over(*rows, dead=(2, 5)), "Pool")) == {1, 3, 4, 6}
-    assert set(declared(view_over(*rows, dead=(2, 5)), "Pool", allowed={1, 2, 6})) == {1, 6}
+    assert set(declared(view_over(*rows, deleted=(2, 5)), "Pool")) == {1, 3, 4, 6}
+    assert set(declared(view_over(*rows, deleted=(2, 5)), "Pool", allowed={1, 2, 6})) == {1, 6}
     assert declared(view_over(*rows), "Pool", allowed=set()) == {}
 
 
@@ -128,7 +128,7 @@ def test_a_query_without_names_declares_nothing() -> None:
 
 def test_of_a_name_declared_everywhere_only_so_many_are_looked_at_and_the_scope_decides_which() -> None:
     rows = [row(i, ("run", "method", f"Class{i}")) for i in range(1, 200)]
-    view = view_of(build_slab(rows, TERMS, 0, 0.0))
+    view = view_of(build_segment(rows, TERMS, 0, 0.0))
     assert len(declared(view, "run()")) == MAX_DEFINITIONS
     found = declared(view, "Class150.run")
     assert 150 in found
@@ -144,7 +144,7 @@ def test_a_name_that_means_nothing_in_code_is_not_there() -> None:
 
 
 def described(view: View, query: str) -> tuple[Found, Described]:
-    found = find_candidates(view, [None] * len(view.slabs), weigh_terms("word", TERMS, view.slabs), None)
+    found = find_candidates(view, [None] * len(view.segments), weigh_terms("word", TERMS, view.segments), None)
     return found, describe(view, found, query, {}, TERMS)
 
 
@@ -227,7 +227,7 @@ def test_roles_headers_and_files_are_told_of_every_candidate() -> None:
 def test_how_surely_a_candidate_declares_reaches_its_entry() -> None:
     view = view_over(row(1, text="word"), row(2, ("Pool", "class", ""), text="word"), row(3, text="word"))
     sure = find_declared(view, [None, None], (Symbol("Pool"),))
-    found = find_candidates(view, [None, None], weigh_terms("word", TERMS, view.slabs), None, 200, sure)
+    found = find_candidates(view, [None, None], weigh_terms("word", TERMS, view.segments), None, 200, sure)
     assert describe(view, found, "Pool", sure, TERMS).defines.tolist() == [0.0, next(iter(sure.values())), 0.0]
 
 

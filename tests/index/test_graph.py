@@ -16,7 +16,7 @@ import outcrop
 from outcrop.index.edges import Edges
 from outcrop.index.graph import ASKED_FACTOR, Graph
 from outcrop.index.names import MODULE, PACKAGE, PRIVATE, name_mark, name_number
-from outcrop.index.segment import build_slab
+from outcrop.index.segment import build_segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind
 
 Links = dict[tuple[str, str], float]
@@ -39,7 +39,7 @@ def links_of(kb: outcrop.Engine) -> Links:
     for i in range(len(edges)):
         ids = graph.chunk_ids(np.array([edges.source[i], edges.target[i]]))
         source, target = (kb._store.chunks([id_])[0] for id_ in ids)
-        names = graph.view.slabs[int(edges.slab[i])].names
+        names = graph.view.segments[int(edges.segment[i])].names
         place = int(edges.declared[i])
         if int(names.defined_kinds[place]) & ~PRIVATE in (MODULE, PACKAGE):
             continue
@@ -393,13 +393,16 @@ def graphs(draw: st.DrawFn) -> Graph:
             language = LANGUAGES[path.rpartition(".")[2]]
             rows.append(feed_row(len(rows) + 1, document_id=document, path=path, language=language, code=code))
     cut = draw(st.integers(1, len(rows)))
-    slabs = [build_slab(part, TERMS, 0, 0.0) for part in (rows[:cut], rows[cut:]) if part]
-    dead = [np.array(draw(st.lists(st.booleans(), min_size=len(slab), max_size=len(slab)))) for slab in slabs]
-    return Graph(view_of(*slabs, dead=dead))
+    segments = [build_segment(part, TERMS, 0, 0.0) for part in (rows[:cut], rows[cut:]) if part]
+    deleted = [
+        np.array(draw(st.lists(st.booleans(), min_size=len(segment), max_size=len(segment))))
+        for segment in segments
+    ]
+    return Graph(view_of(*segments, deleted=deleted))
 
 
 def as_set(edges: Edges) -> set[tuple[int, int, float, int, int]]:
-    columns = (edges.source, edges.target, edges.weight, edges.slab, edges.declared)
+    columns = (edges.source, edges.target, edges.weight, edges.segment, edges.declared)
     return set(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -407,12 +410,12 @@ def as_set(edges: Edges) -> set[tuple[int, int, float, int, int]]:
 @given(graph=graphs())
 def test_what_leads_to_a_chunk_is_the_same_asked_from_either_end(graph: Graph) -> None:
     every = as_set(graph.all_edges())
-    dead = np.concatenate(graph.view.dead)
-    alive = np.flatnonzero(~dead)
+    deleted = np.concatenate(graph.view.deleted)
+    alive = np.flatnonzero(~deleted)
     assert as_set(graph.edges_from(alive)) == every
     for node in alive.tolist():
         assert as_set(graph.edges_to(np.array([node]))) == {edge for edge in every if edge[1] == node}
-    assert not any(dead[source] or dead[target] or source == target for source, target, *_ in every)
+    assert not any(deleted[source] or deleted[target] or source == target for source, target, *_ in every)
     assert all(0 < weight < 40 for _, _, weight, *_ in every)
 
 

@@ -11,11 +11,11 @@ from itertools import pairwise
 import apsw
 import numpy as np
 import pytest
-from tests.index.rows import feed_row, slab_of_texts, view_of
+from tests.index.rows import feed_row, segment_of_texts, view_of
 
 from outcrop.index.columns import TITLE_WEIGHT
-from outcrop.index.lexical import MAX_TERMS, PRIOR_ROWS, matched_terms, score_slab, weigh_terms
-from outcrop.index.segment import build_slab, merge_slabs
+from outcrop.index.lexical import MAX_TERMS, PRIOR_ROWS, matched_terms, score_segment, weigh_terms
+from outcrop.index.segment import build_segment, merge_segments
 from outcrop.index.view import View
 from outcrop.text.terms import Terms
 
@@ -32,11 +32,11 @@ def corpus(seed: int, count: int) -> list[str]:
 
 def our_scores(query: str, view: View, terms: Terms) -> list[float]:
     """Scores of all rows, undoing the scale to 0–1."""
-    words = weigh_terms(query, terms, view.slabs)
+    words = weigh_terms(query, terms, view.segments)
     return [
         float(score) * words.ideal
-        for i, slab in enumerate(view.slabs)
-        for score in score_slab(words, i, slab, view.mean_length)
+        for i, segment in enumerate(view.segments)
+        for score in score_segment(words, i, segment, view.mean_length)
     ]
 
 
@@ -67,7 +67,7 @@ def test_scores_are_proportional_to_those_of_sqlite(terms: Terms, seed: int) -> 
     connection = apsw.Connection(":memory:")
     connection.execute("CREATE VIRTUAL TABLE docs USING fts5 (body, tokenize = unicode61)")
     connection.executemany("INSERT INTO docs (rowid, body) VALUES (?, ?)", list(enumerate(texts, 1)))
-    view = view_of(slab_of_texts(texts, terms))
+    view = view_of(segment_of_texts(texts, terms))
     for word in WORDS[20:]:  # a word that most texts hold weighs nothing in SQLite
         theirs = dict(connection.execute("SELECT rowid, -bm25(docs) FROM docs WHERE docs MATCH ?", (word,)))
         ours = {i: score for i, score in enumerate(our_scores(word, view, terms), 1) if score > 0}
@@ -84,19 +84,19 @@ def test_scores_are_proportional_to_those_of_sqlite(terms: Terms, seed: int) -> 
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_scores_are_those_of_the_formula_over_several_slabs_merged_and_after_removals(
+def test_scores_are_those_of_the_formula_over_several_segments_merged_and_after_removals(
     terms: Terms, seed: int
 ) -> None:
     rng = random.Random(seed)
     texts = corpus(seed, 120)
     cuts = [0, *sorted(rng.sample(range(1, 120), 3)), 120]
-    slabs = [slab_of_texts(texts[start:end], terms, start + 1) for start, end in pairwise(cuts)]
+    segments = [segment_of_texts(texts[start:end], terms, start + 1) for start, end in pairwise(cuts)]
     gone = np.array([rng.random() < 0.3 for _ in texts])
-    nothing = [np.zeros(len(slab), np.bool_) for slab in slabs]
-    split = view_of(*slabs)
-    merged = view_of(merge_slabs(slabs, nothing))
-    rest = view_of(merge_slabs(slabs, [gone[start:end] for start, end in pairwise(cuts)]))
-    kept = [text for text, dead in zip(texts, gone, strict=True) if not dead]
+    nothing = [np.zeros(len(segment), np.bool_) for segment in segments]
+    split = view_of(*segments)
+    merged = view_of(merge_segments(segments, nothing))
+    rest = view_of(merge_segments(segments, [gone[start:end] for start, end in pairwise(cuts)]))
+    kept = [text for text, deleted in zip(texts, gone, strict=True) if not deleted]
     for _ in range(20):
         query = " ".join(rng.sample(WORDS, rng.randrange(1, 6)))
         expected = plain_scores(query, texts)
@@ -107,46 +107,46 @@ def test_scores_are_those_of_the_formula_over_several_slabs_merged_and_after_rem
 
 @pytest.mark.parametrize("count", [1, 3, 15])
 def test_what_a_few_notes_have_in_common_still_finds_them(terms: Terms, count: int) -> None:
-    view = view_of(slab_of_texts([f"gak fum {word}" for word in WORDS[:count]], terms))
-    scores = score_slab(weigh_terms("gak", terms, view.slabs), 0, view.slabs[0], view.mean_length)
+    view = view_of(segment_of_texts([f"gak fum {word}" for word in WORDS[:count]], terms))
+    scores = score_segment(weigh_terms("gak", terms, view.segments), 0, view.segments[0], view.mean_length)
     assert scores.min() > 0.3
 
 
 def test_a_score_is_a_share_of_the_best_possible(terms: Terms) -> None:
     texts = corpus(7, 100)
-    view = view_of(slab_of_texts([*texts, "gak " * 2000], terms))
-    scores = score_slab(weigh_terms("gak", terms, view.slabs), 0, view.slabs[0], view.mean_length)
+    view = view_of(segment_of_texts([*texts, "gak " * 2000], terms))
+    scores = score_segment(weigh_terms("gak", terms, view.segments), 0, view.segments[0], view.mean_length)
     assert 0 <= scores.min() <= scores.max() < 1
 
 
 def test_a_word_of_the_title_counts_as_if_it_stood_there_three_times(terms: Terms) -> None:
     rows = [feed_row(1, "gak", title="gom"), feed_row(2, "gak " + "gom " * TITLE_WEIGHT), feed_row(3, "dum")]
-    slab = build_slab(rows, terms, 0, 0.0)
-    rows_of, frequencies = slab.postings(terms.of("gom")[0]) or pytest.fail("not there")
+    segment = build_segment(rows, terms, 0, 0.0)
+    rows_of, frequencies = segment.postings(terms.of("gom")[0]) or pytest.fail("not there")
     assert (rows_of.tolist(), frequencies.tolist()) == ([0, 1], [TITLE_WEIGHT, TITLE_WEIGHT])
-    assert slab.lengths.tolist() == [2, 1 + TITLE_WEIGHT, 1]
+    assert segment.lengths.tolist() == [2, 1 + TITLE_WEIGHT, 1]
 
 
 def test_stop_words_count_only_in_a_query_of_nothing_else(terms: Terms) -> None:
-    view = view_of(slab_of_texts(["to be or not to be", "the gak", "gom"], terms))
+    view = view_of(segment_of_texts(["to be or not to be", "the gak", "gom"], terms))
     assert our_scores("the gak", view, terms)[0] == 0
     assert our_scores("to be", view, terms)[0] > 0
 
 
 def test_of_a_pasted_page_the_rarest_words_that_occur_decide(terms: Terms) -> None:
     page = " ".join(f"unknown{i}x" for i in range(3 * MAX_TERMS)) + " needle"
-    view = view_of(slab_of_texts(["hay", "needle hay", "hay stack"], terms))
-    words = weigh_terms(page, terms, view.slabs)
+    view = view_of(segment_of_texts(["hay", "needle hay", "hay stack"], terms))
+    words = weigh_terms(page, terms, view.segments)
     assert len(words.weights) == MAX_TERMS
     assert our_scores(page, view, terms)[1] > 0
 
 
 def test_words_that_stand_nowhere_give_no_scores_and_lower_the_rest(terms: Terms) -> None:
-    view = view_of(slab_of_texts(["needle", "hay"], terms))
+    view = view_of(segment_of_texts(["needle", "hay"], terms))
 
     def best(query: str) -> float:
-        words = weigh_terms(query, terms, view.slabs)
-        return float(score_slab(words, 0, view.slabs[0], view.mean_length).max())
+        words = weigh_terms(query, terms, view.segments)
+        return float(score_segment(words, 0, view.segments[0], view.mean_length).max())
 
     assert best("zzz") == 0
     assert 0 < best("needle zzz") < best("needle")
@@ -155,13 +155,13 @@ def test_words_that_stand_nowhere_give_no_scores_and_lower_the_rest(terms: Terms
 def test_an_empty_index_has_no_scores(terms: Terms) -> None:
     words = weigh_terms("needle", terms, [])
     assert words.postings == ()
-    view = view_of(slab_of_texts([], terms))
+    view = view_of(segment_of_texts([], terms))
     assert our_scores("needle", view, terms) == []
-    assert our_scores("", view_of(slab_of_texts(["a text"], terms)), terms) == [0.0]
+    assert our_scores("", view_of(segment_of_texts(["a text"], terms)), terms) == [0.0]
 
 
 def test_matched_words_are_shown_as_typed_heaviest_first(terms: Terms) -> None:
-    view = view_of(slab_of_texts(["Running hay needles", "hay", "hay"], terms))
-    words = weigh_terms("hay Needle runs absent", terms, view.slabs)
+    view = view_of(segment_of_texts(["Running hay needles", "hay", "hay"], terms))
+    words = weigh_terms("hay Needle runs absent", terms, view.segments)
     assert matched_terms(words, 0, 0) == ("Needle", "runs", "hay")
     assert matched_terms(words, 0, 1) == ("hay",)

@@ -34,7 +34,7 @@ from outcrop.index.names import (
     name_mark,
     name_number,
 )
-from outcrop.index.segment import Slab, build_slab, merge_slabs
+from outcrop.index.segment import Segment, build_segment, merge_segments
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind
 
 
@@ -48,8 +48,8 @@ def row(
     return feed_row(chunk_id, kind="code", path=path, document_id=document_id, code=code)
 
 
-def slab_of(*rows: FeedRow) -> Slab:
-    return build_slab(rows, TERMS, 0, 0.0)
+def segment_of(*rows: FeedRow) -> Segment:
+    return build_segment(rows, TERMS, 0, 0.0)
 
 
 def defined(names: Names, number: int) -> list[tuple[int, int]]:
@@ -67,7 +67,7 @@ def used(names: Names, row: int) -> list[tuple[int, int, str, int]]:
 
 
 def test_the_rows_that_declare_a_name_are_found_whatever_its_case() -> None:
-    names = slab_of(
+    names = segment_of(
         row(1, Definition("Pool", "class"), Definition("acquire", "method", "Pool")),
         row(2, Definition("acquire", "function"), path="b.py"),
         row(3, Definition("POOL", "constant"), path="c.py"),
@@ -75,13 +75,15 @@ def test_the_rows_that_declare_a_name_are_found_whatever_its_case() -> None:
     assert defined(names, name_number("pool")) == [(0, WHOLE), (2, SMALL)]
     assert defined(names, name_number("ACQUIRE")) == [(0, METHOD), (1, CALLABLE)]
     assert defined(names, name_number("release")) == []
-    assert slab_of().names.definitions(name_number("pool")) == slice(0, 0)
+    assert segment_of().names.definitions(name_number("pool")) == slice(0, 0)
     where = names.definitions(name_number("acquire"))
     assert names.defined_scopes[where].tolist() == [name_number("Pool"), 0]
 
 
 def test_marks_tell_spellings_of_one_name_apart() -> None:
-    names = slab_of(row(1, Definition("Pool", "class"), Mention("pool", "use"), Mention("Pool", "call"))).names
+    names = segment_of(
+        row(1, Definition("Pool", "class"), Mention("pool", "use"), Mention("Pool", "call"))
+    ).names
     (mark,) = names.defined_marks[names.definitions(name_number("pOOl"))]
     assert mark == name_mark("Pool")
     assert names.used_marks.tolist() == [name_mark("pool"), name_mark("Pool")]
@@ -107,12 +109,12 @@ def test_marks_tell_spellings_of_one_name_apart() -> None:
 def test_kinds_are_as_coarse_as_ranking_needs_them_and_know_what_is_private(
     name: str, kind: str, expected: int
 ) -> None:
-    names = slab_of(row(1, Definition(name, kind))).names
+    names = segment_of(row(1, Definition(name, kind))).names
     assert defined(names, name_number(name)) == [(0, expected)]
 
 
 def test_the_names_a_row_uses_come_back_with_hint_kind_and_count() -> None:
-    names = slab_of(
+    names = segment_of(
         row(1),
         row(2, Mention("acquire", "call", "self.pool", 3), Mention("Pool", "type", "", 400), document_id=1),
         row(3, Mention("close", "call", "self"), document_id=1),
@@ -128,7 +130,7 @@ def test_the_names_a_row_uses_come_back_with_hint_kind_and_count() -> None:
 
 def test_uses_can_be_walked_by_name() -> None:
     texts = ["zeta", "alpha", "mu", "alpha", "zeta"]
-    names = slab_of(*(row(i, Mention(text, "use"), document_id=1) for i, text in enumerate(texts, 1))).names
+    names = segment_of(*(row(i, Mention(text, "use"), document_id=1) for i, text in enumerate(texts, 1))).names
     by_name = names.used[names.used_order]
     assert (by_name[:-1] <= by_name[1:]).all()
     number = np.uint64(name_number("alpha"))
@@ -137,7 +139,7 @@ def test_uses_can_be_walked_by_name() -> None:
 
 
 def test_a_document_declares_itself_once_as_a_module_and_as_part_of_its_package() -> None:
-    names = slab_of(
+    names = segment_of(
         row(1, path="app/db/pool.py", document_id=1),
         row(2, path="app/db/pool.py", document_id=1),
         row(3, path="app/db/__init__.py", document_id=2),
@@ -154,7 +156,7 @@ def test_a_document_declares_itself_once_as_a_module_and_as_part_of_its_package(
 
 def test_only_a_file_that_its_language_takes_for_the_folder_declares_the_folders_module() -> None:
     paths = ("app/main.py", "crate/main.rs", "web/index.tsx", "go/init.go")
-    names = slab_of(*(row(i, path=path) for i, path in enumerate(paths))).names
+    names = segment_of(*(row(i, path=path) for i, path in enumerate(paths))).names
     modules = {"main": 0, "crate": 1, "web": 2, "init": 3}
     for name, place in modules.items():
         assert (place, MODULE) in defined(names, module_number(name)), name
@@ -196,7 +198,7 @@ def test_what_an_import_or_a_link_names(path: str, expected: tuple[str, str]) ->
 
 
 def test_an_import_uses_the_module_and_what_is_taken_from_it() -> None:
-    names = slab_of(
+    names = segment_of(
         row(1, Mention("app/db/pool", "import", "Pool")),
         row(2, Mention("app/db/pool", "import")),
         row(3, Mention("pool", "import")),
@@ -212,7 +214,7 @@ def test_a_relative_import_is_of_the_place_it_leads_to() -> None:
     paths = ("app/web/page.ts", "app/web/page.ts", "app/web/page.ts", "page.ts", "app/web/page.ts")
     targets = ("./pool", "../db/pool", "../../pool", "./pool", "..")
     rows = [row(i, Mention(t, "import"), path=p) for i, (p, t) in enumerate(zip(paths, targets, strict=True))]
-    names = slab_of(*rows).names
+    names = segment_of(*rows).names
     found = [[(name, hint) for name, hint, *_ in used(names, i)] for i in range(len(rows))]
     pool = module_number("pool")
     assert found[:3] == [[(pool, name_number("web"))], [(pool, name_number("db"))], [(pool, ROOT)]]
@@ -220,7 +222,7 @@ def test_a_relative_import_is_of_the_place_it_leads_to() -> None:
 
 
 def test_a_link_uses_the_file_it_leads_to_and_a_label_nothing() -> None:
-    names = slab_of(
+    names = segment_of(
         row(1, Mention("../guide/start.md", "link"), path="docs/index.md"),
         row(2, Mention("src/pool.py", "link"), path="docs/index.md"),
         row(3, Mention("start.md", "link"), path="docs/index.md"),
@@ -266,8 +268,10 @@ def test_every_role_and_use_has_a_number_that_fits_beside_the_mark_of_a_header()
     kinds: tuple[ReferenceKind, ...] = ("call", "type", "inherit", "import", "use", "link")
     assert set(USES) == set(kinds)
     header = CodeNotes(kind="header")
-    slab = slab_of(feed_row(1, role="test", code=header), feed_row(2, role="lock"), feed_row(3, code=header))
-    assert slab.roles.tolist() == [ROLES.index("test") | HEADER, ROLES.index("lock"), HEADER]
+    segment = segment_of(
+        feed_row(1, role="test", code=header), feed_row(2, role="lock"), feed_row(3, code=header)
+    )
+    assert segment.roles.tolist() == [ROLES.index("test") | HEADER, ROLES.index("lock"), HEADER]
 
 
 def test_languages_that_share_names_are_one_family() -> None:
@@ -291,11 +295,11 @@ def test_the_words_of_a_file_are_those_of_its_name_and_of_two_folders_above() ->
 
 
 def test_names_of_removed_rows_are_gone_after_a_merge() -> None:
-    slabs = [
-        slab_of(row(1, Definition("Pool", "class")), row(2, Mention("Pool", "call"), path="b.py")),
-        slab_of(row(3, Definition("Pool", "class"), Mention("close", "call"), path="c.py")),
+    segments = [
+        segment_of(row(1, Definition("Pool", "class")), row(2, Mention("Pool", "call"), path="b.py")),
+        segment_of(row(3, Definition("Pool", "class"), Mention("close", "call"), path="c.py")),
     ]
-    merged = merge_slabs(slabs, [np.array([True, False]), np.array([False])])
+    merged = merge_segments(segments, [np.array([True, False]), np.array([False])])
     assert defined(merged.names, name_number("pool")) == [(1, WHOLE)]
     assert defined(merged.names, module_number("pool")) == []
     assert defined(merged.names, module_number("c")) == [(1, MODULE)]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.index.rows import TERMS, feed_row, slab_of_texts
+from tests.index.rows import TERMS, feed_row, segment_of_texts
 
 import outcrop
 from outcrop.index import arrays as module
 from outcrop.index.phrasing import PAIR_BYTES, mark_pairs, may_hold
-from outcrop.index.segment import load_slab, merge_slabs, save_slab
+from outcrop.index.segment import load_segment, merge_segments, save_segment
 from outcrop.text.phrases import holds_phrase, phrase_words
 
 COMMON = "if the name is not in this file then use a new one for it and so on".split()
@@ -70,14 +70,14 @@ def test_of_texts_with_the_words_elsewhere_few_are_left() -> None:
 
 def test_merged_and_saved_they_are_the_same(tmp_path: Path) -> None:
     texts = jumbled(300)
-    parts = [slab_of_texts(texts[:100], TERMS), slab_of_texts(texts[100:], TERMS, first_id=101)]
+    parts = [segment_of_texts(texts[:100], TERMS), segment_of_texts(texts[100:], TERMS, first_id=101)]
     gone = [np.arange(len(part)) % 3 == 0 for part in parts]
-    merged = merge_slabs(parts, gone)
+    merged = merge_segments(parts, gone)
     alive = [text for i, text in enumerate(texts) if (i if i < 100 else i - 100) % 3]
     expected = mark_pairs([feed_row(i, text) for i, text in enumerate(alive)])
     assert np.array_equal(merged.pairs, expected)
-    save_slab(merged, tmp_path / "slab")
-    assert np.array_equal(load_slab(tmp_path / "slab", len(merged)).pairs, expected)
+    save_segment(merged, tmp_path / "segment")
+    assert np.array_equal(load_segment(tmp_path / "segment", len(merged)).pairs, expected)
 
 
 def test_a_search_for_a_phrase_reads_only_texts_that_may_hold_it(

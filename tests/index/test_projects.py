@@ -95,7 +95,7 @@ def test_names_follow_the_index(engine: Engine, tmp_path: Path) -> None:
     fill(engine, tmp_path, "billing", "Zoo")
     assert store.collection_names() == ["Zoo", "billing", "orders"]
     assert engine.search("billing pool acquire").hits[0].document.collection == "billing"
-    for document in engine.list(Filter(collections=("billing",))):
+    for document in engine.documents(Filter(collections=("billing",))):
         engine.delete(document.id)
     assert store.collection_names() == ["Zoo", "orders"]
     assert engine.search("billing pool acquire").hits

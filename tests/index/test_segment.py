@@ -1,4 +1,4 @@
-"""Slabs: made, merged, saved, mapped again, and damaged."""
+"""Segments: made, merged, saved, mapped again, and damaged."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.index.rows import arrays_of, assert_same, feed_row, slab_of_texts
+from tests.index.rows import arrays_of, assert_same, feed_row, segment_of_texts
 
 import outcrop.index.columns as columns_module
-import outcrop.index.segment as slab_module
+import outcrop.index.segment as segment_module
 from outcrop.index.columns import MAX_FREQUENCY
 from outcrop.index.names import MODULE, NAME_ARRAYS, PACKAGE
 from outcrop.index.packed import damaged_arrays, map_arrays, write_arrays
 from outcrop.index.segment import (
     ARRAYS,
-    Slab,
-    build_slab,
-    load_slab,
-    merge_slabs,
-    save_slab,
+    Segment,
+    build_segment,
+    load_segment,
+    merge_segments,
+    save_segment,
 )
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind, Role
 from outcrop.text.terms import Terms
@@ -92,20 +92,20 @@ def feeds(draw: st.DrawFn, most: int = 50) -> list[FeedRow]:
     return rows
 
 
-def build(rows: list[FeedRow]) -> Slab:
-    return build_slab(rows, TERMS, DIMENSIONS, 0.5)
+def build(rows: list[FeedRow]) -> Segment:
+    return build_segment(rows, TERMS, DIMENSIONS, 0.5)
 
 
-def split_and_merge(rows: list[FeedRow], bounds: list[int], gone: NDArray[np.bool_]) -> Slab:
+def split_and_merge(rows: list[FeedRow], bounds: list[int], gone: NDArray[np.bool_]) -> Segment:
     """The rows built in parts, ending at `bounds`, and merged without those that are gone."""
     parts = list(itertools.pairwise([0, *bounds, len(rows)]))
-    return merge_slabs(
+    return merge_segments(
         [build(rows[start:end]) for start, end in parts], [gone[start:end] for start, end in parts]
     )
 
 
 def living(rows: list[FeedRow], gone: NDArray[np.bool_]) -> list[FeedRow]:
-    return [row for row, dead in zip(rows, gone, strict=True) if not dead]
+    return [row for row, deleted in zip(rows, gone, strict=True) if not deleted]
 
 
 @settings(max_examples=80, deadline=None)
@@ -115,27 +115,27 @@ def test_merging_any_split_is_building_the_kept_documents_at_once(
 ) -> None:
     documents = len(rows) // 3
     bounds = [3 * cut for cut in sorted(data.draw(st.lists(st.integers(0, documents), max_size=4)))]
-    dead = data.draw(st.lists(st.booleans(), min_size=documents + 1, max_size=documents + 1))
-    gone = np.array([dead[i // 3] for i in range(len(rows))], np.bool_)
+    deleted = data.draw(st.lists(st.booleans(), min_size=documents + 1, max_size=documents + 1))
+    gone = np.array([deleted[i // 3] for i in range(len(rows))], np.bool_)
     merged = split_and_merge(rows, bounds, gone)
     assert_same(merged, build(living(rows, gone)))
     # A merge of merges too: what is written once may be rewritten many times.
-    again = merge_slabs([merged], [np.zeros(len(merged), np.bool_)])
+    again = merge_segments([merged], [np.zeros(len(merged), np.bool_)])
     assert_same(again, merged)
 
 
-def file_tables(slab: Slab) -> dict[str, list[object]]:
+def file_tables(segment: Segment) -> dict[str, list[object]]:
     """What is known of each row's file, row by row."""
-    return {name: getattr(slab, name)[slab.files].tolist() for name in FILE_TABLES}
+    return {name: getattr(segment, name)[segment.files].tolist() for name in FILE_TABLES}
 
 
-def without_files(slab: Slab) -> Slab:
-    """A slab less what is kept once a document: its file's tables, and its declaration as a module."""
-    names = slab.names
+def without_files(segment: Segment) -> Segment:
+    """A segment less what is kept once a document: its file's tables, and its declaration as a module."""
+    names = segment.names
     own = (names.defined_kinds != MODULE) & (names.defined_kinds != PACKAGE)
     kept = {name: getattr(names, name)[own] for name in NAME_ARRAYS if name.startswith("defined")}
-    bare = {name: getattr(slab, name)[:0] for name in ("files", *FILE_TABLES)}
-    return replace(slab, **bare, names=replace(names, **kept))
+    bare = {name: getattr(segment, name)[:0] for name in ("files", *FILE_TABLES)}
+    return replace(segment, **bare, names=replace(names, **kept))
 
 
 @settings(max_examples=80, deadline=None)
@@ -151,18 +151,19 @@ def test_documents_cut_apart_anywhere_merge_to_the_same_rows(rows: list[FeedRow]
 
 @settings(max_examples=40, deadline=None)
 @given(rows=feeds(20))
-def test_a_slab_comes_back_from_disk_as_it_was(
+def test_a_segment_comes_back_from_disk_as_it_was(
     rows: list[FeedRow], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    file = tmp_path_factory.mktemp("slab") / "one"
-    slab = build(rows)
-    save_slab(slab, file)
-    loaded = load_slab(file, len(rows))
-    assert_same(loaded, slab)
+    file = tmp_path_factory.mktemp("segment") / "one"
+    segment = build(rows)
+    save_segment(segment, file)
+    loaded = load_segment(file, len(rows))
+    assert_same(loaded, segment)
     assert loaded.file == file
     assert not list(damaged_arrays(file))
     assert_same(
-        merge_slabs([loaded, slab], [np.zeros(len(slab), np.bool_), np.ones(len(slab), np.bool_)]), slab
+        merge_segments([loaded, segment], [np.zeros(len(segment), np.bool_), np.ones(len(segment), np.bool_)]),
+        segment,
     )
 
 
@@ -173,35 +174,35 @@ def test_every_array_is_saved() -> None:
 
 
 def test_postings_hold_each_row_once_in_order() -> None:
-    slab = slab_of_texts(["hay needle", "hay", "needle needle"], TERMS)
-    rows, frequencies = slab.postings(TERMS.of("needle")[0]) or pytest.fail("not there")
+    segment = segment_of_texts(["hay needle", "hay", "needle needle"], TERMS)
+    rows, frequencies = segment.postings(TERMS.of("needle")[0]) or pytest.fail("not there")
     assert (rows.tolist(), frequencies.tolist()) == ([0, 2], [1, 2])
-    assert slab.postings(TERMS.of("absent")[0]) is None
-    assert slab_of_texts([], TERMS).postings(1) is None
+    assert segment.postings(TERMS.of("absent")[0]) is None
+    assert segment_of_texts([], TERMS).postings(1) is None
 
 
 def test_a_word_repeated_without_end_counts_up_to_a_bound() -> None:
-    slab = slab_of_texts(["word " * 1000], TERMS)
-    assert slab.frequencies.tolist() == [MAX_FREQUENCY]
-    assert slab.lengths.tolist() == [1000]
+    segment = segment_of_texts(["word " * 1000], TERMS)
+    assert segment.frequencies.tolist() == [MAX_FREQUENCY]
+    assert segment.lengths.tolist() == [1000]
 
 
 def test_too_many_rows_for_one_build_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns_module, "MAX_BUILD_ROWS", 2)
     with pytest.raises(ValueError, match="too many"):
-        slab_of_texts(["a", "b", "c"], TERMS)
+        segment_of_texts(["a", "b", "c"], TERMS)
 
 
 def test_vectors_keep_their_direction_and_broken_ones_count_as_none() -> None:
     rng = np.random.default_rng(5)
     good = rng.standard_normal(DIMENSIONS).astype(np.float16)
     bad = [np.full(DIMENSIONS, value, np.float16) for value in (np.nan, np.inf, 0.0)]
-    slab = build_slab([feed_row(i, vector=v) for i, v in enumerate([good, *bad])], TERMS, DIMENSIONS, 0.5)
-    restored = slab.vectors[0].astype(np.float32) * slab.scales[0]
+    segment = build_segment([feed_row(i, vector=v) for i, v in enumerate([good, *bad])], TERMS, DIMENSIONS, 0.5)
+    restored = segment.vectors[0].astype(np.float32) * segment.scales[0]
     unit = good.astype(np.float32) / np.linalg.norm(good.astype(np.float32))
     assert float(restored @ unit) == pytest.approx(1, abs=1e-3)
-    assert not slab.vectors[1:].any()
-    assert not slab.scales[1:].any()
+    assert not segment.vectors[1:].any()
+    assert not segment.scales[1:].any()
 
 
 def test_the_path_pulls_the_vector_by_its_weight() -> None:
@@ -209,15 +210,15 @@ def test_the_path_pulls_the_vector_by_its_weight() -> None:
     text[0], path[1] = 1, 1
     row = feed_row(1, vector=text, path_vector=path)
     for weight in (0.0, 0.5, 2.0):
-        slab = build_slab([row], TERMS, 8, weight)
-        restored = slab.vectors[0].astype(np.float32) * slab.scales[0]
+        segment = build_segment([row], TERMS, 8, weight)
+        restored = segment.vectors[0].astype(np.float32) * segment.scales[0]
         expected = np.array([1, weight, 0, 0, 0, 0, 0, 0]) / np.hypot(1, weight)
         np.testing.assert_allclose(restored, expected, atol=0.01)
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> tuple[Path, int]:
-    """A slab of a few rows on disk: its file and rows."""
+    """A segment of a few rows on disk: its file and rows."""
     rng = np.random.default_rng(3)
     notes = CodeNotes(defines=(Definition("Pool", "class"),), mentions=(Mention("acquire", "call", "pool"),))
     rows = [
@@ -231,8 +232,8 @@ def saved(tmp_path: Path) -> tuple[Path, int]:
         )
         for i in range(1, 8)
     ]
-    save_slab(build(rows), tmp_path / "slab")
-    return tmp_path / "slab", len(rows)
+    save_segment(build(rows), tmp_path / "segment")
+    return tmp_path / "segment", len(rows)
 
 
 def saved_again(file: Path, **others: NDArray[Any]) -> Path:
@@ -262,7 +263,7 @@ def test_a_flipped_byte_is_found(saved: tuple[Path, int], name: str) -> None:
     file.write_bytes(content)
     assert list(damaged_arrays(file)) == [name]
     file.unlink()
-    assert list(damaged_arrays(file)) == ["slab"]
+    assert list(damaged_arrays(file)) == ["segment"]
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -271,12 +272,12 @@ def test_arrays_that_cannot_be_what_was_saved_are_refused(saved: tuple[Path, int
     array = map_arrays(file)[name]
     for other in (array.astype(np.float64), array[None], array[:-1], array[:0]):
         with pytest.raises(ValueError, match=r"other"):
-            load_slab(saved_again(file, **{name: other}), rows)
+            load_segment(saved_again(file, **{name: other}), rows)
     whole = map_arrays(file)
     del whole[name]
     write_arrays(file.with_name("without"), whole)
     with pytest.raises(ValueError, match="does not hold the arrays"):
-        load_slab(file.with_name("without"), rows)
+        load_segment(file.with_name("without"), rows)
 
 
 def test_files_that_cannot_be_what_was_saved_are_refused(saved: tuple[Path, int]) -> None:
@@ -290,12 +291,12 @@ def test_files_that_cannot_be_what_was_saved_are_refused(saved: tuple[Path, int]
         file.unlink()
         file.write_bytes(impostor)
         with pytest.raises((ValueError, OSError)):
-            load_slab(file, rows)
+            load_segment(file, rows)
     file.unlink()
     file.write_bytes(content)
-    load_slab(file, rows)
+    load_segment(file, rows)
     with pytest.raises(ValueError, match="another number of rows"):
-        load_slab(file, rows + 1)
+        load_segment(file, rows + 1)
 
 
 def test_offsets_that_lead_astray_are_refused(saved: tuple[Path, int]) -> None:
@@ -304,17 +305,19 @@ def test_offsets_that_lead_astray_are_refused(saved: tuple[Path, int]) -> None:
         wrong = map_arrays(file)["offsets"].copy()
         wrong[place] = value
         with pytest.raises(ValueError, match="belong together"):
-            load_slab(saved_again(file, offsets=wrong), rows)
+            load_segment(saved_again(file, offsets=wrong), rows)
 
 
-def test_a_slab_of_very_many_rows_has_wider_numbers_for_them(
+def test_a_segment_of_very_many_rows_has_wider_numbers_for_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    parts = [slab_of_texts([f"word{i} stone" for i in range(n, n + 3)], TERMS, first_id=n + 1) for n in (0, 3)]
-    dead = [np.zeros(3, np.bool_)] * 2
-    assert merge_slabs(parts, dead).rows.dtype == np.uint16
-    monkeypatch.setattr(slab_module, "row_type", lambda _: np.uint32)
-    wide = merge_slabs(parts, dead)
+    parts = [
+        segment_of_texts([f"word{i} stone" for i in range(n, n + 3)], TERMS, first_id=n + 1) for n in (0, 3)
+    ]
+    deleted = [np.zeros(3, np.bool_)] * 2
+    assert merge_segments(parts, deleted).rows.dtype == np.uint16
+    monkeypatch.setattr(segment_module, "row_type", lambda _: np.uint32)
+    wide = merge_segments(parts, deleted)
     assert wide.rows.dtype == np.uint32
-    save_slab(wide, tmp_path / "wide")
-    assert_same(load_slab(tmp_path / "wide", 6), wide)
+    save_segment(wide, tmp_path / "wide")
+    assert_same(load_segment(tmp_path / "wide", 6), wide)

@@ -30,7 +30,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[outcrop.Engine]:
         'def expand(name):\n    """The alias of a name, an alias."""\n    return name\n'
     )
     with outcrop.open(folder.parent / "index.db") as engine:
-        engine.add(SOURCES / "search")
+        engine.add(SOURCES / "index")
         engine.add(SOURCES / "rank")
         engine.add(folder)
         yield engine
@@ -48,7 +48,7 @@ def test_hardly_any_random_letters_find_something(kb: outcrop.Engine) -> None:
     assert sum(bool(kb.search(word).hits) for word in words) <= 5
 
 
-@pytest.mark.parametrize("query", ["the zzqqxx of a slab", "merging", "combine rankings", "similiarity"])
+@pytest.mark.parametrize("query", ["the zzqqxx of a segment", "merging", "combine rankings", "similiarity"])
 def test_known_and_misspelt_words_are_searched_as_ever(kb: outcrop.Engine, query: str) -> None:
     assert kb.search(query).hits
 

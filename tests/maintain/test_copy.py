@@ -105,7 +105,7 @@ WAITING = make_write("waiting.md", "First words.\n\nNobody embedded this yet.")
 def stock(store: Store) -> list[int]:
     """Fill a source; the ids of what is in it."""
     ids = put(store, *library())
-    ids += store.write([WAITING], {}, MODEL, later=True)
+    ids += store.write([WAITING], {}, MODEL, defer_embedding=True)
     store.delete(put(store, make_write("gone.md", "Deleted again.")))
     store.put_setting("model", "static")
     store.put_setting("revisions:main:/home/me", '{"odd": "\u00e9"}')
@@ -114,7 +114,7 @@ def stock(store: Store) -> list[int]:
 
 def contents(store: Store) -> dict[tuple[str, str], tuple[DocumentWrite, dict[bytes, bytes], bool]]:
     """All that a store holds, by name: what makes each document, its vectors, and whether it waits."""
-    found, after, waiting = {}, 0, set(store.waiting())
+    found, after, waiting = {}, 0, set(store.pending())
     while batch := store.export(after, 3):
         for after, write in batch:
             keys = {*write.text_keys, *write.summary_keys, write.path_key}
@@ -155,12 +155,12 @@ def test_what_waited_still_waits_and_is_completed_by_what_comes(places: Places) 
     source, target = places.source(), places.target()
     stock(source)
     move(source, target)
-    (waits,) = target.waiting()
+    (waits,) = target.pending()
     info = target.document(waits)
     assert info is not None
     assert info.path == "waiting.md"
     assert target.fill(MODEL, vectors_for(WAITING)) == 1
-    assert target.waiting() == []
+    assert target.pending() == []
 
 
 def test_an_empty_index_is_moved_too(places: Places) -> None:

@@ -14,8 +14,8 @@ import outcrop
 from outcrop.config import load_config
 from outcrop.contracts import Store
 from outcrop.errors import ConfigError, Conflict
-from outcrop.maintain.parity import MOST_CHARACTERS, QUERIES, compare_rankings, draw_queries
-from outcrop.records import LEAST_OVERLAP, RankingParity, Text
+from outcrop.maintain.parity import MAX_CHARACTERS, QUERIES, compare_rankings, draw_queries
+from outcrop.records import MIN_OVERLAP, RankingParity, Text
 from outcrop.store.sqlite.store import open_sqlite
 
 TOPICS = ("comets", "harbours", "ledgers", "orchards", "glaciers", "violins", "turbines", "lanterns")
@@ -58,7 +58,7 @@ def test_a_question_is_short_and_has_words_only(store: Store) -> None:
     put(store, make_write("a.md", 'Say "this is it" -not \0 that. ' + "字" * 500 + "\n\n*** --- ***"))
     queries = draw_queries(store)
     assert queries
-    assert all(0 < len(query) <= MOST_CHARACTERS for query in queries)
+    assert all(0 < len(query) <= MAX_CHARACTERS for query in queries)
     assert not any(sign in query for query in queries for sign in '"\0*')
 
 
@@ -116,18 +116,18 @@ def test_an_engine_moves_to_another_and_says_that_both_rank_alike(tmp_path: Path
     with outcrop.open(tmp_path / "a.db") as here, outcrop.open(tmp_path / "b.db") as there:
         here.add(Path(__file__).parents[2] / "src" / "outcrop" / "chunk")
         here.add_texts(Text(f"A note about {topic}.", id=topic, tags=("note",)) for topic in TOPICS)
-        here.add(text="It waits for its vectors.", id="later", later=True)
+        here.add(text="It waits for its vectors.", id="later", defer_embedding=True)
         report = here.move_to(there)
         assert report.ok
         assert report.parity is not None
         assert report.parity.queries == QUERIES
-        assert report.parity.overlap >= LEAST_OVERLAP
-        assert there.waiting() == 1
+        assert report.parity.overlap >= MIN_OVERLAP
+        assert there.pending() == 1
         assert there.search("note about comets", tags=["note"]).hits[0].document.uri == "comets"
         related = there.related("cut.py").target
         assert related == here.related("cut.py").target
-        assert [(info.uri, info.updated_at) for info in there.list()] == [
-            (info.uri, info.updated_at) for info in here.list()
+        assert [(info.uri, info.updated_at) for info in there.documents()] == [
+            (info.uri, info.updated_at) for info in here.documents()
         ]
         there.add(text="Something new.", id="new")
         with pytest.raises(Conflict):
@@ -152,7 +152,7 @@ def test_what_was_edited_weighs_no_words_when_rankings_are_compared(tmp_path: Pa
 def test_rankings_are_told_and_not_judged_while_documents_wait_for_vectors(tmp_path: Path) -> None:
     """A copy of words that wait has a vector in the copy of the index, if another document brought it since."""
     with outcrop.open(tmp_path / "a.db") as here, outcrop.open(tmp_path / "b.db") as there:
-        here.add(text="A note about comets.", id="waits", later=True)
+        here.add(text="A note about comets.", id="waits", defer_embedding=True)
         assert here.search("comets").hits
         here.add_texts([Text("A note about comets.", id="comets"), Text("A note about violins.", id="violins")])
         report = here.move_to(there)

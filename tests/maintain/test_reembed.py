@@ -109,7 +109,7 @@ def test_what_others_write_meanwhile_is_there_after_the_switch(db: Path, shelf: 
         switching.reembed()
         assert written == {"documents": 3, "paths": 3}
         assert_whole(switching, NEW)
-        names = {info.uri for info in switching.list()}
+        names = {info.uri for info in switching.documents()}
         assert {f"came{i}" for i in range(6)} <= names
         assert not {f"n{200 + i}" for i in range(6)} & names
         assert switching.text("n5") == "note 5 was changed, comets"

@@ -53,8 +53,8 @@ def test_a_write_is_found_by_its_words_at_once_and_by_meaning_once_embedded(
     hit = kb.search("failed charge").hits[0]
     assert (hit.place, hit.document.collection, hit.stale) == ("billing/retries.md:1-3", COLLECTION, False)
     assert by_meaning(engine) == []
-    assert engine.waiting() == 1
-    assert engine.embed_waiting() == 1
+    assert engine.pending() == 1
+    assert engine.embed_pending() == 1
     assert by_meaning(engine) == ["billing/retries.md"]
 
 
@@ -97,7 +97,7 @@ def test_other_documents_are_not_notes_even_in_a_collection_of_that_name(
     kb.write("mine", "A copper lantern of mine.")
     assert places(kb, "copper lantern") == ["mine.md:1"]
     kb.refresh()
-    assert len(engine.list(Filter(collections=(COLLECTION,)))) == 2
+    assert len(engine.documents(Filter(collections=(COLLECTION,)))) == 2
 
 
 # ------------------------------------------------------------------ reading
@@ -135,7 +135,7 @@ def test_a_note_that_is_changed_again_and_again_is_still_found(kb: KnowledgeBase
         kb.write(name, f"Something on subject {name}.")
     for number in range(30):
         kb.append("log", f"- day {number}: the copper lantern was lit")
-        engine.embed_waiting()
+        engine.embed_pending()
         assert kb.search("lantern").hits, f"after {number + 1} appends"
 
 
@@ -181,7 +181,7 @@ def test_a_move_keeps_the_document_and_overwrites_nothing(
 ) -> None:
     kb.write("old/place", NOTE)
     kb.write("taken", "mine")
-    engine.embed_waiting()
+    engine.embed_pending()
     before = engine.get(str(root / "old/place.md")).id
     with pytest.raises(Conflict, match=r"taken\.md is there"):
         kb.move("old/place", "taken")
@@ -203,13 +203,13 @@ def test_what_is_deleted_is_gone_from_disk_words_and_meaning(
 ) -> None:
     kb.write("a/b/secret", NOTE)
     kb.write("kept", "other words")
-    engine.embed_waiting()
+    engine.embed_pending()
     assert by_meaning(engine)
     kb.delete("a/b/secret")
     assert not (root / "a").exists()
     assert places(kb, "failed charge") == []
     assert "a/b/secret.md" not in by_meaning(engine)
-    assert engine.waiting() == 0
+    assert engine.pending() == 0
     assert not any(b"failed charge" in path.read_bytes() for path in root.rglob("*") if path.is_file())
     assert b"failed charge" not in engine.config.beside("").read_bytes()
     with pytest.raises(NotFound):
@@ -219,8 +219,8 @@ def test_what_is_deleted_is_gone_from_disk_words_and_meaning(
 def test_a_note_that_is_deleted_while_it_waits_is_gone_too(kb: KnowledgeBase, engine: Engine) -> None:
     kb.write("n", NOTE)
     kb.delete("n")
-    assert engine.waiting() == 0
-    assert engine.embed_waiting() == 0
+    assert engine.pending() == 0
+    assert engine.embed_pending() == 0
     assert places(kb, "failed charge") == []
 
 
@@ -304,7 +304,7 @@ def test_what_an_editor_does_is_picked_up(kb: KnowledgeBase, engine: Engine, roo
     assert places(kb, "golden bridge") == ["a.md:1"]
     assert places(kb, "horse") == ["sub/c.md:1"]
     assert places(kb, "lantern") == places(kb, "spoon") == []
-    assert engine.waiting() == 2
+    assert engine.pending() == 2
     assert kb.refresh() == type(report)()
 
 
@@ -351,7 +351,7 @@ def test_a_root_that_is_gone_for_a_while_keeps_its_notes_in_the_index(
     kb.refresh()
     root.rename(root.with_name("unplugged"))
     assert kb.refresh().removed == 0
-    assert len(engine.list()) == 1
+    assert len(engine.documents()) == 1
 
 
 def test_a_folder_that_cannot_be_read_keeps_its_notes_in_the_index(
@@ -362,7 +362,7 @@ def test_a_folder_that_cannot_be_read_keeps_its_notes_in_the_index(
     walked = kb._files.walk()[0]
     monkeypatch.setattr(kb._files, "walk", lambda: ({p: s for p, s in walked.items() if p != "a/b.md"}, False))
     assert kb.refresh().removed == 0
-    assert len(engine.list()) == 1
+    assert len(engine.documents()) == 1
 
 
 def test_two_knowledge_bases_over_one_index_see_each_others_notes(tmp_path: Path, root: Path) -> None:
@@ -384,7 +384,7 @@ def test_a_note_of_another_process_that_an_editor_removes_leaves_the_index(tmp_p
         second.write("brief", "a note that an editor removes before the first one looks again")
         (root / "brief.md").unlink()
         assert first.refresh().removed == 1
-        assert [document.path for document in one.list()] == ["kept.md"]
+        assert [document.path for document in one.documents()] == ["kept.md"]
 
 
 def test_a_note_written_twice_within_one_tick_of_the_clock_is_indexed_as_it_is(
@@ -394,7 +394,7 @@ def test_a_note_written_twice_within_one_tick_of_the_clock_is_indexed_as_it_is(
     kb.write("note", "number 1")
     status = (root / "note.md").stat()
     file = SourceFile(str(root / "note.md"), "note.md", "file", str(root), status.st_mtime_ns, status.st_size)
-    engine.sync_files([file], collection=COLLECTION, read=lambda _: b"number 2", later=True)
+    engine.sync_files([file], collection=COLLECTION, read=lambda _: b"number 2", defer_embedding=True)
     assert engine.text("note.md") == "number 2"
 
 

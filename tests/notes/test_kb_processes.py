@@ -40,7 +40,7 @@ def test_appends_of_several_processes_all_survive(tmp_path: Path) -> None:
     with Engine(load_config({"db": tmp_path / "index.db"}, environ={})) as engine:
         kb = KnowledgeBase(engine, tmp_path / "kb")
         assert engine.text("shared.md") == kb.read("shared").text
-        assert engine.embed_waiting() == 1
+        assert engine.embed_pending() == 1
         assert all(check.ok for check in engine.doctor())
 
 
@@ -63,9 +63,9 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path, after: in
             assert text in (_text(number), _text(number + 40))
             assert engine.text(f"n{number % 40}.md") == text
         assert kb.search(f"mark{last}x").hits[0].document.path == f"n{last % 40}.md"
-        assert engine.waiting() > 0
-        engine.embed_waiting()
-        assert engine.waiting() == 0
+        assert engine.pending() > 0
+        engine.embed_pending()
+        assert engine.pending() == 0
         stats = engine.status().stats
         assert stats.chunks == stats.chunks_with_vector
         assert all(check.ok for check in engine.doctor())

@@ -16,7 +16,7 @@ from outcrop.records import Explanation, Text
 def noted(kb: KnowledgeBase, engine: Engine) -> KnowledgeBase:
     for path, text in NOTES.items():
         kb.write(path, text)
-    engine.embed_waiting()
+    engine.embed_pending()
     return kb
 
 
@@ -77,7 +77,7 @@ def test_a_single_note_is_found(kb: KnowledgeBase, engine: Engine) -> None:
     kb.write("api", "The authentication method is JWT tokens with 1-hour expiry.\n")
     for embedded in (False, True):
         if embedded:
-            engine.embed_waiting()
+            engine.embed_pending()
         for query in ("authentication method", "What authentication method do I use?"):
             assert [hit.score > 0.6 for hit in kb.search(query).hits] == [True], (query, embedded)
 

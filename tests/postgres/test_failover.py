@@ -108,7 +108,7 @@ def test_nothing_acknowledged_is_lost_and_all_go_on_after_the_primary_is_killed(
 def check_all_there(replicas: Replicas, names: list[str], folder: Path) -> None:
     """Every acknowledged document is on the new primary, once, whole and searchable, and the index is consistent."""
     with outcrop.open(replicas.url("team"), data_dir=folder) as engine:
-        stored = [document.uri for document in engine.list(outcrop.Filter(collections=("reports",)))]
+        stored = [document.uri for document in engine.documents(outcrop.Filter(collections=("reports",)))]
         assert len(stored) == len(set(stored))
         assert set(names) <= set(stored)
         # One more a writer may be there: committed, its acknowledgement cut off by the end.

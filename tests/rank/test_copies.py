@@ -14,7 +14,7 @@ from tests.rank.test_merge_hits import chunks_of, scored
 
 import outcrop
 from outcrop.engine import Engine
-from outcrop.rank.copies import MOST_PLACES, SAME_SHARE, join_copies
+from outcrop.rank.copies import MAX_PLACES, SAME_SHARE, join_copies
 from outcrop.rank.merge import Fate, merge_hits
 from outcrop.records import Hit
 
@@ -60,9 +60,9 @@ def test_a_search_shows_a_helper_once_and_counts_the_rest(engine: Engine, merge:
     assert len(helpers) == 1
     assert helpers[0].copies == FILES - 1
     assert helpers[0].elsewhere == "and 24 more places"
-    assert len(helpers[0].also) == MOST_PLACES
+    assert len(helpers[0].also) == MAX_PLACES
     places = {copy.path for copy in helpers[0].also}
-    assert len(places) == MOST_PLACES
+    assert len(places) == MAX_PLACES
     assert helpers[0].document.path not in places
     assert {"README.md", "write.py"} <= {hit.document.path for hit in hits}, "there is room for others"
     assert all(not hit.copies for hit in hits if hit not in helpers)
@@ -84,7 +84,7 @@ def test_a_context_holds_a_helper_once(engine: Engine) -> None:
 
 @pytest.mark.parametrize("query", [QUERY, "read_settings_3 and read_settings_7"])
 def test_a_context_of_code_holds_a_helper_as_often_as_it_is_asked_for(engine: Engine, query: str) -> None:
-    context = engine.code_context(query, approx_length=4000)
+    context = engine.code_context(query, budget_tokens=4000)
     asked = max(1, query.count("read_settings"))
     assert 1 <= len(re.findall(r"def read_settings_\d+", context.text)) <= asked + 1
     assert re.search(r'also="2\d more places"', context.text)
@@ -120,7 +120,7 @@ def test_the_command_line_and_agents_are_told_in_how_many_places_it_stands(engin
     print_answer(console, answer, verbose=True)
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert "and 24 more places" in printed
-    assert printed.count("   also part") == MOST_PLACES
+    assert printed.count("   also part") == MAX_PLACES
     told = show_answer(answer, 10, 0, 4000).text
     assert re.search(r"and 24 more places: part\d+/load\.py:1-10, .*, …", told)
 

@@ -92,7 +92,7 @@ def test_a_walk_as_it_is_cut_short_is_off_by_no_more_than_what_is_still_on_its_w
 
 
 def test_a_walk_from_more_seeds_than_pass_on_at_once_still_sends_each_share_along_its_own_edges() -> None:
-    count = walking.MOST_AT_ONCE + 200
+    count = walking.MAX_AT_ONCE + 200
     seeds = np.arange(count, dtype=np.int64)
     shares = np.random.default_rng(7).uniform(0.5, 1.5, count).astype(np.float32)
     columns = (seeds, seeds + count, np.ones(count, np.float32))
@@ -100,7 +100,7 @@ def test_a_walk_from_more_seeds_than_pass_on_at_once_still_sends_each_share_alon
     got = spread_out(2 * count, nodes, visits)
     expected = DAMPING * (1 - DAMPING) * shares / shares.sum()
     reached = got[count:] > 0
-    assert reached.sum() >= walking.MOST_AT_ONCE
+    assert reached.sum() >= walking.MAX_AT_ONCE
     assert got[count:][reached] == pytest.approx(expected[reached], rel=1e-3)
 
 

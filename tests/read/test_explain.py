@@ -12,7 +12,7 @@ import outcrop
 from outcrop.config import load_config
 from outcrop.errors import QueryError
 from outcrop.rank.calibrate import calibrate
-from outcrop.read.explain import MOST_LEFT_OUT
+from outcrop.read.explain import MAX_LEFT_OUT
 from outcrop.records import Answer, Explanation, Hit, LeftOut
 
 PACKAGE = Path(outcrop.__file__).parent
@@ -54,7 +54,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[outcrop.Engine]:
     config = load_config({"db": folder / "index.db"}, environ={})
     with outcrop.Engine(config, reranker=Reading()) as engine:
         engine.add(PACKAGE / "rank", collection="code")
-        engine.add(PACKAGE / "search", collection="code")
+        engine.add(PACKAGE / "index", collection="code")
         engine.add(folder / "notes")
         yield engine
 
@@ -164,7 +164,7 @@ def test_what_is_left_out_comes_best_first_is_no_hit_and_is_bounded(kb: outcrop.
         answer = kb.search(query, explain=True, limit=3)
         scores = [item.score for item in answer.left_out]
         assert scores == sorted(scores, reverse=True)
-        assert len(scores) <= MOST_LEFT_OUT
+        assert len(scores) <= MAX_LEFT_OUT
         ids = [item.chunk_id for item in answer.left_out]
         assert len(ids) == len(set(ids))
         own = {hit.chunk_ids for hit in answer.hits if len(hit.chunk_ids) == 1}
@@ -213,7 +213,7 @@ def test_a_merged_chunk_names_the_hit_it_went_into(kb: outcrop.Engine) -> None:
                 assert item.score <= hit.score
                 merged += 1
         parts = sum(len(hit.chunk_ids) - 1 for hit in answer.hits)
-        if parts < MOST_LEFT_OUT // 2:
+        if parts < MAX_LEFT_OUT // 2:
             told = sum(item.reason.startswith("merged into") for item in answer.left_out)
             assert told <= parts
     assert merged > 3
@@ -270,7 +270,7 @@ def test_a_shortened_source_says_from_how_many_tokens_to_how_many(kb: outcrop.En
     for query in QUERIES:
         for context in (
             kb.context(query, budget_tokens=budget, cutoff=0.0),
-            kb.code_context(query, approx_length=budget, explain=True),
+            kb.code_context(query, budget_tokens=budget, explain=True),
         ):
             assert context.tokens <= budget
             for source in context.sources:
@@ -284,7 +284,7 @@ def test_a_shortened_source_says_from_how_many_tokens_to_how_many(kb: outcrop.En
 
 
 def test_a_context_of_code_explains_what_it_dropped(kb: outcrop.Engine) -> None:
-    context = kb.code_context("walk", approx_length=300, explain=True, limit=60)
+    context = kb.code_context("walk", budget_tokens=300, explain=True, limit=60)
     told = {item.reason for item in context.dropped}
     assert "no room" in told
     packed = {id_ for source in context.sources for id_ in source.hit.chunk_ids}

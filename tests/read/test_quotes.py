@@ -12,7 +12,7 @@ from tests.index.searched import SearchedSqlite, Signs
 import outcrop
 from outcrop import engine as engine_module
 from outcrop.config import load_config
-from outcrop.read.quotes import MOST_PHRASES, READ_CANDIDATES, find_held
+from outcrop.read.quotes import MAX_PHRASES, READ_CANDIDATES, find_held
 from outcrop.records import Message, Text
 from outcrop.store.postgres.in_place.derive import SearchDeriver
 from outcrop.text.terms import Terms
@@ -87,7 +87,7 @@ def test_phrases_that_do_not_stand_together_are_dropped_together(kb: outcrop.Eng
 
 
 def test_a_phrase_outside_the_filter_is_dropped_within_it(kb: outcrop.Engine) -> None:
-    (document,) = [found.id for found in kb.list() if found.uri == "words.md"]
+    (document,) = [found.id for found in kb.documents() if found.uri == "words.md"]
     answer = kb.search('"refused the ticket"', documents=[document])
     assert uris(answer) == ["words.md"]
     assert "that passes the filters" in answer.detail
@@ -103,7 +103,7 @@ def test_a_dropped_phrase_keeps_a_type_that_was_forced(kb: outcrop.Engine) -> No
 def test_a_context_says_that_a_phrase_was_dropped(kb: outcrop.Engine) -> None:
     for context in (
         kb.context('"ticket refused the spool"', budget_tokens=500),
-        kb.code_context('"ticket refused the spool"', approx_length=500),
+        kb.code_context('"ticket refused the spool"', budget_tokens=500),
     ):
         assert context.sources
         assert context.unmatched_phrases == ("ticket refused the spool",)
@@ -111,7 +111,7 @@ def test_a_context_says_that_a_phrase_was_dropped(kb: outcrop.Engine) -> None:
 
 
 def test_a_conversation_with_quotation_marks_gets_a_context(kb: outcrop.Engine) -> None:
-    context = kb.code_context([Message("user", REPORT)], approx_length=800)
+    context = kb.code_context([Message("user", REPORT)], budget_tokens=800)
     assert "refused the ticket" in context.text
     assert context.unmatched_phrases == ()
 
@@ -131,7 +131,7 @@ def test_of_a_pasted_file_few_phrases_and_candidates_are_read(kb: outcrop.Engine
     phrases = [f"value number {i}" for i in range(500)]
     held = find_held(Counting(), ["refused the ticket", *phrases], ids, scores)  # type: ignore[arg-type]
     assert len(asked) == READ_CANDIDATES
-    assert len(held.phrases) <= MOST_PHRASES
+    assert len(held.phrases) <= MAX_PHRASES
     asked.clear()
     find_held(Counting(), ["word", "x" * 50], ids, scores)  # type: ignore[arg-type]
     assert asked == [], "single words are looked up as such already"

@@ -189,7 +189,7 @@ def test_an_index_of_a_newer_version_is_refused_with_what_to_do_and_stays_as_it_
         pytest.raises(NewerDatabase, match=r"has schema version 99.*: upgrade Outcrop, or choose another file"),
         outcrop.open(db) as engine,
     ):
-        engine.list()
+        engine.documents()
     assert db.read_bytes() == before
 
 

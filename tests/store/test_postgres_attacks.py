@@ -224,9 +224,11 @@ def test_vectors_of_hidden_texts_are_hidden(owner: PostgresStore, mallory: Conne
     assert all_of_them > 100
 
 
-def test_waiting_documents_of_others_are_hidden(owner: PostgresStore, mallory: Connection) -> None:
-    owner.write([make_write(f"{SECRET}-later.md", collection="private")], {}, owner.active_model(), later=True)  # type: ignore[arg-type]
-    assert len(owner.waiting()) == 1
+def test_pending_documents_of_others_are_hidden(owner: PostgresStore, mallory: Connection) -> None:
+    model = owner.active_model()
+    assert model is not None
+    owner.write([make_write(f"{SECRET}-later.md", collection="private")], {}, model, defer_embedding=True)
+    assert len(owner.pending()) == 1
     assert mallory.execute("SELECT * FROM waiting").fetchall() == []
 
 

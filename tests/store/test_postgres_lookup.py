@@ -214,8 +214,8 @@ def test_a_query_searches_the_index_as_far_as_it_is_asked_for() -> None:
     lists = nearness.VectorIndex("points_1_ivfflat", "ivfflat", True, 200_000)
     assert nearness.reach(graph, 200, 1) == ("hnsw.ef_search", 400)
     assert nearness.reach(graph, 200, 0.5) == ("hnsw.ef_search", 200)
-    assert nearness.reach(graph, 5, 1) == ("hnsw.ef_search", nearness.LEAST_EF)
-    assert nearness.reach(graph, 200, 50) == ("hnsw.ef_search", nearness.MOST_EF)
+    assert nearness.reach(graph, 5, 1) == ("hnsw.ef_search", nearness.MIN_EF)
+    assert nearness.reach(graph, 200, 50) == ("hnsw.ef_search", nearness.MAX_EF)
     assert nearness.reach(lists, 200, 1) == ("ivfflat.probes", 45)
     assert nearness.reach(lists, 200, 100) == ("ivfflat.probes", 444), "all of them"
 

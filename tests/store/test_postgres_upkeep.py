@@ -16,7 +16,7 @@ from outcrop.records import Model
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.store.postgres import PostgresStore, open_postgres, upkeep
 from outcrop.store.postgres.in_place.derive import SearchDeriver
-from outcrop.store.postgres.vectors import MOST_INLINE
+from outcrop.store.postgres.vectors import MAX_INLINE
 from outcrop.text.terms import Terms
 
 
@@ -141,7 +141,7 @@ def test_where_several_builders_have_no_room_one_builds_the_index(
 
 
 def test_vectors_too_long_for_a_row_are_kept_outside_it(store: PostgresStore) -> None:
-    long = Model("long", "1", MOST_INLINE + 48)
+    long = Model("long", "1", MAX_INLINE + 48)
     write = make_write("a.md", "one chunk")
     keys = (*write.text_keys, write.path_key)
     store.write([write], {key: vector(key, long) for key in keys}, long)

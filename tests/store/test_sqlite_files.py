@@ -338,7 +338,7 @@ def test_words_that_waited_for_their_vectors_are_gone_from_the_disk_too(
 ) -> None:
     put(sqlite, *(make_write(f"{i}.md", filler(i, 40)) for i in range(others)))
     write = make_write("late.md", "the xyzzysecret is here")
-    (id_,) = sqlite.write([write], {}, MODEL, later=True)
+    (id_,) = sqlite.write([write], {}, MODEL, defer_embedding=True)
     pieces = pieces_of_blocks(db, id_)
     assert sqlite.fill(MODEL, vectors_for(write)) == 1
     assert pieces_of_blocks(db, id_) == pieces
@@ -350,7 +350,7 @@ def test_words_that_waited_for_their_vectors_are_gone_from_the_disk_too(
 def test_a_chunk_that_lost_its_vector_is_told_from_one_that_waits(db: Path) -> None:
     store = open_sqlite(db)
     put(store, make_write())
-    store.write([make_write("late.md", "late words")], {}, MODEL, later=True)
+    store.write([make_write("late.md", "late words")], {}, MODEL, defer_embedding=True)
     assert list(store.check()) == []
     raw = apsw.Connection(str(db))
     raw.execute("DELETE FROM vectors WHERE id = (1 << 40) + (SELECT content_id FROM chunks WHERE id = 1)")

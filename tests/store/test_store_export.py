@@ -155,7 +155,7 @@ def test_vectors_are_those_of_the_model_asked_for(store: Store) -> None:
 
 def test_a_document_that_waits_comes_with_the_keys_of_what_it_lacks(store: Store) -> None:
     write = make_write()
-    store.write([write], {}, MODEL, later=True)
+    store.write([write], {}, MODEL, defer_embedding=True)
     assert everything(store) == [as_exported(store, write)]
     assert store.kept_vectors(MODEL, [write.path_key, *write.text_keys]) == {}
 

@@ -13,7 +13,7 @@ from outcrop.records import DocumentWrite
 
 
 def put_later(store: Store, *writes: DocumentWrite) -> list[int]:
-    return store.write(writes, {}, MODEL, later=True)
+    return store.write(writes, {}, MODEL, defer_embedding=True)
 
 
 def chunk_ids(store: Store, document_id: int) -> list[int]:
@@ -25,7 +25,7 @@ def test_a_document_without_vectors_is_refused_now_and_taken_later(store: Store)
     with pytest.raises(MissingVectors):
         store.write([write], {}, MODEL)
     (id_,) = put_later(store, write)
-    assert store.waiting() == [id_]
+    assert store.pending() == [id_]
     assert store.text(id_) == write.document.text
     assert store.match_phrase("second words").tolist() == [chunk_ids(store, id_)[1]]
     assert [row.vector for row in store.feed(0, 9)] == [None, None]
@@ -48,7 +48,7 @@ def test_filling_gives_all_chunks_new_ids_in_order_and_lists_the_old_ones_as_rem
     fed = store.feed(max(before), 9)
     assert [row.chunk_id for row in fed] == after
     assert all(found is not None for row in fed for found in (row.vector, row.path_vector, row.summary_vector))
-    assert store.waiting() == []
+    assert store.pending() == []
     assert list(store.check()) == []
     (other,) = put(store, make_write("b.md", "third words"))
     assert min(chunk_ids(store, other)) > max(after), "an id that was given out is never used again"
@@ -63,7 +63,7 @@ def test_a_document_is_numbered_anew_once_when_the_last_of_its_vectors_has_come(
         done = store.fill(MODEL, {of: vectors[of]})
         assert done == (last == len(vectors))
         assert (chunk_ids(store, id_) == before) == (last < len(vectors))
-        assert store.waiting() == ([] if last == len(vectors) else [id_])
+        assert store.pending() == ([] if last == len(vectors) else [id_])
     renumbered = chunk_ids(store, id_)
     assert store.fill(MODEL, vectors) == 0
     assert chunk_ids(store, id_) == renumbered, "filling again changes nothing"
@@ -73,12 +73,12 @@ def test_a_vector_that_another_document_brings_completes_those_that_wait_for_it(
     (waits,) = put_later(store, make_write(text="shared words"))
     before = chunk_ids(store, waits)
     put(store, make_write("other.md", "shared words"))
-    assert store.waiting() == [waits], "its path is still to come"
+    assert store.pending() == [waits], "its path is still to come"
     path = key("path:notes/a.md")
     assert store.fill(MODEL, {path: vector(path)}) == 1
     (again,) = put_later(store, make_write("third.md", "words of a third"))
     put(store, make_write("third.md", "words of a third", collection="elsewhere"))
-    assert store.waiting() == []
+    assert store.pending() == []
     assert chunk_ids(store, waits) != before
     assert [row.vector is not None for row in store.feed(0, 9)] == [True] * 4
     assert again in {row.document_id for row in store.feed(0, 9)}
@@ -88,7 +88,7 @@ def test_a_vector_that_another_document_brings_completes_those_that_wait_for_it(
 def test_only_the_document_that_changed_waits_and_only_for_what_is_new(store: Store) -> None:
     put(store, make_write(), make_write("b.md", "other words"))
     (id_,) = put_later(store, make_write(text="First words.\n\nChanged words."))
-    assert store.waiting() == [id_]
+    assert store.pending() == [id_]
     assert store.unembedded(MODEL, 9) == store.unembedded(MODEL, 9, id_)
     assert [k for k, _ in store.unembedded(MODEL, 9, id_)] == [key("Changed words.")]
     assert store.unembedded_paths(MODEL, 9, id_) == []
@@ -99,20 +99,20 @@ def test_only_the_document_that_changed_waits_and_only_for_what_is_new(store: St
 def test_a_complete_write_a_deletion_and_another_model_end_the_waiting(store: Store) -> None:
     write, gone = make_write(), make_write("gone.md", "gone words")
     kept, deleted = put_later(store, write, gone)
-    assert store.waiting() == [kept, deleted]
-    assert store.waiting(1) == [kept]
+    assert store.pending() == [kept, deleted]
+    assert store.pending(1) == [kept]
     assert store.delete([deleted]) == 1
-    assert store.waiting() == [kept]
+    assert store.pending() == [kept]
     assert store.fill(MODEL, vectors_for(gone)) == 0, "vectors of what is gone are passed over"
     put(store, write)
-    assert store.waiting() == []
+    assert store.pending() == []
     (late,) = put_later(store, make_write("late.md", "late words"))
     with pytest.raises(StoreError, match="have no vector"):
         store.activate(OTHER)
     store.add_vectors(OTHER, vectors_for(write, make_write("late.md", "late words"), model=OTHER))
-    assert store.waiting() == [late]
+    assert store.pending() == [late]
     store.activate(OTHER)
-    assert store.waiting() == []
+    assert store.pending() == []
     assert list(store.check()) == []
 
 
@@ -123,13 +123,13 @@ def test_vectors_of_a_model_that_is_not_active_are_not_filled_in(store: Store) -
     put_later(store, write)
     with pytest.raises(StoreError, match="reembed"):
         store.fill(OTHER, vectors_for(write, model=OTHER))
-    assert len(store.waiting()) == 1
+    assert len(store.pending()) == 1
 
 
 def test_a_move_without_vectors_waits_and_keeps_its_id(store: Store) -> None:
     (id_,) = put(store, make_write())
-    store.move(id_, make_write("moved.md"), {}, MODEL, later=True)
-    assert store.waiting() == [id_]
+    store.move(id_, make_write("moved.md"), {}, MODEL, defer_embedding=True)
+    assert store.pending() == [id_]
     assert [k for k, _ in store.unembedded_paths(MODEL, 9, id_)] == [key("path:moved.md")]
     assert store.fill(MODEL, vectors_for(make_write("moved.md"))) == 1
     assert list(store.check()) == []
@@ -142,7 +142,7 @@ def test_what_waits_is_seen_by_other_connections_and_survives_a_restart(
     (id_,) = put_later(first, make_write())
     first.close()
     second = open_store()
-    assert second.waiting() == [id_]
+    assert second.pending() == [id_]
     assert second.fill(MODEL, vectors_for(make_write())) == 1
 
 

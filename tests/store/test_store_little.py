@@ -16,10 +16,10 @@ def test_no_vectors_change_nothing(store: Store) -> None:
 
 def test_a_document_without_chunks_may_wait_for_the_vector_of_its_path(store: Store) -> None:
     write = make_write("empty.md", "")
-    (id_,) = store.write([write], {}, MODEL, later=True)
-    assert store.waiting() == [id_]
+    (id_,) = store.write([write], {}, MODEL, defer_embedding=True)
+    assert store.pending() == [id_]
     assert store.fill(MODEL, {write.path_key: vector(write.path_key)}) == 1
-    assert store.waiting() == []
+    assert store.pending() == []
     assert store.text(id_) == ""
     assert list(store.check()) == []
 

@@ -88,11 +88,11 @@ def test_a_database_of_version_2_opens_with_all_that_is_in_it(tmp_path: Path) ->
 def test_a_database_of_version_3_opens_with_what_waits_in_it(tmp_path: Path) -> None:
     store = open_sqlite(make_database(tmp_path / "version_3.db", 3))
     assert list(store.check()) == []
-    assert store.waiting() == [1]
+    assert store.pending() == [1]
     assert [found.vector is not None for found in store.feed(0, 9)] == [True, False, True, True]
     ((late, _),) = store.unembedded(MODEL, 9)
     assert store.fill(MODEL, {late: vector(late)}) == 1
-    assert store.waiting() == []
+    assert store.pending() == []
     assert list(store.check()) == []
     store.close()
 
@@ -104,7 +104,7 @@ def test_a_database_of_version_4_opens_with_all_that_is_in_it(tmp_path: Path) ->
     assert store.text(prose.id) == "One apple.\n\nTwo pears.\n"
     assert [chunk.heading_path for chunk in store.chunks_of(prose.id)] == [(), ("Guide", "Part 1")]
     assert [chunk.code for chunk in store.chunks_of(code.id)] == [None, notes_of("Pool", "keeps connections")]
-    assert store.waiting() == [1]
+    assert store.pending() == [1]
     assert [found.vector is not None for found in store.feed(0, 9)] == [True, False, True, True]
     store.close()
 
@@ -113,7 +113,7 @@ def what_is_in(db: Path) -> list[object]:
     """All that a store gives back of its documents, but for vectors, which are rounded once."""
     store = open_sqlite(db)
     assert list(store.check()) == []
-    found = [*store.export(0, 99), *store.waiting(), *[row.chunk_id for row in store.feed(0, 99)]]
+    found = [*store.export(0, 99), *store.pending(), *[row.chunk_id for row in store.feed(0, 99)]]
     store.close()
     return found
 

@@ -56,14 +56,14 @@ def test_documents_notes_and_freshness_are_the_same_whatever_the_clock_says(
             (tmp_path / "kb" / f"note-{number}.md").unlink()
             notes.refresh()
             notes.write("kept", f"It is round {number}.")
-            assert {info.path for info in other.list()} == {"a.md", "kept.md"}
+            assert {info.path for info in other.documents()} == {"a.md", "kept.md"}
             for engine in (one, other):
                 hit = engine.search(f"zqb{'bcdfgh'[number]}", mode="keyword").hits[0]
                 assert (hit.document.path, hit.stale) == ("a.md", False)
                 if number:
                     assert engine.search(f"zqb{'bcdfgh'[number - 1]}", mode="keyword").hits == ()
                 assert engine.search(f"zqn{'bcdfgh'[number]}", mode="keyword").hits == ()
-        assert other.embed_waiting() == 1
+        assert other.embed_pending() == 1
         assert all(check.ok for check in one.doctor())
         with outcrop.open(tmp_path / "two.db") as copy:
             assert one.move_to(copy).ok

@@ -184,7 +184,7 @@ def test_a_stopped_run_keeps_what_it_committed_and_the_next_goes_on(tmp_path: Pa
     with outcrop.open(tmp_path / "i.db") as kb:
         with pytest.raises(Cancelled):
             kb.add(root, progress=seen.append, stopped=lambda: len(seen) > 25)
-        kept = len(kb.list())
+        kept = len(kb.documents())
         assert 0 < kept < 40
         report = kb.add(root)
         assert (report.unchanged, report.added) == (kept, 40 - kept)
@@ -226,7 +226,7 @@ def test_an_index_inside_the_folder_it_indexes_is_not_content(folder: Path) -> N
         assert kb.status().array_bytes > 0
         report = kb.add(folder)
         assert (report.added, report.changed) == (0, 0)
-        assert not [info.path for info in kb.list() if "index.db" in info.path]
+        assert not [info.path for info in kb.documents() if "index.db" in info.path]
 
 
 def test_tags_given_to_a_folder_stay_with_it_through_later_syncs(tmp_path: Path, folder: Path) -> None:
@@ -239,7 +239,7 @@ def test_tags_given_to_a_folder_stay_with_it_through_later_syncs(tmp_path: Path,
         (folder / "new.txt").write_text("A note on apatite.\n", "utf-8")
         report = kb.sync()
         assert (report.added, report.changed, report.unchanged) == (1, 1, 1)
-        assert all(document.tags == ("field",) for document in kb.list())
+        assert all(document.tags == ("field",) for document in kb.documents())
         assert kb.add(folder, tags=["field"]).unchanged == 3
 
 
@@ -262,6 +262,6 @@ def test_an_edited_file_is_brought_up_to_date_by_itself_unless_it_is_no_content_
             note.write_text(nothing, "utf-8")
             assert sync() is None
             assert kb.add(folder).removed == 1
-            assert [info.path for info in kb.list()] == ["guide.md"]
+            assert [info.path for info in kb.documents()] == ["guide.md"]
             note.write_text("A note on feldspar.\n", "utf-8")
             kb.add(folder)

@@ -1,4 +1,4 @@
-"""Adding without vectors: found by words at once, by meaning after `embed_waiting`, whoever calls it."""
+"""Adding without vectors: found by words at once, by meaning after `embed_pending`, whoever calls it."""
 
 from __future__ import annotations
 
@@ -79,31 +79,31 @@ def test_a_text_added_later_is_found_by_words_at_once_and_by_meaning_once_it_is_
     with open_with(db, model) as engine:
         engine.add(text="Apples are grown in orchards.", id="other")
         model.seen.clear()
-        report = engine.add(text=NOTE, id="note", later=True)
+        report = engine.add(text=NOTE, id="note", defer_embedding=True)
         assert (report.added, report.embedded, model.seen) == (1, 0, [])
         assert found(engine, BY_WORDS, "keyword") == ["note"]
         assert found(engine, BY_WORDS, "hybrid")[0] == "note"
         assert "note" not in found(engine, BY_MEANING, "semantic")
         assert engine.search(BY_WORDS).hits[0].match_type == "keyword"
-        assert engine.waiting() == 1
+        assert engine.pending() == 1
         assert in_order(engine)
-        assert engine.embed_waiting() == 1
-        assert engine.waiting() == 0
+        assert engine.embed_pending() == 1
+        assert engine.pending() == 0
         assert found(engine, BY_MEANING, "semantic")[0] == "note"
         assert engine.search(BY_WORDS).hits[0].match_type == "both"
         assert len(engine.search(BY_WORDS).hits) == 1, "the chunk is there once"
-        assert engine.embed_waiting() == 0
+        assert engine.embed_pending() == 0
         assert in_order(engine)
 
 
 def test_what_one_process_left_waiting_another_embeds_and_the_first_sees_it(db: Path, model: Watched) -> None:
     with open_with(db, model) as first, open_with(db, model) as second:
-        first.add(text=NOTE, id="note", later=True)
+        first.add(text=NOTE, id="note", defer_embedding=True)
         assert found(first, BY_MEANING, "semantic") == []
-        assert second.waiting() == 1
-        assert second.embed_waiting() == 1
+        assert second.pending() == 1
+        assert second.embed_pending() == 1
         assert found(first, BY_MEANING, "semantic") == ["note"]
-        assert first.embed_waiting() == 0
+        assert first.embed_pending() == 0
 
 
 def test_files_and_folders_can_be_added_later(db: Path, tmp_path: Path, model: Watched) -> None:
@@ -114,12 +114,12 @@ def test_files_and_folders_can_be_added_later(db: Path, tmp_path: Path, model: W
     single = tmp_path / "single.md"
     single.write_text("# Lantern\n\nA copper lantern.\n")
     with open_with(db, model) as engine:
-        engine.add(folder, later=True)
-        engine.add(single, later=True)
-        engine.add_texts([Text("More of it", id="more")], later=True)
-        assert (engine.waiting(), model.seen) == (4, [])
+        engine.add(folder, defer_embedding=True)
+        engine.add(single, defer_embedding=True)
+        engine.add_texts([Text("More of it", id="more")], defer_embedding=True)
+        assert (engine.pending(), model.seen) == (4, [])
         assert found(engine, "acquire", "keyword") == [str(folder / "pool.py")]
-        assert engine.embed_waiting() == 4
+        assert engine.embed_pending() == 4
         assert found(engine, BY_MEANING, "semantic")[0] == str(folder / "a.md")
         assert in_order(engine)
         stats = engine.status().stats
@@ -133,13 +133,13 @@ def test_a_plain_sync_completes_what_waits_though_nothing_changed(
     folder.mkdir()
     (folder / "a.md").write_text(NOTE)
     with open_with(db, model) as engine:
-        engine.add(folder, later=True)
-        engine.add(text="Words of a text", id="t", later=True)
-        again = engine.add(folder, later=True)
-        assert (again.unchanged, again.changed, engine.waiting()) == (1, 0, 2)
+        engine.add(folder, defer_embedding=True)
+        engine.add(text="Words of a text", id="t", defer_embedding=True)
+        again = engine.add(folder, defer_embedding=True)
+        assert (again.unchanged, again.changed, engine.pending()) == (1, 0, 2)
         engine.sync()
         engine.add(text="Words of a text", id="t")
-        assert engine.waiting() == 0
+        assert engine.pending() == 0
         assert found(engine, BY_MEANING, "semantic")[0] == str(folder / "a.md")
         assert engine.sync().unchanged == 1
         assert in_order(engine)
@@ -150,14 +150,14 @@ def test_an_edit_of_a_long_document_embeds_what_is_new_and_keeps_its_chunks_in_o
 ) -> None:
     parts = [f"## Part {i}\n\n" + f"Sentence {i} about subject number {i}. " * 30 for i in range(150)]
     with open_with(db, model) as engine:
-        engine.add(text="\n\n".join(parts), id="long", later=True)
-        assert engine.embed_waiting() == 1
+        engine.add(text="\n\n".join(parts), id="long", defer_embedding=True)
+        assert engine.embed_pending() == 1
         assert max(model.batches) <= 64, "small batches: a stop waits for one of them"
         assert len(model.batches) > 2
         model.seen.clear()
         parts[7] = "## Part 7\n\nA wholly different story of copper lanterns.\n"
-        engine.add(text="\n\n".join(parts), id="long", later=True)
-        engine.embed_waiting()
+        engine.add(text="\n\n".join(parts), id="long", defer_embedding=True)
+        engine.embed_pending()
         assert len(model.seen) == 1
         chunks = engine.chunks("long")
         ids = [chunk.id for chunk in chunks]
@@ -169,13 +169,13 @@ def test_an_edit_of_a_long_document_embeds_what_is_new_and_keeps_its_chunks_in_o
 
 def test_a_stop_keeps_what_was_embedded_and_the_next_call_goes_on(db: Path, model: Watched) -> None:
     with open_with(db, model) as engine:
-        engine.add_texts((Text(f"note {i} on comets", id=f"n{i}") for i in range(200)), later=True)
+        engine.add_texts((Text(f"note {i} on comets", id=f"n{i}") for i in range(200)), defer_embedding=True)
         with pytest.raises(Cancelled):
-            engine.embed_waiting(stopped=lambda: len(model.batches) >= 2)
-        left = engine.waiting()
+            engine.embed_pending(stopped=lambda: len(model.batches) >= 2)
+        left = engine.pending()
         assert 0 < left < 200
         seen = len(model.seen)
-        assert engine.embed_waiting() == left
+        assert engine.embed_pending() == left
         assert len(model.seen) == 200
         assert seen > 0
         assert in_order(engine)
@@ -185,31 +185,31 @@ def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(db: Path) -> 
     model = Watched(refuses="poison")
     with open_with(db, model) as engine:
         engine.add_texts(
-            (Text(f"note {i} {'poison' if i == 3 else ''}", id=f"n{i}") for i in range(9)), later=True
+            (Text(f"note {i} {'poison' if i == 3 else ''}", id=f"n{i}") for i in range(9)), defer_embedding=True
         )
         with pytest.raises(EmbedError):
-            engine.embed_waiting()
-        assert engine.waiting() == 1
+            engine.embed_pending()
+        assert engine.pending() == 1
         model.refuses = ""
-        assert engine.embed_waiting() == 1
+        assert engine.embed_pending() == 1
 
 
 def test_a_model_that_is_away_is_asked_a_few_times_and_no_more(db: Path) -> None:
     model = Watched(refuses="note")
     with open_with(db, model) as engine:
-        engine.add_texts((Text(f"note {i}", id=f"n{i}") for i in range(50)), later=True)
+        engine.add_texts((Text(f"note {i}", id=f"n{i}") for i in range(50)), defer_embedding=True)
         with pytest.raises(EmbedError):
-            engine.embed_waiting()
-        assert engine.waiting() == 50
+            engine.embed_pending()
+        assert engine.pending() == 50
         assert len(model.batches) < 10
 
 
 def test_a_re_embedding_takes_in_what_waits(db: Path, model: Watched) -> None:
     with open_with(db, model) as engine, open_with(db, model) as other:
-        engine.add(text=NOTE, id="note", later=True)
+        engine.add(text=NOTE, id="note", defer_embedding=True)
         assert found(other, BY_MEANING, "semantic") == []
         assert engine.reembed() == 1
-        assert engine.waiting() == 0
+        assert engine.pending() == 0
         assert found(engine, BY_MEANING, "semantic") == ["note"]
         assert found(other, BY_MEANING, "semantic") == ["note"]
         assert in_order(engine)

@@ -29,14 +29,14 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 @pytest.mark.parametrize("name", [None, "my document", "notes/v1.2", "text:1"])
 def test_markdown_is_recognised(name: str | None, engine: Engine) -> None:
     engine.add(text=NOTE, id=name)
-    [info] = engine.list()
+    [info] = engine.documents()
     assert (info.kind, info.title) == ("markdown", "My Document")
     assert engine.search("rows in SQLite").hits[0].heading_path == ("My Document", "Storage")
 
 
 def test_many_texts_are_recognised_each_by_itself(engine: Engine) -> None:
     engine.add_texts([Text(NOTE, "a"), Text("Just a line of words.", "b"), Text(NOTE, "c", kind="text")])
-    assert {info.uri: info.kind for info in engine.list()} == {"a": "markdown", "b": "text", "c": "text"}
+    assert {info.uri: info.kind for info in engine.documents()} == {"a": "markdown", "b": "text", "c": "text"}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_title_has_a_hundred_characters_at_most(engine: Engine) -> None:
     long = "word " * 60
     engine.add(text=f"# {long}\n\nbody", id="own")
     engine.add(text="body", id="given", title=long)
-    assert all(0 < len(info.title) <= 100 for info in engine.list())
+    assert all(0 < len(info.title) <= 100 for info in engine.documents())
     assert engine.add(text="body", id="given", title=long).unchanged == 1
 
 

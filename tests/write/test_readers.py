@@ -205,7 +205,7 @@ def test_a_folder_is_the_same_index_with_readers_and_without(
         with outcrop.open(tmp_path / f"{count}.db", readers=count) as kb:
             report = kb.add(folder)
             assert [failure.path for failure in report.failed] == ["broken.pdf"]
-            chunks = [(info.id, info.path, [c.text for c in kb.chunks(info.id)]) for info in kb.list()]
+            chunks = [(info.id, info.path, [c.text for c in kb.chunks(info.id)]) for info in kb.documents()]
             hits = [(hit.document.id, hit.score) for hit in kb.search("words about part 7").hits]
             held.append((chunks, hits))
     assert held[0] == held[1]

@@ -112,7 +112,7 @@ def test_a_note_stays_on_the_disk_as_it_was_written_and_only_the_index_is_masked
         kb.write("deploying.md", NOTE)
         assert kb.read("deploying.md").text == NOTE
         assert SECRET not in kb.search("wombat").hits[0].text
-        engine.embed_waiting()
+        engine.embed_pending()
         assert kb.refresh().changed == 0
         kb.edit("deploying.md", PASSWORD, "something else")
         assert "something else" in kb.search("database password").hits[0].text

@@ -18,14 +18,14 @@ from training.gpu.cross import TOKENS, Cross
 from training.gpu.data import tokenise
 from training.lines import read_lines
 
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 """Of a text, as the model's card will say."""
 
 
 def embed(model: Bi, folder: Path, texts: Path, into: Path, device: str) -> None:
     """Every text of a benchmark as vectors: keys.npy, vectors.npy (int8) and scales.npy."""
     rows = [one for one in read_lines(texts) if one["text"].strip()]
-    tokens = tokenise(folder / "tokenizer.json", [one["text"] for one in rows], MOST_TOKENS, device)
+    tokens = tokenise(folder / "tokenizer.json", [one["text"] for one in rows], MAX_TOKENS, device)
     found = encode(model, tokens, np.arange(len(rows)), device, 2048).float()
     scales = found.abs().amax(1) / 127
     keys = [hashlib.blake2b(f"{one['kind']}\0{one['text']}".encode(), digest_size=16).digest() for one in rows]

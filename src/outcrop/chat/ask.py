@@ -33,8 +33,8 @@ MAX_ROUNDS: Final = 5
 """Times a model may search before it has to answer; questions that need more are rare, models in a loop are not."""
 _CALLS_PER_ROUND: Final = 4
 _DEFAULT_HITS: Final = 8
-_MOST_HITS: Final = 20
-_LEAST_ROOM_TOKENS: Final = 150
+_MAX_HITS: Final = 20
+_MIN_ROOM_TOKENS: Final = 150
 """Less than this is no room for a source."""
 _QUERY_CHARACTERS: Final = 2000
 """Of a query that the model writes; nobody needs more."""
@@ -55,7 +55,7 @@ _SEARCH: Final[dict[str, Any]] = {
                     "type": "string",
                     "description": "What to look for: a question, names, or exact words.",
                 },
-                "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "default": _DEFAULT_HITS},
+                "limit": {"type": "integer", "minimum": 1, "maximum": _MAX_HITS, "default": _DEFAULT_HITS},
             },
             "required": ["query"],
         },
@@ -274,12 +274,12 @@ class Chat:
             return "There is no such tool; there is only `search`."
         if at >= _CALLS_PER_ROUND:
             return f"Not searched: at most {_CALLS_PER_ROUND} searches at a time."
-        if room < _LEAST_ROOM_TOKENS:
+        if room < _MIN_ROOM_TOKENS:
             return "Not searched: there is no room for more sources. Answer from those you have."
         try:
             arguments = json.loads(call.arguments or "{}")
             query = str(arguments["query"]).strip()[:_QUERY_CHARACTERS]
-            limit = min(_MOST_HITS, max(1, int(arguments.get("limit") or _DEFAULT_HITS)))
+            limit = min(_MAX_HITS, max(1, int(arguments.get("limit") or _DEFAULT_HITS)))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             return 'Not searched: the arguments must be JSON such as {"query": "what to look for", "limit": 8}.'
         yield ToolCall("search", query)

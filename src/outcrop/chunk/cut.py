@@ -31,7 +31,7 @@ _BALANCED_PARTS = 4
 """Balance the last four pieces of a region. Balancing over more would let an edit at the end of a long text
 move every cut before it, and every chunk would be embedded again."""
 
-_LEAST_FILL = 0.25
+_MIN_FILL = 0.25
 """A strong boundary is taken from a quarter of the limit on: a paragraph that long stands on its own rather
 than have the next one cut in two."""
 
@@ -99,7 +99,7 @@ class Cutter:
         """Where to cut `text[at:end]`, which is larger than the limit."""
         low, high = self._window(at, end)
         share = self._even_share(at, end)
-        quarter = max(low, min(high, self.ruler.reach(at, int(self.limit * _LEAST_FILL))))
+        quarter = max(low, min(high, self.ruler.reach(at, int(self.limit * _MIN_FILL))))
         horizon = min(end, self.ruler.reach(at, self.limit * _BALANCED_PARTS))
         for boundary in self.boundaries:
             start = quarter

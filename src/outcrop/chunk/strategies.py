@@ -53,7 +53,7 @@ inside a sentence, for many texts are wrapped at a column."""
 _CODE_INDENT = 4
 """Columns from which an indented line of any other text is code, as in Markdown."""
 
-_MOST_OVERLAP = 0.5
+_MAX_OVERLAP = 0.5
 """More would make every stretch of text appear three times."""
 
 
@@ -74,8 +74,8 @@ class ChunkOptions:
             raise ConfigError(f"there is no chunker {self.strategy!r}; choose one of {', '.join(STRATEGIES)}")
         if self.target_tokens < 0:
             raise ConfigError("target_tokens must be zero (the chunker's default) or more")
-        if self.overlap is not None and not 0 <= self.overlap <= _MOST_OVERLAP:
-            raise ConfigError(f"overlap must lie between 0 and {_MOST_OVERLAP}")
+        if self.overlap is not None and not 0 <= self.overlap <= _MAX_OVERLAP:
+            raise ConfigError(f"overlap must lie between 0 and {_MAX_OVERLAP}")
         if self.min_chars is not None and self.min_chars < 0:
             raise ConfigError("min_chars must be zero or more")
 

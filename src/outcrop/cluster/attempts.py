@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-MOST_ATTEMPTS: Final = 2
+MAX_ATTEMPTS: Final = 2
 """How often a batch may begin. One that began before and has no result was on a machine that went away, or kills its
 workers, and Ray would try for ever. Judgement: machines go away rarely, and what is given up here is tried again file
 by file."""
@@ -20,4 +20,4 @@ class Attempts:
         """Whether the batch may begin once more, which it then does."""
         begun = self._begun.get((stage, number), 0) + 1
         self._begun[stage, number] = begun
-        return begun <= MOST_ATTEMPTS
+        return begun <= MAX_ATTEMPTS

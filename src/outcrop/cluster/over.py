@@ -69,9 +69,9 @@ class RayPrepare:
             raise ClusterError(driver.last_words())
 
 
-def open_cluster(config: Config, parts: Parts, address: str, *, later: bool) -> RayPrepare:
+def open_cluster(config: Config, parts: Parts, address: str, *, defer_embedding: bool) -> RayPrepare:
     """The Ray cluster at an address; it embeds too, unless that is put off or the model has no name to open it by."""
-    if later or not parts.name:
+    if defer_embedding or not parts.name:
         return RayPrepare(address, None)
     return RayPrepare(address, embedding_of(config, lasting(parts.name), parts.embedder.model))
 

@@ -191,7 +191,7 @@ class Gathering:
             return hits
         starts = np.array([hit.chunk_ids[0] for hit in hits[:FOLLOW_SEEDS]], np.int64)
         shares = np.array([hit.score for hit in hits[:FOLLOW_SEEDS]], np.float32)
-        with self.index.moment(self.index.refresh()) as view:
+        with self.index.snapshot(self.index.refresh()) as view:
             found, visits = walk(starts, shares, partial(self.index.steps, view, asked=asked))
             fresh = ~np.isin(found, starts)
             if not where.is_empty():

@@ -19,9 +19,9 @@ from outcrop.system.distinct import is_among, numbered
 # All of these are judgement.
 STEPS: Final = 3
 """How far from the target: callers of callers of callers are a dozen steps of reading already."""
-MOST_ASKED: Final = 64
+MAX_ASKED: Final = 64
 """Chunks whose users are looked for in one step: that look-up is what takes time."""
-MOST_NODES: Final = 500
+MAX_NODES: Final = 500
 """More than this nobody can look at, and a page would be slow to draw."""
 
 
@@ -29,14 +29,14 @@ def draw_neighbourhood(
     graph: References, store: Store, limit: int, within: NDArray[np.int64] | None, target: Sequence[StoredChunk]
 ) -> Graph:
     """The chunks most visited by walkers who start at the target and follow references in both directions."""
-    limit = min(limit, MOST_NODES)
+    limit = min(limit, MAX_NODES)
     own = graph.find_chunks(chunk.id for chunk in target)[:limit]
     if not len(own):  # nothing has vectors or names for it yet: the target stands alone
         nodes = tuple(_as_node(chunk, 1.0) for chunk in target[:limit])
         return Graph(nodes, (), tuple(node.id for node in nodes))
 
     def both_ways(nodes: Nodes) -> tuple[Nodes, Nodes, NDArray[np.float32]]:
-        out, into = graph.edges_from(nodes), graph.edges_to(nodes[:MOST_ASKED])
+        out, into = graph.edges_from(nodes), graph.edges_to(nodes[:MAX_ASKED])
         return (
             np.concatenate((out.source, into.target)),
             np.concatenate((out.target, into.source)),
@@ -57,7 +57,7 @@ def draw_neighbourhood(
 def draw_centre(graph: References, store: Store, limit: int, within: NDArray[np.int64] | None) -> Graph:
     """The chunks with the most central declarations, as the map ranks them."""
     nodes, ranks = rank_chunks(graph, within)
-    limit = min(limit, MOST_NODES)
+    limit = min(limit, MAX_NODES)
     return _draw(graph, store, nodes[:limit], ranks[:limit], (), len(nodes) - len(nodes[:limit]))
 
 

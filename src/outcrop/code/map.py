@@ -47,16 +47,16 @@ FETCHED: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """Declarations, best first: their node, their place among the names of a slab, and their rank."""
+    """Declarations, best first: their node, their place among the names of a segment, and their rank."""
 
     node: Nodes
-    slab: NDArray[np.int32]
+    segment: NDArray[np.int32]
     place: Nodes
     rank: NDArray[np.float64]
 
     def take(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> _Ranked:
         """Some of them."""
-        return _Ranked(self.node[which], self.slab[which], self.place[which], self.rank[which])
+        return _Ranked(self.node[which], self.segment[which], self.place[which], self.rank[which])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +115,23 @@ def _rank_declarations(graph: Graph, edges: Edges, focus: Nodes) -> _Ranked:
     leaving = np.bincount(edges.source, edges.weight, len(graph))
     arriving = rank[edges.source] * edges.weight / np.maximum(leaving[edges.source], 1e-12)
     parts: list[tuple[NDArray[Any], ...]] = []
-    for number, slab in enumerate(graph.view.slabs):
+    for number, segment in enumerate(graph.view.segments):
         check_wanted()
-        names = slab.names
-        mine = edges.slab == number
+        names = segment.names
+        mine = edges.segment == number
         total: NDArray[np.float64] = np.bincount(
             edges.declared[mine], arriving[mine].astype(np.float64), len(names.defined)
         ).astype(np.float64)
         node = names.defined_rows.astype(np.int64) + graph.node(number, 0)
-        inside = np.bincount(names.defined_rows, minlength=len(slab))[names.defined_rows]
+        inside = np.bincount(names.defined_rows, minlength=len(segment))[names.defined_rows]
         # What nobody names may still be worth a line; what is asked for is.
         share = np.where(np.isin(node, focus), 1.0, UNNAMED_SHARE)
         total = total + share * rank[node] / np.maximum(inside, 1)
         kind = names.defined_kinds & ~np.uint8(PRIVATE)
         total = np.where(kind == SMALL, SMALL_SHARE * total, total)
         total = np.where(names.defined_kinds & PRIVATE, PRIVATE_SHARE * total, total)
-        total = np.where(slab.roles[names.defined_rows] & ~np.uint8(HEADER), ROLE_SHARE * total, total)
-        keep = np.flatnonzero((kind < MODULE) & ~graph.view.dead[number][names.defined_rows])
+        total = np.where(segment.roles[names.defined_rows] & ~np.uint8(HEADER), ROLE_SHARE * total, total)
+        keep = np.flatnonzero((kind < MODULE) & ~graph.view.deleted[number][names.defined_rows])
         parts.append((node[keep], np.full(len(keep), number, np.int32), keep, total[keep]))
     if not parts:
         empty = np.zeros(0, np.int64)
@@ -159,11 +159,11 @@ def _entries(graph: Graph, store: Store, ranked: _Ranked) -> list[_Placed]:
     chunks = {chunk.id: chunk for chunk in store.chunks(list(dict.fromkeys(ids)))}
     most = float(ranked.rank[0]) if len(ranked.rank) else 1.0
     entries: dict[tuple[int, int], _Placed] = {}
-    for chunk_id, slab, place, rank in zip(
-        ids, ranked.slab.tolist(), ranked.place.tolist(), ranked.rank.tolist(), strict=True
+    for chunk_id, segment, place, rank in zip(
+        ids, ranked.segment.tolist(), ranked.place.tolist(), ranked.rank.tolist(), strict=True
     ):
         chunk = chunks.get(chunk_id)
-        names = graph.view.slabs[slab].names
+        names = graph.view.segments[segment].names
         item = _definition(chunk, int(names.defined[place]), int(names.defined_marks[place])) if chunk else None
         if chunk is None or item is None:
             continue

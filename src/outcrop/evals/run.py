@@ -179,7 +179,7 @@ class _Places:
         self._engine = engine
         self._named: dict[str, set[int]] = defaultdict(set)
         self._collections: dict[int, str] = {}
-        for info in engine.list():
+        for info in engine.documents():
             self._collections[info.id] = info.collection
             self._named[info.uri].add(info.id)
             self._named[info.path].add(info.id)

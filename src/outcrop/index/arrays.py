@@ -1,4 +1,4 @@
-"""The search arrays of one database: slabs on disk, slabs in memory, and how they keep up with the store.
+"""The search arrays of one database: segments on disk, segments in memory, and how they keep up with the store.
 
 The store is the truth. These arrays follow it: chunks with an id above the last one seen are appended, removed
 ones are masked. `refresh` does that before a search whenever the store's version has moved, so a search always
@@ -23,13 +23,13 @@ from outcrop.contracts import Store
 from outcrop.index.blocks import DamagedArrays
 from outcrop.index.candidates import Masks, find_candidates, score_rows
 from outcrop.index.describe import find_declared
-from outcrop.index.files import TELL, Hole, Saved, SlabFiles
+from outcrop.index.files import TELL, Hole, Saved, SegmentFiles
 from outcrop.index.graph import Graph
 from outcrop.index.lexical import rows_with_words, weigh_terms
 from outcrop.index.phrasing import may_hold, phrase_terms
 from outcrop.index.query import Query
-from outcrop.index.seam import Sighting
-from outcrop.index.segment import Slab, build_slab, merge_slabs
+from outcrop.index.seam import Matches
+from outcrop.index.segment import Segment, build_segment, merge_segments
 from outcrop.index.view import View
 from outcrop.records import FeedRow, Filter, Model, SearchMode, Vector
 from outcrop.system.distinct import is_among
@@ -40,14 +40,14 @@ log = logging.getLogger(__name__)
 
 FEED_ROWS: Final = 2048
 """Chunks read from the store at a time: bounds memory while catching up."""
-SLAB_ROWS: Final = 65_536
-"""Rows of a slab at most: 16 bits tell them apart. Slabs of about the same size are merged until they are that large:
-each row some five times in all, and beside large slabs there are few small ones. A query looks each of its terms up in
-every slab, so few slabs are better."""
+SEGMENT_ROWS: Final = 65_536
+"""Rows of a segment at most: 16 bits tell them apart. Segments of about the same size are merged until they are that
+large: each row some five times in all, and beside large segments there are few small ones. A query looks each of its
+terms up in every segment, so few segments are better."""
 SAVE_AFTER_ROWS: Final = 512
 """Fewer unsaved rows than this are caught up in about 50 ms; not worth a set of files."""
 MAX_DEAD_SHARE: Final = 0.2
-"""Past this share of removed rows a slab is rewritten without them."""
+"""Past this share of removed rows a segment is rewritten without them."""
 
 
 READ_PHRASES: Final = 250
@@ -65,7 +65,7 @@ class SearchArrays:
 
     def __init__(self, store: Store, folder: Path | None, terms: Terms, path_weight: float) -> None:
         self._store = store
-        self._files = None if folder is None else SlabFiles(folder)
+        self._files = None if folder is None else SegmentFiles(folder)
         self._terms = terms
         self._path_weight = path_weight
         self._lock = threading.RLock()
@@ -97,20 +97,20 @@ class SearchArrays:
         if version < self._view.version or model != self._view.model:
             self._reset()
         view = self._drop_removed(self._view)
-        slabs, dead, last = list(view.slabs), list(view.dead), view.last_chunk
+        segments, deleted, last = list(view.segments), list(view.deleted), view.last_chunk
         while feed := self._feed(last):
-            slab = build_slab(feed, self._terms, model.dimensions if model else 0, self._path_weight)
-            slabs.append(slab)
-            dead.append(np.zeros(len(slab), np.bool_))
+            segment = build_segment(feed, self._terms, model.dimensions if model else 0, self._path_weight)
+            segments.append(segment)
+            deleted.append(np.zeros(len(segment), np.bool_))
             last = feed[-1].chunk_id
-            slabs, dead = self._tidy(slabs, dead)
-        slabs, dead = self._tidy(slabs, dead)
-        self._view = _view(slabs, dead, version, model, last, view.removals)
+            segments, deleted = self._tidy(segments, deleted)
+        segments, deleted = self._tidy(segments, deleted)
+        self._view = _view(segments, deleted, version, model, last, view.removals)
         self._masks.clear()
 
     def _feed(self, after: int) -> Sequence[FeedRow]:
         """The rows that follow a chunk, in whole documents, but for one that is longer than all that is read at a time:
-        a row knows the neighbours that are in its own slab."""
+        a row knows the neighbours that are in its own segment."""
         feed = self._store.feed(after, FEED_ROWS)
         if len(feed) < FEED_ROWS:
             return feed
@@ -120,64 +120,65 @@ class SearchArrays:
 
     def _drop_removed(self, view: View) -> View:
         removed, position = self._store.removals(view.removals)
-        dead = list(view.dead)
-        for i, slab in enumerate(view.slabs):
-            rows = np.searchsorted(slab.chunk_ids, removed)
-            rows_in = rows[rows < len(slab)]
-            hit = rows_in[slab.chunk_ids[rows_in] == removed[rows < len(slab)]]
+        deleted = list(view.deleted)
+        for i, segment in enumerate(view.segments):
+            rows = np.searchsorted(segment.chunk_ids, removed)
+            rows_in = rows[rows < len(segment)]
+            hit = rows_in[segment.chunk_ids[rows_in] == removed[rows < len(segment)]]
             if len(hit):
-                dead[i] = dead[i].copy()
-                dead[i][hit] = True
-        return replace(view, dead=tuple(dead), removals=position)
+                deleted[i] = deleted[i].copy()
+                deleted[i][hit] = True
+        return replace(view, deleted=tuple(deleted), removals=position)
 
     def _tidy(
-        self, slabs: list[Slab], dead: list[NDArray[np.bool_]]
-    ) -> tuple[list[Slab], list[NDArray[np.bool_]]]:
-        """Merge the last slabs while they are about as large as each other, or all small ones where many rows are gone.
+        self, segments: list[Segment], deleted: list[NDArray[np.bool_]]
+    ) -> tuple[list[Segment], list[NDArray[np.bool_]]]:
+        """Merge the last segments while they are about as large as each other, or all small ones where many rows are
+        gone.
 
         Rows that are gone still count when a word is weighed: of a note that is changed again and again, each former
         version would make its words look common.
         """
-        small = len(slabs)
-        while small and len(slabs[small - 1]) < SLAB_ROWS // 2:
+        small = len(segments)
+        while small and len(segments[small - 1]) < SEGMENT_ROWS // 2:
             small -= 1
-        tail_rows = sum(len(slab) for slab in slabs[small:])
-        gone = sum(int(gone.sum()) for gone in dead[small:])
+        tail_rows = sum(len(segment) for segment in segments[small:])
+        gone = sum(int(gone.sum()) for gone in deleted[small:])
         if gone > MAX_DEAD_SHARE * tail_rows:
-            merged = self._merge(slabs[small:], dead[small:])
-            slabs, dead = [*slabs[:small], merged], [*dead[:small], np.zeros(len(merged), np.bool_)]
-        while len(slabs) > 1 and _belong_together(slabs[-2], slabs[-1]):
-            merged = self._merge(slabs[-2:], dead[-2:])
-            slabs, dead = [*slabs[:-2], merged], [*dead[:-2], np.zeros(len(merged), np.bool_)]
-        return slabs, dead
+            merged = self._merge(segments[small:], deleted[small:])
+            segments, deleted = [*segments[:small], merged], [*deleted[:small], np.zeros(len(merged), np.bool_)]
+        while len(segments) > 1 and _belong_together(segments[-2], segments[-1]):
+            merged = self._merge(segments[-2:], deleted[-2:])
+            segments, deleted = [*segments[:-2], merged], [*deleted[:-2], np.zeros(len(merged), np.bool_)]
+        return segments, deleted
 
-    def _merge(self, slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Slab:
-        """Slabs as one; what is damaged of them is made again first, so that it does not get new checksums."""
+    def _merge(self, segments: Sequence[Segment], deleted: Sequence[NDArray[np.bool_]]) -> Segment:
+        """Segments as one; what is damaged of them is made again first, so that it does not get new checksums."""
         whole, alive = [], []
-        for slab, gone in zip(slabs, dead, strict=True):
-            if slab.is_whole():
-                whole.append(slab)
+        for segment, gone in zip(segments, deleted, strict=True):
+            if segment.is_whole():
+                whole.append(segment)
                 alive.append(gone)
                 continue
-            log.warning("search arrays were damaged; rebuilt that part: %s", slab.file, extra=TELL)
-            made = self._make_again(int(slab.chunk_ids[0]), int(slab.chunk_ids[-1]))
+            log.warning("search arrays were damaged; rebuilt that part: %s", segment.file, extra=TELL)
+            made = self._make_again(int(segment.chunk_ids[0]), int(segment.chunk_ids[-1]))
             whole += made
             alive += [np.zeros(len(each), np.bool_) for each in made]
-        return merge_slabs(whole, alive) if whole else self._build([])
+        return merge_segments(whole, alive) if whole else self._build([])
 
-    def _build(self, feed: Sequence[FeedRow]) -> Slab:
+    def _build(self, feed: Sequence[FeedRow]) -> Segment:
         model = self._store.active_model()
-        return build_slab(feed, self._terms, model.dimensions if model else 0, self._path_weight)
+        return build_segment(feed, self._terms, model.dimensions if model else 0, self._path_weight)
 
-    def _make_again(self, first_chunk: int, last_chunk: int) -> list[Slab]:
-        """The slab of the chunks from one to another as the store has them now; none when all are gone."""
-        parts: list[Slab] = []
+    def _make_again(self, first_chunk: int, last_chunk: int) -> list[Segment]:
+        """The segment of the chunks from one to another as the store has them now; none when all are gone."""
+        parts: list[Segment] = []
         after = first_chunk - 1
         while feed := [row for row in self._feed(after) if row.chunk_id <= last_chunk]:
             parts.append(self._build(feed))
             after = feed[-1].chunk_id
         if len(parts) > 1:
-            parts = [merge_slabs(parts, [np.zeros(len(part), np.bool_) for part in parts])]
+            parts = [merge_segments(parts, [np.zeros(len(part), np.bool_) for part in parts])]
         return parts
 
     def _reset(self) -> None:
@@ -185,7 +186,7 @@ class SearchArrays:
         self._saved_rows = 0
         self._saved_removals = 0
 
-    def moment(self, view: View) -> AbstractContextManager[View]:
+    def snapshot(self, view: View) -> AbstractContextManager[View]:
         """What is asked of a view is of one state by itself: arrays do not change once they are made."""
         return nullcontext(view)
 
@@ -197,16 +198,16 @@ class SearchArrays:
 
     def find(
         self, view: View, query: Query, where: Filter, mode: SearchMode, vector: Vector | None, pool: int
-    ) -> Sighting:
+    ) -> Matches:
         """Both legs over the arrays."""
         masks = self._holding(view, self.masks(view, where), query, pool)
-        words = None if mode == "semantic" else weigh_terms(query.text, self._terms, view.slabs)
+        words = None if mode == "semantic" else weigh_terms(query.text, self._terms, view.segments)
         declared = find_declared(view, masks, query.symbols) if words is not None else {}
         found = find_candidates(view, masks, words, vector, pool, declared)
         filtered_out = (
             not len(found) and not where.is_empty() and not any(mask is None or mask.any() for mask in masks)
         )
-        return Sighting(view, words, found, declared, query.phrases, filtered_out)
+        return Matches(view, words, found, declared, query.phrases, filtered_out)
 
     def _holding(self, view: View, masks: Masks, query: Query, pool: int) -> Masks:
         """Of the rows that may be returned those that hold every quoted phrase.
@@ -220,16 +221,16 @@ class SearchArrays:
         wanted = [terms for words in phrases for terms in phrase_terms(words, self._terms)]
         if not all(phrases):
             wanted = [frozenset()]  # no words, no phrase
-        likely = [rows_with_words(slab, wanted) for slab in view.slabs]
-        for slab, held, mask, gone in zip(view.slabs, likely, masks, view.dead, strict=True):
+        likely = [rows_with_words(segment, wanted) for segment in view.segments]
+        for segment, held, mask, gone in zip(view.segments, likely, masks, view.deleted, strict=True):
             held[gone if mask is None else ~mask] = False
             for words in phrases:
-                slab.require("pairs")
-                np.logical_and(held, may_hold(slab.pairs, words), out=held)
-        ids = [slab.chunk_ids[held] for slab, held in zip(view.slabs, likely, strict=True)]
+                segment.require("pairs")
+                np.logical_and(held, may_hold(segment.pairs, words), out=held)
+        ids = [segment.chunk_ids[held] for segment, held in zip(view.segments, likely, strict=True)]
         ordered = np.concatenate(ids) if ids else np.zeros(0, np.int64)
         if len(ordered) > READ_PHRASES:
-            weights = weigh_terms(query.text, self._terms, view.slabs)
+            weights = weigh_terms(query.text, self._terms, view.segments)
             scores = [
                 score[held] for score, held in zip(score_rows(view, likely, weights), likely, strict=True)
             ]
@@ -244,11 +245,11 @@ class SearchArrays:
             holding.append(found)
             start = end
         every = np.sort(np.concatenate(holding))
-        return [is_among(slab.chunk_ids, every) for slab in view.slabs]
+        return [is_among(segment.chunk_ids, every) for segment in view.segments]
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
-        return weigh_terms(text, self._terms, view.slabs).weights
+        return weigh_terms(text, self._terms, view.segments).weights
 
     # ------------------------------------------------------------------ references
 
@@ -281,23 +282,23 @@ class SearchArrays:
         """Which of some chunks are there and pass a filter."""
         view = self.refresh()
         result = np.zeros(len(chunk_ids), np.bool_)
-        for slab, gone, mask in zip(view.slabs, view.dead, self.masks(view, where), strict=True):
-            here = np.flatnonzero(is_among(chunk_ids, slab.chunk_ids))
-            rows = np.searchsorted(slab.chunk_ids, chunk_ids[here])
+        for segment, gone, mask in zip(view.segments, view.deleted, self.masks(view, where), strict=True):
+            here = np.flatnonzero(is_among(chunk_ids, segment.chunk_ids))
+            rows = np.searchsorted(segment.chunk_ids, chunk_ids[here])
             result[here] = ~gone[rows] if mask is None else mask[rows]
         return result
 
     def masks(self, view: View, where: Filter) -> tuple[NDArray[np.bool_] | None, ...]:
-        """For each slab which rows are alive and pass the filter; None where all are."""
+        """For each segment which rows are alive and pass the filter; None where all are."""
         if where.is_empty():
-            return tuple(~gone if gone.any() else None for gone in view.dead)
+            return tuple(~gone if gone.any() else None for gone in view.deleted)
         cached = self._masks.get(where)
         if cached is not None and cached[0] is view:
             return cached[1]
         documents = self._store.select(where)
         masks = tuple(
-            is_among(slab.document_ids, documents) & ~gone
-            for slab, gone in zip(view.slabs, view.dead, strict=True)
+            is_among(segment.document_ids, documents) & ~gone
+            for segment, gone in zip(view.segments, view.deleted, strict=True)
         )
         if len(self._masks) >= 32:
             self._masks.clear()
@@ -340,7 +341,7 @@ class SearchArrays:
         return fresh >= SAVE_AFTER_ROWS
 
     def purge(self) -> None:
-        """Forget removed rows for good: rewrite every slab that still holds one, in memory and on disk."""
+        """Forget removed rows for good: rewrite every segment that still holds one, in memory and on disk."""
         with self._lock:
             view = self.refresh()
             self._view = self._compact(view, max_dead_share=0.0)
@@ -354,30 +355,30 @@ class SearchArrays:
             version=view.version,
             last_chunk=view.last_chunk,
             removals=view.removals,
-            slabs=view.slabs,
-            dead=view.dead,
+            segments=view.segments,
+            deleted=view.deleted,
         )
 
     def _compact(self, view: View, max_dead_share: float = MAX_DEAD_SHARE) -> View:
-        """Rewrite slabs with many removed rows, and merge small neighbours, before they go to disk.
+        """Rewrite segments with many removed rows, and merge small neighbours, before they go to disk.
 
-        A slab that is not on disk (any more) is to be written anyway, so it goes there without its removed rows:
+        A segment that is not on disk (any more) is to be written anyway, so it goes there without its removed rows:
         what one process purged does not come back with another's save.
         """
-        slabs: list[Slab] = []
-        dead: list[NDArray[np.bool_]] = []
-        for slab, gone in zip(view.slabs, view.dead, strict=True):
-            group, gone_group = [slab], [gone]
-            if slabs and _belong_together(slabs[-1], slab):
-                group, gone_group = [slabs.pop(), slab], [dead.pop(), gone]
-            elif gone.sum() <= (max_dead_share * len(slab) if _on_disk(slab) else 0):
-                slabs.append(slab)
-                dead.append(gone)
+        segments: list[Segment] = []
+        deleted: list[NDArray[np.bool_]] = []
+        for segment, gone in zip(view.segments, view.deleted, strict=True):
+            group, gone_group = [segment], [gone]
+            if segments and _belong_together(segments[-1], segment):
+                group, gone_group = [segments.pop(), segment], [deleted.pop(), gone]
+            elif gone.sum() <= (max_dead_share * len(segment) if _on_disk(segment) else 0):
+                segments.append(segment)
+                deleted.append(gone)
                 continue
             merged = self._merge(group, gone_group)
-            slabs.append(merged)
-            dead.append(np.zeros(len(merged), np.bool_))
-        return _view(slabs, dead, view.version, view.model, view.last_chunk, view.removals)
+            segments.append(merged)
+            deleted.append(np.zeros(len(merged), np.bool_))
+        return _view(segments, deleted, view.version, view.model, view.last_chunk, view.removals)
 
     def _adopt(self) -> None:
         """Take over what was saved, by this process or another, if it is ours, whole, and further than we are."""
@@ -385,31 +386,31 @@ class SearchArrays:
         if self._files is None or stamp == self._adopted:
             return
         self._adopted = stamp
-        saved = self._files.load(self._view.slabs)
+        saved = self._files.load(self._view.segments)
         model = self._store.active_model()
         if saved is None or saved.store != self._store.lineage(saved.version):
             return
         if (saved.model, saved.path_weight) != (str(model), self._path_weight):
             return
         if self._view.version <= saved.version <= self._store.version():
-            slabs, dead = self._fill_holes(saved)
-            self._view = _view(slabs, dead, saved.version, model, saved.last_chunk, saved.removals)
+            segments, deleted = self._fill_holes(saved)
+            self._view = _view(segments, deleted, saved.version, model, saved.last_chunk, saved.removals)
             self._saved_rows, self._saved_removals = self._view.rows, self._view.removals
-            self._has_mended = any(isinstance(slab, Hole) for slab in saved.slabs)
+            self._has_mended = any(isinstance(segment, Hole) for segment in saved.segments)
 
-    def _fill_holes(self, saved: Saved) -> tuple[list[Slab], list[NDArray[np.bool_]]]:
+    def _fill_holes(self, saved: Saved) -> tuple[list[Segment], list[NDArray[np.bool_]]]:
         """What was saved, with what is damaged of it made again from the store."""
-        slabs: list[Slab] = []
-        dead: list[NDArray[np.bool_]] = []
-        for slab, gone in zip(saved.slabs, saved.dead, strict=True):
-            if isinstance(slab, Slab):
-                slabs.append(slab)
-                dead.append(gone)
+        segments: list[Segment] = []
+        deleted: list[NDArray[np.bool_]] = []
+        for segment, gone in zip(saved.segments, saved.deleted, strict=True):
+            if isinstance(segment, Segment):
+                segments.append(segment)
+                deleted.append(gone)
             else:
-                made = self._make_again(slab.first_chunk, slab.last_chunk)
-                slabs += made
-                dead += [np.zeros(len(each), np.bool_) for each in made]
-        return slabs, dead
+                made = self._make_again(segment.first_chunk, segment.last_chunk)
+                segments += made
+                deleted += [np.zeros(len(each), np.bool_) for each in made]
+        return segments, deleted
 
     def renew(self) -> None:
         """Arrays hold vectors: all of them are made again."""
@@ -431,21 +432,23 @@ class SearchArrays:
         with self._lock:
             self.refresh()
             with self._store.snapshot():
-                self._replace_slab(error.file)
+                self._replace_segment(error.file)
             self.save(force=True)
             return self._view
 
-    def _replace_slab(self, file: str) -> None:
+    def _replace_segment(self, file: str) -> None:
         view = self._view
-        slabs: list[Slab] = []
-        dead: list[NDArray[np.bool_]] = []
-        for slab, gone in zip(view.slabs, view.dead, strict=True):
-            made = [slab]
-            if slab.file is not None and slab.file.name == file:
-                made = self._make_again(int(slab.chunk_ids[0]), int(slab.chunk_ids[-1]))
-            slabs += made
-            dead += [gone] if made and made[0] is slab else [np.zeros(len(each), np.bool_) for each in made]
-        self._view = _view(slabs, dead, view.version, view.model, view.last_chunk, view.removals)
+        segments: list[Segment] = []
+        deleted: list[NDArray[np.bool_]] = []
+        for segment, gone in zip(view.segments, view.deleted, strict=True):
+            made = [segment]
+            if segment.file is not None and segment.file.name == file:
+                made = self._make_again(int(segment.chunk_ids[0]), int(segment.chunk_ids[-1]))
+            segments += made
+            deleted += (
+                [gone] if made and made[0] is segment else [np.zeros(len(each), np.bool_) for each in made]
+            )
+        self._view = _view(segments, deleted, view.version, view.model, view.last_chunk, view.removals)
         self._has_mended = True
         self._masks.clear()
 
@@ -460,23 +463,23 @@ class SearchArrays:
 
 
 def _view(
-    slabs: Sequence[Slab],
-    dead: Sequence[NDArray[np.bool_]],
+    segments: Sequence[Segment],
+    deleted: Sequence[NDArray[np.bool_]],
     version: int,
     model: Model | None,
     last_chunk: int,
     removals: int,
 ) -> View:
-    rows = sum(len(slab) for slab in slabs)
-    terms = sum(int(slab.lengths.sum(dtype=np.int64)) for slab in slabs)
+    rows = sum(len(segment) for segment in segments)
+    terms = sum(int(segment.lengths.sum(dtype=np.int64)) for segment in segments)
     mean = max(terms / max(rows, 1), 1.0)
-    return View(tuple(slabs), tuple(dead), version, model, last_chunk, removals, mean, rows)
+    return View(tuple(segments), tuple(deleted), version, model, last_chunk, removals, mean, rows)
 
 
-def _belong_together(slab: Slab, after: Slab) -> bool:
-    """Whether a slab is to be merged with the next: it is not much larger, and together they are not too large."""
-    return len(slab) < 2 * len(after) and len(slab) + len(after) <= SLAB_ROWS
+def _belong_together(segment: Segment, after: Segment) -> bool:
+    """Whether a segment is to be merged with the next: it is not much larger, and together they are not too large."""
+    return len(segment) < 2 * len(after) and len(segment) + len(after) <= SEGMENT_ROWS
 
 
-def _on_disk(slab: Slab) -> bool:
-    return slab.file is not None and slab.file.is_file()
+def _on_disk(segment: Segment) -> bool:
+    return segment.file is not None and segment.file.is_file()

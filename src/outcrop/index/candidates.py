@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.index.dense import nearest, similarities
-from outcrop.index.lexical import LexicalQuery, score_slab
-from outcrop.index.segment import Slab
+from outcrop.index.lexical import LexicalQuery, score_segment
+from outcrop.index.segment import Segment
 from outcrop.index.view import View
 from outcrop.records import Vector
 from outcrop.system.distinct import is_among
@@ -27,14 +27,14 @@ Listed = tuple[NDArray[np.intp], NDArray[np.int32]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Rows of all slabs that came up, ascending by (slab, row), and their neighbours in the same document.
+    """Rows of all segments that came up, ascending by (segment, row), and their neighbours in the same document.
 
     `candidate` tells the former from rows that are only here to say what stands beside one. Ranks count from 1;
     0 means the leg did not list the row. `cosine` is 0 where there is no vector. `position` is where in its document a
     row stands, counted from anywhere.
     """
 
-    slab: NDArray[np.int32]
+    segment: NDArray[np.int32]
     row: NDArray[np.intp]
     position: NDArray[np.intp]
     chunk_id: NDArray[np.int64]
@@ -60,7 +60,7 @@ class Found:
             return beside
         here, there = (slice(0, -1), slice(1, None)) if step > 0 else (slice(1, None), slice(0, -1))
         same = (
-            (self.slab[here] == self.slab[there])
+            (self.segment[here] == self.segment[there])
             & (self.position[here] + step == self.position[there])
             & (self.document_id[here] == self.document_id[there])
         )
@@ -77,12 +77,12 @@ def find_candidates(
     more: Collection[tuple[int, int]] = (),
 ) -> Found:
     """Run the legs that are asked for and gather their best rows, with each row's score in both; `more` names rows
-    (slab, row) to be looked at whatever the legs say."""
+    (segment, row) to be looked at whatever the legs say."""
     if vector is not None and not np.isfinite(vector).all():
         vector = None
     scores = score_rows(view, masks, words)
     by_words = _best(scores, pool)
-    by_meaning = _nearest(view.slabs, masks, vector, pool)
+    by_meaning = _nearest(view.segments, masks, vector, pool)
     return gather_rows(view, masks, scores, by_words, by_meaning, vector, more)
 
 
@@ -95,13 +95,14 @@ def gather_rows(
     vector: Vector | None,
     more: Collection[tuple[int, int]] = (),
 ) -> Found:
-    """What the legs list, slab by slab, and the rows beside that; `scores` are those of all rows by words."""
+    """What the legs list, segment by segment, and the rows beside that; `scores` are those of all rows by words."""
     wanted = [
-        np.array(sorted({row for slab, row in more if slab == i}), np.intp) for i in range(len(view.slabs))
+        np.array(sorted({row for segment, row in more if segment == i}), np.intp)
+        for i in range(len(view.segments))
     ]
     parts = [
         _gather(view, i, masks[i], scores[i], by_words[i], by_meaning[i], vector, wanted[i])
-        for i in range(len(view.slabs))
+        for i in range(len(view.segments))
         if len(by_words[i][0]) or len(by_meaning[i][0]) or len(wanted[i])
     ]
     if not parts:
@@ -110,13 +111,13 @@ def gather_rows(
 
 
 def score_rows(view: View, masks: Masks, words: LexicalQuery | None) -> list[NDArray[np.float32]]:
-    """The score by words of all rows, slab by slab; 0 where the mask rules a row out."""
+    """The score by words of all rows, segment by segment; 0 where the mask rules a row out."""
     scores = []
-    for number, (slab, mask) in enumerate(zip(view.slabs, masks, strict=True)):
+    for number, (segment, mask) in enumerate(zip(view.segments, masks, strict=True)):
         if words is None:
-            scores.append(np.zeros(len(slab), np.float32))
+            scores.append(np.zeros(len(segment), np.float32))
             continue
-        score = score_slab(words, number, slab, view.mean_length)
+        score = score_segment(words, number, segment, view.mean_length)
         if mask is not None:
             score[~mask] = 0
         scores.append(score)
@@ -124,12 +125,12 @@ def score_rows(view: View, masks: Masks, words: LexicalQuery | None) -> list[NDA
 
 
 def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
-    """Rows with the highest positive scores over all slabs, slab by slab, with their rank."""
+    """Rows with the highest positive scores over all segments, segment by segment, with their rank."""
     rows: list[NDArray[np.intp]] = []
     best = np.zeros(0, np.float32)
     floor = np.float32(0)
     for score in scores:
-        # As many as are wanted were that good or better in the slabs before, which win where scores are equal.
+        # As many as are wanted were that good or better in the segments before, which win where scores are equal.
         rows.append(np.flatnonzero(score > floor))
         best = np.concatenate((best, score[rows[-1]]))
         if len(best) >= pool:
@@ -138,16 +139,16 @@ def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
     return rank_rows(rows, [score[row] for score, row in zip(scores, rows, strict=True)], pool)
 
 
-def _nearest(slabs: Sequence[Slab], masks: Masks, vector: Vector | None, pool: int) -> list[Listed]:
+def _nearest(segments: Sequence[Segment], masks: Masks, vector: Vector | None, pool: int) -> list[Listed]:
     if vector is None or not vector.any():
-        return [(np.zeros(0, np.intp), np.zeros(0, np.int32))] * len(slabs)
-    found = nearest(slabs, masks, vector, pool)
+        return [(np.zeros(0, np.intp), np.zeros(0, np.int32))] * len(segments)
+    found = nearest(segments, masks, vector, pool)
     found = [(rows[cosine > 0], cosine[cosine > 0]) for rows, cosine in found]
     return rank_rows([rows for rows, _ in found], [cosine for _, cosine in found], pool)
 
 
 def rank_rows(rows: list[NDArray[np.intp]], scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
-    """Number the rows of all slabs by score, best first, and keep the first `pool`. Ties: older chunks first."""
+    """Number the rows of all segments by score, best first, and keep the first `pool`. Ties: older chunks first."""
     flat = np.concatenate(scores) if scores else np.zeros(0, np.float32)
     ranks = np.full(len(flat), pool + 1, np.int32)
     best = np.arange(len(flat))
@@ -172,25 +173,25 @@ def _gather(
     vector: Vector | None,
     more: NDArray[np.intp],
 ) -> tuple[NDArray[np.generic], ...]:
-    """All that ranking wants to know of one slab's rows and of the rows beside them."""
-    slab, gone = view.slabs[i], view.dead[i]
+    """All that ranking wants to know of one segment's rows and of the rows beside them."""
+    segment, gone = view.segments[i], view.deleted[i]
     own = _union(_union(words[0], meaning[0]), more)
-    close = _around(own, slab, gone)
-    wide = _around(close, slab, gone)
+    close = _around(own, segment, gone)
+    wide = _around(close, segment, gone)
     place_words, place_meaning = np.searchsorted(wide, words[0]), np.searchsorted(wide, meaning[0])
     lexical_rank, dense_rank = np.zeros(len(wide), np.int32), np.zeros(len(wide), np.int32)
     lexical_rank[place_words], dense_rank[place_meaning] = words[1], meaning[1]
     candidate = is_among(wide, close)
     if mask is not None:  # a neighbour that the filter or a phrase rules out only says what stands beside
         candidate &= mask[wide]
-    cosine = np.zeros(len(wide), np.float32) if vector is None else similarities(slab, wide, vector)
+    cosine = np.zeros(len(wide), np.float32) if vector is None else similarities(segment, wide, vector)
     return (
         np.full(len(wide), i, np.int32),
         wide,
-        wide if slab.positions is None else slab.positions[wide].astype(np.intp),
-        slab.chunk_ids[wide],
-        slab.document_ids[wide],
-        slab.code[wide],
+        wide if segment.positions is None else segment.positions[wide].astype(np.intp),
+        segment.chunk_ids[wide],
+        segment.document_ids[wide],
+        segment.code[wide],
         scores[wide],
         cosine,
         lexical_rank,
@@ -199,14 +200,14 @@ def _gather(
     )
 
 
-def _around(rows: NDArray[np.intp], slab: Slab, gone: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _around(rows: NDArray[np.intp], segment: Segment, gone: NDArray[np.bool_]) -> NDArray[np.intp]:
     """These rows and, of prose, those directly before and after them in the same document: code is not judged by what
     stands beside it."""
-    prose = rows[~slab.code[rows]]
-    after = prose[prose + 1 < len(slab)]
-    after = after[slab.is_followed(after)] + 1
+    prose = rows[~segment.code[rows]]
+    after = prose[prose + 1 < len(segment)]
+    after = after[segment.is_followed(after)] + 1
     before = prose[prose > 0] - 1
-    before = before[slab.is_followed(before)]
+    before = before[segment.is_followed(before)]
     beside = np.concatenate((before, after))
     return _union(rows, beside[~gone[beside]])
 
@@ -220,7 +221,7 @@ def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]
 def _nothing() -> Found:
     empty = np.zeros(0, np.int64)
     return Found(
-        slab=empty.astype(np.int32),
+        segment=empty.astype(np.int32),
         row=empty.astype(np.intp),
         position=empty.astype(np.intp),
         chunk_id=empty,

@@ -1,8 +1,7 @@
 """What search keeps of chunks, in columns, made from the rows that a store feeds.
 
-The words of all rows as one inverted index, their vectors, and what their files are. Slabs are made of these columns,
-and so is what a store keeps that is searched where it lies (see `derive`).
-"""
+The words of all rows as one inverted index, their vectors, and what their files are. Segments are made of these
+columns, and so is what a store keeps that is searched where it lies (see `derive`)."""
 
 from __future__ import annotations
 
@@ -175,7 +174,7 @@ def to_unit_length(vectors: Matrix) -> Matrix:
 def quantise(
     vectors: Matrix, noted: NDArray[np.uint32], summaries: Matrix, *, signs: bool = True
 ) -> dict[str, Any]:
-    """The columns of a slab for vectors of any length; without `signs` their bits are left out."""
+    """The columns of a segment for vectors of any length; without `signs` their bits are left out."""
     bits, levels, scales = _levels(vectors, signs=signs)
     summary_bits, summary_levels, summary_scales = _levels(summaries, signs=signs)
     return {

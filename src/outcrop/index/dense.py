@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.index.blocks import Watched
-from outcrop.index.segment import Slab
+from outcrop.index.segment import Segment
 from outcrop.index.signs import sign_bits
 from outcrop.records import Vector
 
@@ -36,9 +36,9 @@ BLOCK: Final = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Vectors to be compared: the rows of a slab, or the summaries of some of them (`rows` says which)."""
+    """Vectors to be compared: the rows of a segment, or the summaries of some of them (`rows` says which)."""
 
-    slab: int
+    segment: int
     bits: NDArray[np.uint64]
     vectors: NDArray[np.int8]
     scales: NDArray[np.float32]
@@ -57,43 +57,51 @@ class Sheet:
         return picked
 
 
-def similarities(slab: Slab, rows: NDArray[np.intp], query: Vector) -> NDArray[np.float32]:
+def similarities(segment: Segment, rows: NDArray[np.intp], query: Vector) -> NDArray[np.float32]:
     """Cosine of the query (unit length) with some rows, ascending: the better of text and summary.
 
     The summaries lift NDCG@10 of questions for names on the code set (`benchmarks/code.py`) from .978 to .989; over all
     questions it stays at .898.
     """
-    best = Sheet(0, slab.bits, slab.vectors, slab.scales, None, watched=slab.watch("vectors")).similarities(
-        rows, query
-    )
-    if len(slab.noted):
-        place = np.minimum(np.searchsorted(slab.noted, rows), len(slab.noted) - 1)
-        has = slab.noted[place] == rows
-        summary = _summaries(0, slab, None).similarities(place[has], query)
+    best = Sheet(
+        0, segment.bits, segment.vectors, segment.scales, None, watched=segment.watch("vectors")
+    ).similarities(rows, query)
+    if len(segment.noted):
+        place = np.minimum(np.searchsorted(segment.noted, rows), len(segment.noted) - 1)
+        has = segment.noted[place] == rows
+        summary = _summaries(0, segment, None).similarities(place[has], query)
         best[has] = np.maximum(best[has], summary)
     return best
 
 
-def _summaries(number: int, slab: Slab, mask: NDArray[np.bool_] | None) -> Sheet:
-    allowed = None if mask is None else mask[slab.noted]
-    watched = slab.watch("summary_vectors")
+def _summaries(number: int, segment: Segment, mask: NDArray[np.bool_] | None) -> Sheet:
+    allowed = None if mask is None else mask[segment.noted]
+    watched = segment.watch("summary_vectors")
     return Sheet(
-        number, slab.summary_bits, slab.summary_vectors, slab.summary_scales, allowed, slab.noted, watched
+        number,
+        segment.summary_bits,
+        segment.summary_vectors,
+        segment.summary_scales,
+        allowed,
+        segment.noted,
+        watched,
     )
 
 
 def nearest(
-    slabs: Sequence[Slab], masks: Sequence[NDArray[np.bool_] | None], query: Vector, count: int
+    segments: Sequence[Segment], masks: Sequence[NDArray[np.bool_] | None], query: Vector, count: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-    """The `count` or so nearest rows of all slabs together, with their cosine, slab by slab.
+    """The `count` or so nearest rows of all segments together, with their cosine, segment by segment.
 
-    `masks[i]` tells which rows of slab i may be returned (None: all). Every allowed row is considered.
+    `masks[i]` tells which rows of segment i may be returned (None: all). Every allowed row is considered.
     """
     sheets = []
-    for number, (slab, mask) in enumerate(zip(slabs, masks, strict=True)):
-        sheets.append(Sheet(number, slab.bits, slab.vectors, slab.scales, mask, watched=slab.watch("vectors")))
-        if len(slab.noted):
-            sheets.append(_summaries(number, slab, mask))
+    for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
+        sheets.append(
+            Sheet(number, segment.bits, segment.vectors, segment.scales, mask, watched=segment.watch("vectors"))
+        )
+        if len(segment.noted):
+            sheets.append(_summaries(number, segment, mask))
     share = sum(len(sheet.vectors) for sheet in sheets) // RESCORE_SHARE
     want = max(count, RESCORE, min(share, MAX_RESCORE))
     allowed = sum(len(sheet.vectors) if sheet.mask is None else int(sheet.mask.sum()) for sheet in sheets)
@@ -104,11 +112,11 @@ def nearest(
         ]
     else:
         picked = _scan(sheets, query, want)
-    found: list[list[tuple[NDArray[np.intp], NDArray[np.float32]]]] = [[] for _ in slabs]
+    found: list[list[tuple[NDArray[np.intp], NDArray[np.float32]]]] = [[] for _ in segments]
     for sheet, places in zip(sheets, picked, strict=True):
         rows = places if sheet.rows is None else sheet.rows[places].astype(np.intp)
-        found[sheet.slab].append((rows, sheet.similarities(places, query)))
-    return [_best_of(parts, len(slab)) for parts, slab in zip(found, slabs, strict=True)]
+        found[sheet.segment].append((rows, sheet.similarities(places, query)))
+    return [_best_of(parts, len(segment)) for parts, segment in zip(found, segments, strict=True)]
 
 
 def _best_of(

@@ -27,7 +27,7 @@ from outcrop.index.names import (
     words_of,
 )
 from outcrop.index.query import Symbol
-from outcrop.index.segment import Slab
+from outcrop.index.segment import Segment
 from outcrop.index.view import View
 from outcrop.system.distinct import distinct, numbered
 from outcrop.text.terms import STOP_WORDS, Terms
@@ -45,7 +45,7 @@ NAMESAKE_SHARE: Final = 0.5
 """What a declaration counts for whose file is not called after it: `Router` in router.py is the one. Judgement."""
 
 MAX_DEFINITIONS: Final = 64
-"""Declarations of one name that are looked at in each slab. What is declared more often is hardly found by its name."""
+"""How many declarations of one name a search looks at in each segment; a commoner name is hardly searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Described:
 
 
 Declared = dict[tuple[int, int], float]
-"""(slab, row) → how surely it declares a name of the query."""
+"""(segment, row) → how surely it declares a name of the query."""
 
 _ROLE_NAMES: Final = np.array(ROLES)
 
@@ -72,18 +72,18 @@ def describe(view: View, found: Found, text: str, declared: Declared, terms: Ter
     count = len(found)
     role = np.zeros(count, np.uint8)
     stem, folder = np.zeros(count, np.float32), np.zeros(count, np.float32)
-    for number, slab in enumerate(view.slabs):
-        mine = np.flatnonzero(found.slab == number)
+    for number, segment in enumerate(view.segments):
+        mine = np.flatnonzero(found.segment == number)
         if not len(mine):
             continue
         rows = found.row[mine]
-        role[mine] = slab.roles[rows]
-        files, place = numbered(slab.files[rows])
-        stem[mine] = _likeness(slab.stems[files], words)[place]
-        folder[mine] = _share(slab.folders[files], words)[place]
+        role[mine] = segment.roles[rows]
+        files, place = numbered(segment.files[rows])
+        stem[mine] = _likeness(segment.stems[files], words)[place]
+        folder[mine] = _share(segment.folders[files], words)[place]
     defines = np.zeros(count, np.float32)
     for (number, row), sure in declared.items():
-        defines[(found.slab == number) & (found.row == row)] = sure
+        defines[(found.segment == number) & (found.row == row)] = sure
     _, file = numbered(found.document_id)
     return Described(
         file=file,
@@ -151,47 +151,47 @@ def find_declared(view: View, masks: Masks, symbols: tuple[Symbol, ...]) -> Decl
     declared: Declared = {}
     for symbol in symbols:
         places = [
-            (number, slab, slab.names.definitions(name_number(symbol.name)))
-            for number, slab in enumerate(view.slabs)
+            (number, segment, segment.names.definitions(name_number(symbol.name)))
+            for number, segment in enumerate(view.segments)
         ]
         if sum(where.stop - where.start for *_, where in places) > MAX_DEFINITIONS:
-            places = [(n, slab, _of_scope(slab, where, symbol)) for n, slab, where in places]
-        for number, slab, where in places:
+            places = [(n, segment, _of_scope(segment, where, symbol)) for n, segment, where in places]
+        for number, segment, where in places:
             mask = masks[number]
             for i in range(where.start, min(where.stop, where.start + MAX_DEFINITIONS)):
-                row = int(slab.names.defined_rows[i])
-                if view.dead[number][row] or (mask is not None and not mask[row]):
+                row = int(segment.names.defined_rows[i])
+                if view.deleted[number][row] or (mask is not None and not mask[row]):
                     continue
-                sure = _sureness(slab, i, row, symbol)
+                sure = _sureness(segment, i, row, symbol)
                 declared[number, row] = max(declared.get((number, row), 0.0), sure)
     return declared
 
 
-def _of_scope(slab: Slab, where: slice, symbol: Symbol) -> slice:
+def _of_scope(segment: Segment, where: slice, symbol: Symbol) -> slice:
     """Of a name declared all over the place the stretch from the first to the last declaration in the scope that was
     asked for, if there is one."""
     if not symbol.scope:
         return where
     scope = np.uint64(name_number(symbol.scope))
-    found = np.flatnonzero(slab.names.defined_scopes[where] == scope)
+    found = np.flatnonzero(segment.names.defined_scopes[where] == scope)
     return slice(where.start + int(found[0]), where.start + int(found[-1]) + 1) if len(found) else where
 
 
-def _sureness(slab: Slab, i: int, row: int, symbol: Symbol) -> float:
-    names = slab.names
+def _sureness(segment: Segment, i: int, row: int, symbol: Symbol) -> float:
+    names = segment.names
     kind = int(names.defined_kinds[i]) & ~PRIVATE
     sure = KIND_SHARE.get(kind, 0.0)
     if int(names.defined_marks[i]) != name_mark(symbol.name):
         sure *= SPELLING_SHARE
     scope = int(names.defined_scopes[i])
     if symbol.scope:
-        if scope != name_number(symbol.scope) and not _file_called(slab, row, symbol.scope):
+        if scope != name_number(symbol.scope) and not _file_called(segment, row, symbol.scope):
             sure *= OTHER_SCOPE_SHARE
     elif scope:
         sure *= NESTED_SHARE
-    return sure if _file_called(slab, row, symbol.name) else NAMESAKE_SHARE * sure
+    return sure if _file_called(segment, row, symbol.name) else NAMESAKE_SHARE * sure
 
 
-def _file_called(slab: Slab, row: int, name: str) -> bool:
+def _file_called(segment: Segment, row: int, name: str) -> bool:
     """Whether a row's file is called by this name, written in any style."""
-    return int(slab.titles[int(slab.files[row])]) == title_number(name)
+    return int(segment.titles[int(segment.files[row])]) == title_number(name)

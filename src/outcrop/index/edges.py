@@ -14,13 +14,13 @@ from outcrop.index.evidence import Nodes
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Edges in three columns, for each the declaration it leads to (its place in the names of slab `slab`), and how the
-    name is used (a place in `USES`)."""
+    """Edges in three columns, for each the declaration it leads to (its place in the names of segment `segment`), and
+    how the name is used (a place in `USES`)."""
 
     source: Nodes
     target: Nodes
     weight: NDArray[np.float32]
-    slab: NDArray[np.int32]
+    segment: NDArray[np.int32]
     declared: Nodes
     kind: NDArray[np.uint8]
 
@@ -33,7 +33,7 @@ class Edges:
 
 
 def _columns(edges: Edges) -> tuple[NDArray[Any], ...]:
-    return edges.source, edges.target, edges.weight, edges.slab, edges.declared, edges.kind
+    return edges.source, edges.target, edges.weight, edges.segment, edges.declared, edges.kind
 
 
 def join(parts: Sequence[Edges]) -> Edges:

@@ -22,7 +22,7 @@ from outcrop.index.names import (
     USES,
     find_packages,
 )
-from outcrop.index.segment import Slab
+from outcrop.index.segment import Segment
 from outcrop.system.distinct import is_among
 
 Nodes = NDArray[np.int64]
@@ -73,7 +73,7 @@ class Pairs:
 
     use: Nodes
     target: Nodes
-    slab: NDArray[np.int32]
+    segment: NDArray[np.int32]
     place: Nodes
     kind: NDArray[np.uint8]
     level: NDArray[np.int8]
@@ -86,7 +86,7 @@ class Pairs:
         columns: tuple[NDArray[Any], ...] = (
             self.use,
             self.target,
-            self.slab,
+            self.segment,
             self.place,
             self.kind,
             self.level,
@@ -101,9 +101,13 @@ IMPORT, LINK = USES.index("import"), USES.index("link")
 USE_SHARES: Final = np.array([_USE_SHARE[name] for name in USES], np.float32)
 
 
-def packages_of(slab: Slab) -> NDArray[np.uint64]:
-    """For each file of a slab the name of its folder."""
-    return find_packages(slab.names, slab.files, len(slab.homes)) if slab.packages is None else slab.packages
+def packages_of(segment: Segment) -> NDArray[np.uint64]:
+    """For each file of a segment the name of its folder."""
+    return (
+        find_packages(segment.names, segment.files, len(segment.homes))
+        if segment.packages is None
+        else segment.packages
+    )
 
 
 def is_in(scope: NDArray[np.uint64], hint: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -178,12 +182,12 @@ def stack(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
-def gather(arrays: Sequence[NDArray[Any]], slab: NDArray[np.int32], place: Nodes) -> NDArray[Any]:
-    """`arrays[slab][place]` for every pair."""
+def gather(arrays: Sequence[NDArray[Any]], segment: NDArray[np.int32], place: Nodes) -> NDArray[Any]:
+    """`arrays[segment][place]` for every pair."""
     if len(arrays) == 1:
         return arrays[0][place]
     out = np.empty(len(place), arrays[0].dtype)
     for number, array in enumerate(arrays):
-        mine = slab == number
+        mine = segment == number
         out[mine] = array[place[mine]]
     return out

@@ -1,6 +1,6 @@
-"""Slabs on disk: one file a slab, and a manifest that says which of them make up the index.
+"""Segments on disk: one file a segment, and a manifest that says which of them make up the index.
 
-The manifest is replaced in one step after the slabs it names are written, so a reader finds the old state or the
+The manifest is replaced in one step after the segments it names are written, so a reader finds the old state or the
 new one. A process that saves holds a lock on the folder; when another one holds it, saving is left to that one.
 Nothing here is the truth: files that are missing or damaged cost a rebuild, never data.
 """
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.index.packed import damaged_arrays
-from outcrop.index.segment import Slab, load_slab, save_slab
+from outcrop.index.segment import Segment, load_segment, save_segment
 from outcrop.system.private import make_folder, open_new
 
 try:
@@ -51,7 +51,7 @@ _DAMAGE: Final = (OSError, ValueError, KeyError, TypeError, IndexError, Recursio
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A slab whose file is damaged: the chunks from one to another are to be made again from the store."""
+    """A segment whose file is damaged: the chunks from one to another are to be made again from the store."""
 
     first_chunk: int
     last_chunk: int
@@ -59,7 +59,7 @@ class Hole:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a manifest tells: whose arrays these are, how far they follow the store, and the slabs."""
+    """What a manifest tells: whose arrays these are, how far they follow the store, and the segments."""
 
     store: str
     model: str
@@ -67,11 +67,11 @@ class Saved:
     version: int
     last_chunk: int
     removals: int
-    slabs: tuple[Slab | Hole, ...]
-    dead: tuple[NDArray[np.bool_], ...]
+    segments: tuple[Segment | Hole, ...]
+    deleted: tuple[NDArray[np.bool_], ...]
 
 
-class SlabFiles:
+class SegmentFiles:
     """The folder beside a database that holds its search arrays."""
 
     def __init__(self, folder: Path) -> None:
@@ -79,7 +79,7 @@ class SlabFiles:
         self._manifest = folder / "manifest.json"
 
     def save(self, saved: Saved, *, wait_s: float = 0.0) -> bool:
-        """Write the slabs that are not on disk yet, then the manifest; False if that could not be done.
+        """Write the segments that are not on disk yet, then the manifest; False if that could not be done.
 
         While another process is saving, this waits up to `wait_s` for it.
         """
@@ -88,8 +88,10 @@ class SlabFiles:
             with self._lock(wait_s) as held:
                 if not held:
                     return False
-                pairs = zip(saved.slabs, saved.dead, strict=True)
-                entries = [self._write(slab, dead) for slab, dead in pairs if isinstance(slab, Slab)]
+                pairs = zip(saved.segments, saved.deleted, strict=True)
+                entries = [
+                    self._write(segment, deleted) for segment, deleted in pairs if isinstance(segment, Segment)
+                ]
                 self._write_manifest(saved, entries)
                 self._remove_others({entry["name"] for entry in entries})
         except OSError as error:
@@ -97,11 +99,11 @@ class SlabFiles:
             return False
         return True
 
-    def load(self, held: Sequence[Slab] = ()) -> Saved | None:
-        """What was saved, mapped into memory; None when there is nothing or it is not whole. Slabs that are `held`
+    def load(self, held: Sequence[Segment] = ()) -> Saved | None:
+        """What was saved, mapped into memory; None when there is nothing or it is not whole. Segments that are `held`
         already are not mapped again."""
-        known = {slab.file: slab for slab in held if slab.file is not None}
-        for _ in range(3):  # a saver may replace the manifest and its slabs between two reads of ours
+        known = {segment.file: segment for segment in held if segment.file is not None}
+        for _ in range(3):  # a saver may replace the manifest and its segments between two reads of ours
             try:
                 return self._read(json.loads(self._manifest.read_text("utf-8")), known)
             except FileNotFoundError:
@@ -125,7 +127,7 @@ class SlabFiles:
         if not self._manifest.is_file():
             return
         try:
-            for entry in json.loads(self._manifest.read_text("utf-8"))["slabs"]:
+            for entry in json.loads(self._manifest.read_text("utf-8"))["segments"]:
                 for name in damaged_arrays(self._folder / entry["name"]):
                     yield f"search arrays: {entry['name']}/{name} is damaged"
         except _DAMAGE as error:
@@ -139,28 +141,28 @@ class SlabFiles:
                 total += path.stat().st_size if path.is_file() else 0
         return total
 
-    def _read(self, manifest: dict[str, Any], known: Mapping[Path, Slab]) -> Saved | None:
+    def _read(self, manifest: dict[str, Any], known: Mapping[Path, Segment]) -> Saved | None:
         if manifest["format"] != FORMAT:
             return None
         if manifest["checksum"] != _checksum(manifest):
             raise ValueError("the manifest is not what was saved")
-        slabs: list[Slab | Hole] = []
-        dead = []
-        for entry in manifest["slabs"]:
+        segments: list[Segment | Hole] = []
+        deleted = []
+        for entry in manifest["segments"]:
             file = self._folder / entry["name"]
-            slab = known.get(file) or self._load(file, entry)
-            gone = np.zeros(len(slab) if isinstance(slab, Slab) else 0, np.bool_)
-            if isinstance(slab, Slab):
-                gone[entry["dead"]] = True
-            slabs.append(slab)
-            dead.append(gone)
+            segment = known.get(file) or self._load(file, entry)
+            gone = np.zeros(len(segment) if isinstance(segment, Segment) else 0, np.bool_)
+            if isinstance(segment, Segment):
+                gone[entry["deleted"]] = True
+            segments.append(segment)
+            deleted.append(gone)
         facts = {name: manifest[name] for name in _FACTS}
-        return Saved(**facts, slabs=tuple(slabs), dead=tuple(dead))
+        return Saved(**facts, segments=tuple(segments), deleted=tuple(deleted))
 
-    def _load(self, file: Path, entry: dict[str, Any]) -> Slab | Hole:
+    def _load(self, file: Path, entry: dict[str, Any]) -> Segment | Hole:
         try:
-            slab = load_slab(file, entry["rows"])
-            for name, array in (slab.watched or {}).items():
+            segment = load_segment(file, entry["rows"])
+            for name, array in (segment.watched or {}).items():
                 if name not in CHECKED_IN_USE and not array.is_whole():
                     raise ValueError(f"{file.name}/{name} is not what was saved")
         except FileNotFoundError:
@@ -168,30 +170,30 @@ class SlabFiles:
         except _DAMAGE as error:
             log.warning("search arrays were damaged; rebuilt that part: %s", error, extra=TELL)
             return Hole(entry["first"], entry["last"])
-        return slab
+        return segment
 
     def _write_manifest(self, saved: Saved, entries: list[dict[str, Any]]) -> None:
         facts = {name: getattr(saved, name) for name in _FACTS}
         temporary = self._folder / f"manifest-{uuid.uuid4().hex}.tmp"
-        manifest = {"format": FORMAT, **facts, "slabs": entries}
+        manifest = {"format": FORMAT, **facts, "segments": entries}
         with open_new(temporary, like_folder=True) as file:
             file.write(json.dumps({**manifest, "checksum": _checksum(manifest)}).encode())
         temporary.replace(self._manifest)
 
-    def _write(self, slab: Slab, dead: NDArray[np.bool_]) -> dict[str, Any]:
-        file = slab.file
+    def _write(self, segment: Segment, deleted: NDArray[np.bool_]) -> dict[str, Any]:
+        file = segment.file
         if file is None or not file.is_file():
             # New, or another process has removed it since: the mapping still holds all of it.
-            file = self._folder / f"slab-{uuid.uuid4().hex}"
+            file = self._folder / f"segment-{uuid.uuid4().hex}"
             staging = file.with_name(f"{file.name}.tmp")
-            save_slab(slab, staging)
+            save_segment(segment, staging)
             staging.replace(file)
-        ends = (int(slab.chunk_ids[0]), int(slab.chunk_ids[-1])) if len(slab) else (1, 0)
-        gone = np.flatnonzero(dead).tolist()
-        return {"name": file.name, "rows": len(slab), "first": ends[0], "last": ends[1], "dead": gone}
+        ends = (int(segment.chunk_ids[0]), int(segment.chunk_ids[-1])) if len(segment) else (1, 0)
+        gone = np.flatnonzero(deleted).tolist()
+        return {"name": file.name, "rows": len(segment), "first": ends[0], "last": ends[1], "deleted": gone}
 
     def _remove_others(self, keep: set[str]) -> None:
-        """Slabs no manifest names. Another process may still have them mapped, which POSIX allows."""
+        """Segments no manifest names. Another process may still have them mapped, which POSIX allows."""
         for path in self._folder.iterdir():
             if path.is_dir():  # as earlier versions had them
                 shutil.rmtree(path, ignore_errors=True)

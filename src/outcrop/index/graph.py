@@ -5,7 +5,7 @@ store, and an edge is a join of the two with evidence: the same file, a qualifie
 an import, the same folder, a name that only one place declares. Where the evidence does not decide, the edge is weak,
 and where it would be a guess there is none. What a search has resolved is kept for the next, until the index changes.
 
-A node is a row of a view, numbered over all slabs.
+A node is a row of a view, numbered over all segments.
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ class Graph:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        sizes = [len(slab) for slab in view.slabs]
+        sizes = [len(segment) for segment in view.segments]
         self._base = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        self._chunk = stack([slab.chunk_ids for slab in view.slabs])
-        self._document = stack([slab.document_ids for slab in view.slabs])
-        self._family = stack([slab.families for slab in view.slabs])
-        self._dead = stack(list(view.dead))
-        self._title = stack([slab.titles[slab.files] for slab in view.slabs])
-        self._folder = stack([slab.homes[slab.files] for slab in view.slabs])
-        self._package = stack([packages_of(slab)[slab.files] for slab in view.slabs])
+        self._chunk = stack([segment.chunk_ids for segment in view.segments])
+        self._document = stack([segment.document_ids for segment in view.segments])
+        self._family = stack([segment.families for segment in view.segments])
+        self._deleted = stack(list(view.deleted))
+        self._title = stack([segment.titles[segment.files] for segment in view.segments])
+        self._folder = stack([segment.homes[segment.files] for segment in view.segments])
+        self._package = stack([packages_of(segment)[segment.files] for segment in view.segments])
         # Documents come in order but for those that were written again.
         self._by_document: Nodes | None = None
         self._ordered = self._document
@@ -107,19 +107,19 @@ class Graph:
 
     # ------------------------------------------------------------------ nodes
 
-    def node(self, slab: int, row: int) -> int:
+    def node(self, segment: int, row: int) -> int:
         """The number of a row."""
-        return int(self._base[slab]) + row
+        return int(self._base[segment]) + row
 
-    def nodes(self, slabs: NDArray[np.int32], rows: NDArray[np.intp]) -> Nodes:
+    def nodes(self, segments: NDArray[np.int32], rows: NDArray[np.intp]) -> Nodes:
         """The numbers of some rows."""
-        result: Nodes = self._base[slabs] + rows
+        result: Nodes = self._base[segments] + rows
         return result
 
     def row(self, node: int) -> tuple[int, int]:
-        """Slab and row of a node."""
-        slab = int(np.searchsorted(self._base, node, side="right")) - 1
-        return slab, node - int(self._base[slab])
+        """Segment and row of a node."""
+        segment = int(np.searchsorted(self._base, node, side="right")) - 1
+        return segment, node - int(self._base[segment])
 
     def chunk_ids(self, nodes: Nodes) -> list[int]:
         """The chunks of some nodes."""
@@ -132,7 +132,7 @@ class Graph:
         if not len(self):
             return np.zeros(0, np.int64)
         nodes = np.minimum(np.searchsorted(self._chunk, wanted), len(self) - 1)
-        found: Nodes = nodes[(self._chunk[nodes] == wanted) & ~self._dead[nodes]]
+        found: Nodes = nodes[(self._chunk[nodes] == wanted) & ~self._deleted[nodes]]
         return found
 
     def find_chunk(self, chunk_id: int) -> int | None:
@@ -146,13 +146,13 @@ class Graph:
         return found
 
     def declaring(self, name: str) -> list[tuple[int, int, int]]:
-        """(node, slab, place among its names) of every declaration of a name, whatever its case."""
+        """(node, segment, place among its names) of every declaration of a name, whatever its case."""
         found = []
-        for number, slab in enumerate(self.view.slabs):
-            where = slab.names.definitions(name_number(name))
+        for number, segment in enumerate(self.view.segments):
+            where = segment.names.definitions(name_number(name))
             for place in range(where.start, where.stop):
-                node = self.node(number, int(slab.names.defined_rows[place]))
-                if not self._dead[node]:
+                node = self.node(number, int(segment.names.defined_rows[place]))
+                if not self._deleted[node]:
                     found.append((node, number, place))
         return found
 
@@ -160,11 +160,13 @@ class Graph:
 
     def leads_to(self, edges: Edges, name: str) -> NDArray[np.bool_]:
         """Which edges lead to a declaration of this name, whatever its case, or to something that stands in it."""
-        names = [slab.names for slab in self.view.slabs]
+        names = [segment.names for segment in self.view.segments]
         number = np.uint64(name_number(name))
-        declared = gather([part.defined for part in names], edges.slab, edges.declared)
-        scope = gather([part.defined_scopes for part in names], edges.slab, edges.declared)
-        kind = gather([part.defined_kinds for part in names], edges.slab, edges.declared) & ~np.uint8(PRIVATE)
+        declared = gather([part.defined for part in names], edges.segment, edges.declared)
+        scope = gather([part.defined_scopes for part in names], edges.segment, edges.declared)
+        kind = gather([part.defined_kinds for part in names], edges.segment, edges.declared) & ~np.uint8(
+            PRIVATE
+        )
         result: NDArray[np.bool_] = (declared == number) | ((scope == number) & (kind < MODULE))
         return result
 
@@ -182,7 +184,7 @@ class Graph:
         edges = self.edges_from(nodes)
         if not asked or not len(edges):
             return edges.source, edges.target, edges.weight
-        by = gather([slab.names.defined for slab in self.view.slabs], edges.slab, edges.declared)
+        by = gather([segment.names.defined for segment in self.view.segments], edges.segment, edges.declared)
         numbers = np.sort(np.array([name_number(name) for name in asked], np.uint64))
         weight = np.where(is_among(by, numbers), ASKED_FACTOR * edges.weight, edges.weight)
         return edges.source, edges.target, weight.astype(np.float32)
@@ -204,9 +206,9 @@ class Graph:
         """What leans on these nodes: whoever uses a name they declare, and means it."""
         users: list[Nodes] = []
         for node in nodes.tolist():
-            slab_number, row = self.row(node)
-            places = self._places(slab_number, np.array([row]))[1]
-            for name in distinct(self.view.slabs[slab_number].names.defined[places]).tolist():
+            segment_number, row = self.row(node)
+            places = self._places(segment_number, np.array([row]))[1]
+            for name in distinct(self.view.segments[segment_number].names.defined[places]).tolist():
                 users.append(self._users(name))
         candidates = distinct(np.concatenate(users)) if users else np.zeros(0, np.int64)
         found = self.edges_from(candidates[:MAX_USERS])
@@ -214,7 +216,7 @@ class Graph:
 
     def all_edges(self) -> Edges:
         """Every edge of the view."""
-        alive = np.flatnonzero(~self._dead)
+        alive = np.flatnonzero(~self._deleted)
         starts = range(0, len(alive), RESOLVED_AT_ONCE)
         with self._lock:
             return join([self._resolve(self._uses_of(alive[at : at + RESOLVED_AT_ONCE])) for at in starts])
@@ -222,14 +224,14 @@ class Graph:
     def _users(self, name: int) -> Nodes:
         found = []
         number = np.uint64(name)
-        for slab_number, slab in enumerate(self.view.slabs):
-            names = slab.names
+        for segment_number, segment in enumerate(self.view.segments):
+            names = segment.names
             low = np.searchsorted(names.used, number, side="left", sorter=names.used_order)
             high = np.searchsorted(names.used, number, side="right", sorter=names.used_order)
             rows = names.used_rows[names.used_order[int(low) : int(min(high, low + MAX_USERS))]]
-            found.append(rows.astype(np.int64) + self._base[slab_number])
+            found.append(rows.astype(np.int64) + self._base[segment_number])
         nodes: Nodes = np.concatenate(found)
-        alive: Nodes = nodes[~self._dead[nodes]]
+        alive: Nodes = nodes[~self._deleted[nodes]]
         return alive
 
     def _keep(self, nodes: Nodes, edges: Edges) -> None:
@@ -242,10 +244,10 @@ class Graph:
 
     def _uses_of(self, nodes: Nodes) -> Uses:
         parts: list[tuple[NDArray[Any], ...]] = []
-        slabs = np.searchsorted(self._base, nodes, side="right") - 1
-        for number in distinct(slabs).tolist():
-            names = self.view.slabs[number].names
-            rows = np.sort(nodes[slabs == number] - self._base[number]).astype(np.uint32)
+        segments = np.searchsorted(self._base, nodes, side="right") - 1
+        for number in distinct(segments).tolist():
+            names = self.view.segments[number].names
+            rows = np.sort(nodes[segments == number] - self._base[number]).astype(np.uint32)
             places = ranges_of(
                 np.searchsorted(names.used_rows, rows, side="left"),
                 np.searchsorted(names.used_rows, rows, side="right"),
@@ -292,24 +294,26 @@ class Graph:
             source[keep],
             found.target[keep],
             weight[keep].astype(np.float32),
-            found.slab[keep],
+            found.segment[keep],
             found.place[keep],
             uses.kind[found.use[keep]],
         )
 
-    def _evidence(self, uses: Uses, use: Nodes, target: Nodes, slab: NDArray[np.int32], place: Nodes) -> Pairs:
+    def _evidence(
+        self, uses: Uses, use: Nodes, target: Nodes, segment: NDArray[np.int32], place: Nodes
+    ) -> Pairs:
         """The declarations that a use can mean at all, and what speaks for each."""
-        names = [part.names for part in self.view.slabs]
-        scope = gather([part.defined_scopes for part in names], slab, place)
-        marked = gather([part.defined_kinds for part in names], slab, place)
-        mark = gather([part.defined_marks for part in names], slab, place)
+        names = [part.names for part in self.view.segments]
+        scope = gather([part.defined_scopes for part in names], segment, place)
+        marked = gather([part.defined_kinds for part in names], segment, place)
+        mark = gather([part.defined_marks for part in names], segment, place)
         kind = marked & ~np.uint8(PRIVATE)
         source, hint, link = uses.node[use], uses.hint[use], uses.kind[use] == LINK
         module = (kind == MODULE) | (kind == PACKAGE)
         member = (kind == METHOD) | ((kind == SMALL) & (scope > 0))
         kin, other = self._family[source], self._family[target]
         same = self._document[source] == self._document[target]
-        fits = ~self._dead[target] & (module | (mark == uses.mark[use])) & ~(same & module)
+        fits = ~self._deleted[target] & (module | (mark == uses.mark[use])) & ~(same & module)
         fits &= (kin == 0) | (other == 0) | (other == kin)
         fits &= ~module | may_be_module(scope, hint)
         level = np.full(len(use), ELSEWHERE, np.int8)
@@ -328,36 +332,36 @@ class Graph:
         fits &= ~module | named | ~link
         fits &= ~module | named | link | (kin == 0) | (other == kin)
         fits &= module | is_visible(kind, member, same, hint, level, kin)
-        found = Pairs(use, target, slab, place, kind, level, member, same, (marked & PRIVATE) > 0)
+        found = Pairs(use, target, segment, place, kind, level, member, same, (marked & PRIVATE) > 0)
         return found.take(np.flatnonzero(fits))
 
-    def _by_row(self, slab: int) -> tuple[Nodes, NDArray[np.uint32]]:
-        """The places of a slab's declarations in the order of their rows, and those rows."""
-        known = self._declared_by.get(slab)
+    def _by_row(self, segment: int) -> tuple[Nodes, NDArray[np.uint32]]:
+        """The places of a segment's declarations in the order of their rows, and those rows."""
+        known = self._declared_by.get(segment)
         if known is None:
-            rows = self.view.slabs[slab].names.defined_rows
+            rows = self.view.segments[segment].names.defined_rows
             order = np.argsort(rows, kind="stable")
-            known = self._declared_by[slab] = (order, rows[order])
+            known = self._declared_by[segment] = (order, rows[order])
         return known
 
-    def _places(self, slab: int, rows: Nodes) -> tuple[Nodes, Nodes]:
-        """(which of the rows, place among the names) of what some rows of a slab declare."""
-        order, by_row = self._by_row(slab)
+    def _places(self, segment: int, rows: Nodes) -> tuple[Nodes, Nodes]:
+        """(which of the rows, place among the names) of what some rows of a segment declare."""
+        order, by_row = self._by_row(segment)
         low, high = by_row.searchsorted(rows), by_row.searchsorted(rows, side="right")
         return np.repeat(np.arange(len(rows)), high - low), order[ranges_of(low, high)]
 
     def _is_own(self, source: Nodes, scope: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Whether a node stands in the class of that name: it declares the class, or something in it."""
         result = np.zeros(len(source), np.bool_)
-        slabs = np.searchsorted(self._base, source, side="right") - 1
-        for number in distinct(slabs).tolist():
-            mine = np.flatnonzero(slabs == number)
-            names = self.view.slabs[number].names
+        segments = np.searchsorted(self._base, source, side="right") - 1
+        for number in distinct(segments).tolist():
+            mine = np.flatnonzero(segments == number)
+            names = self.view.segments[number].names
             rows = source[mine] - self._base[number]
             by_row = self._by_row(number)[1]
             # The rest of a declaration that was cut declares nothing: it belongs to what stands before it.
             before = by_row[np.maximum(by_row.searchsorted(rows, side="right") - 1, 0)].astype(np.int64)
-            documents = self.view.slabs[number].document_ids
+            documents = self.view.segments[number].document_ids
             before = np.where(documents[before] == documents[rows], before, rows)
             which, places = self._places(number, before)
             which = mine[which]
@@ -366,10 +370,10 @@ class Graph:
         return result
 
     def _declared(self, uses: Uses) -> tuple[list[Nodes], list[Nodes]]:
-        """Slab by slab, for each use the place of the first declaration of its name, and how many there are."""
+        """Segment by segment, for each use the place of the first declaration of its name, and how many there are."""
         lows, counts = [], []
-        for slab in self.view.slabs:
-            defined = slab.names.defined
+        for segment in self.view.segments:
+            defined = segment.names.defined
             low = defined.searchsorted(uses.name)
             count = np.zeros(len(low), np.int64)
             # Most names that are used are declared elsewhere or nowhere: the end is looked up of those that are here.
@@ -383,15 +387,15 @@ class Graph:
     def _pairs(
         self, uses: Uses, lows: list[Nodes], counts: list[Nodes]
     ) -> tuple[Nodes, Nodes, NDArray[np.int32], Nodes] | None:
-        """(use, declaring node, its slab, place among its names) of all that bear the same name; see `_declared`."""
+        """(use, declaring node, its segment, place among its names) of all that bear the same name; see `_declared`."""
         total = np.sum(counts, axis=0) if counts else np.zeros(len(uses.node), np.int64)
         joined = (total > 0) & (total <= MAX_DECLARED)
         parts = []
-        for number, (slab, low, count) in enumerate(zip(self.view.slabs, lows, counts, strict=True)):
+        for number, (segment, low, count) in enumerate(zip(self.view.segments, lows, counts, strict=True)):
             which = np.flatnonzero(joined & (count > 0))
             place = ranges_of(low[which], low[which] + count[which])
             use = np.repeat(which, count[which])
-            target = slab.names.defined_rows[place].astype(np.int64) + self._base[number]
+            target = segment.names.defined_rows[place].astype(np.int64) + self._base[number]
             parts.append((use, target, np.full(len(use), number, np.int32), place))
         if not parts or not sum(len(part[0]) for part in parts):
             return None
@@ -432,13 +436,15 @@ class Graph:
         pair = self._pairs(uses, *self._declared(uses)) if len(uses.node) else None
         if pair is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        use, target, slab, place = pair
-        names = [part.names for part in self.view.slabs]
-        scope = gather([part.defined_scopes for part in names], slab, place)
-        kind = gather([part.defined_kinds for part in names], slab, place)
+        use, target, segment, place = pair
+        names = [part.names for part in self.view.segments]
+        scope = gather([part.defined_scopes for part in names], segment, place)
+        kind = gather([part.defined_kinds for part in names], segment, place)
         source, hint = uses.node[use], uses.hint[use]
         kin = self._family[source]
-        fits = ~self._dead[target] & ((kin == 0) | (self._family[target] == kin)) & may_be_module(scope, hint)
+        fits = (
+            ~self._deleted[target] & ((kin == 0) | (self._family[target] == kin)) & may_be_module(scope, hint)
+        )
         named = fits & is_in(scope, hint)
         near = fits & (self._folder[target] == self._folder[source])
         # The files of one package are one thing that may be meant.

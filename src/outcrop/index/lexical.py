@@ -1,4 +1,4 @@
-"""The lexical leg: BM25 over the slabs' inverted indexes.
+"""The lexical leg: BM25 over the segments' inverted indexes.
 
 FTS5 can rank too, but needs nine times the CPU: 2.3 ms a query at 20 000 chunks against 0.24 (`benchmarks/peers.py`),
 and 30 ms (p95 66) at 120 000 in a trial before this was written.
@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.index.segment import Postings, Slab
+from outcrop.index.segment import Postings, Segment
 from outcrop.text.terms import STOP_WORDS, Terms
 
 K1: Final = 1.2
@@ -26,7 +26,7 @@ MAX_TERMS: Final = 64
 """Of a pasted page the rarest terms decide; the rest cost time."""
 
 
-LEAST_INFORMATION: Final = 0.3
+MIN_INFORMATION: Final = 0.3
 """A query that says less than this share of what one unique word says (`the of and`) cannot be matched well, however
 often its words occur: its scores stay low."""
 
@@ -51,7 +51,7 @@ questions of the test of notes were missed, so that test is no independent measu
 class LexicalQuery:
     """Terms of a query with their weight (inverse document frequency), and the best score a chunk could get.
 
-    `words` maps each term back to what was typed, for explanations; `postings[i]` holds what slab i has of each.
+    `words` maps each term back to what was typed, for explanations; `postings[i]` holds what segment i has of each.
     """
 
     weights: dict[int, float]
@@ -60,14 +60,14 @@ class LexicalQuery:
     postings: tuple[dict[int, Postings], ...]
 
 
-def weigh_terms(text: str, terms: Terms, slabs: Sequence[Slab]) -> LexicalQuery:
+def weigh_terms(text: str, terms: Terms, segments: Sequence[Segment]) -> LexicalQuery:
     """Look the terms of a query up and weigh them by how rare they are."""
     words = read_words(text, terms)
     postings = tuple(
-        {term: found for term in words if (found := slab.postings(term)) is not None} for slab in slabs
+        {term: found for term in words if (found := segment.postings(term)) is not None} for segment in segments
     )
     counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in words}
-    weights, ideal = weigh_counts(counts, sum(len(slab) for slab in slabs))
+    weights, ideal = weigh_counts(counts, sum(len(segment) for segment in segments))
     return LexicalQuery(weights, words, ideal, postings)
 
 
@@ -86,13 +86,15 @@ def weigh_counts(counts: Mapping[int, int], rows: int) -> tuple[dict[int, float]
         # Words that stand nowhere come last: they would crowd out all that can be found.
         rarest = sorted(weights, key=lambda term: (not counts[term], -weights[term]))[:MAX_TERMS]
         weights = {term: weights[term] for term in rarest}
-    least = LEAST_INFORMATION * math.log(1 + (total + 0.5) / 0.5)
+    least = MIN_INFORMATION * math.log(1 + (total + 0.5) / 0.5)
     return weights, max(sum(weights.values()), least) * (K1 + 1)
 
 
-def score_slab(query: LexicalQuery, number: int, slab: Slab, mean_length: float) -> NDArray[np.float32]:
-    """BM25 of every row of slab `number`, as a share (0–1) of the best score this query allows."""
-    scores = np.zeros(len(slab), np.float32)
+def score_segment(
+    query: LexicalQuery, number: int, segment: Segment, mean_length: float
+) -> NDArray[np.float32]:
+    """BM25 of every row of segment `number`, as a share (0–1) of the best score this query allows."""
+    scores = np.zeros(len(segment), np.float32)
     if not query.ideal:
         return scores
     found = query.postings[number]
@@ -100,7 +102,7 @@ def score_slab(query: LexicalQuery, number: int, slab: Slab, mean_length: float)
         if term in found:
             rows, frequencies = found[term]
             places = rows.astype(np.intp)  # once, not with each of the look-ups
-            damping = damping_of(slab.lengths[places], mean_length)
+            damping = damping_of(segment.lengths[places], mean_length)
             scores[places] += gain_of(frequencies, damping, weight, query.ideal)
     return scores
 
@@ -123,14 +125,14 @@ def gain_of(
 
 
 def matched_terms(query: LexicalQuery, number: int, row: int) -> tuple[str, ...]:
-    """Which words of the query a row of slab `number` holds, heaviest first."""
+    """Which words of the query a row of segment `number` holds, heaviest first."""
     found = sorted((-query.weights[term], query.words[term]) for term in _terms_in(query, number, row))
     return tuple(dict.fromkeys(word for _, word in found))
 
 
 def coverage(query: LexicalQuery, number: int, row: int) -> float:
-    """How much of the query a row of slab `number` holds, 0 to 1: the mean over its words of the share of each word's
-    terms that are there.
+    """How much of the query a row of segment `number` holds, 0 to 1: the mean over its words of the share of each
+    word's terms that are there.
 
     Unlike BM25 this depends on nothing but the query and the row: not on how long the row is, nor on what else is
     indexed, which in a small index says little of how common a word is."""
@@ -143,7 +145,7 @@ def coverage(query: LexicalQuery, number: int, row: int) -> float:
 
 
 def _terms_in(query: LexicalQuery, number: int, row: int) -> list[int]:
-    """The weighted terms of the query that a row of slab `number` holds."""
+    """The weighted terms of the query that a row of segment `number` holds."""
     found = []
     for term, (rows, _) in query.postings[number].items():
         i = int(rows.searchsorted(rows.dtype.type(row)))
@@ -152,13 +154,13 @@ def _terms_in(query: LexicalQuery, number: int, row: int) -> list[int]:
     return found
 
 
-def rows_with_words(slab: Slab, wanted: Sequence[Collection[int]]) -> NDArray[np.bool_]:
+def rows_with_words(segment: Segment, wanted: Sequence[Collection[int]]) -> NDArray[np.bool_]:
     """Which rows hold, for each word, one of its terms."""
-    held = np.ones(len(slab), np.bool_)
+    held = np.ones(len(segment), np.bool_)
     for terms in wanted:
-        found = np.zeros(len(slab), np.bool_)
+        found = np.zeros(len(segment), np.bool_)
         for term in terms:
-            postings = slab.postings(term)
+            postings = segment.postings(term)
             if postings is not None:
                 found[postings[0]] = True
         held &= found

@@ -277,7 +277,7 @@ def find_packages(names: Names, files: NDArray[np.uint32], count: int) -> NDArra
 
 
 def merge_names(parts: Sequence[Names], keep: Sequence[NDArray[np.bool_]]) -> Names:
-    """The names of several slabs as those of one, without those of the rows that go."""
+    """The names of several segments as those of one, without those of the rows that go."""
     base = 0
     by_name, by_row = [], []
     for names, kept in zip(parts, keep, strict=True):

@@ -1,8 +1,8 @@
 """Many arrays in one file, mapped into memory at once.
 
-A slab has some thirty arrays, and an index of a million chunks some twenty slabs: as many files would cost a start half
-a second, and every process hundreds of file descriptors. The file begins with what it holds, as JSON with a checksum
-of its own; then come the arrays, each at a round address, and the checksums of their blocks (see `blocks`).
+A segment has some thirty arrays, and an index of a million chunks some twenty segments: as many files would cost a
+start half a second, and every process hundreds of file descriptors. The file begins with what it holds, as JSON with a
+checksum of its own; then come the arrays, each at a round address, and the checksums of their blocks (see `blocks`).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from outcrop.text.terms import Terms
 
 UNNAMED: Final = "default"
 """Where documents go that were given no collection: not a name anybody chose."""
-MOST_NAMED: Final = 8
+MAX_NAMED: Final = 8
 """Projects that one query can name; each costs a look-up of the candidates' documents. Judgement."""
 
 
@@ -57,7 +57,7 @@ class Projects:
         credit = np.zeros(len(documents), np.float32)
         named = self._named(version, text, weights) if len(documents) else {}
         distinct = tuple(np.unique(documents).tolist()) if named else ()
-        for name, share in sorted(named.items(), key=lambda item: -item[1])[:MOST_NAMED]:
+        for name, share in sorted(named.items(), key=lambda item: -item[1])[:MAX_NAMED]:
             there = self._store.select(Filter(collections=(name,), documents=distinct))
             credit = np.maximum(credit, np.where(is_among(documents, there), np.float32(share), 0))
         return credit - credit.min() if named else credit

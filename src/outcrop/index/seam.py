@@ -1,7 +1,7 @@
 """The seam between finding and ranking: what an index answers, wherever its arrays live.
 
 `SearchArrays` keeps arrays of the whole index in this process and on disk, `DatabaseSearch` asks a store that is
-searched where it lies. What comes up is a `Sighting` either way, and all that follows is the same.
+searched where it lies. What comes up is a `Matches` either way, and all that follows is the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from outcrop.records import Filter, SearchMode, Vector
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class Matches:
     """What came up for a query: rows of `view`, which `found`, `declared` and `words` speak of.
 
     `words` is None for a search by meaning alone; all that came up hold the `phrases`; `filtered_out` tells that
@@ -46,13 +46,13 @@ class Index(Protocol):
         """The state of the index now: the same object until it changes."""
         ...
 
-    def moment(self, view: View) -> AbstractContextManager[View]:
+    def snapshot(self, view: View) -> AbstractContextManager[View]:
         """What is asked inside is of one state of the index: this one, or a later one, which it gives."""
         ...
 
     def find(
         self, view: View, query: Query, where: Filter, mode: SearchMode, vector: Vector | None, pool: int
-    ) -> Sighting:
+    ) -> Matches:
         """The rows worth ranking: the best `pool` of each leg, those that declare a name of the query, and the rows
         beside them. All of them pass the filter and hold every phrase, but for rows that only say what stands beside.
         """

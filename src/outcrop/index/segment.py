@@ -1,4 +1,4 @@
-"""A slab: the search arrays of some thousands of chunks, immutable once made.
+"""A segment: the search arrays of some thousands of chunks, immutable once made.
 
 Rows are chunks in ascending order of id. For the words: an inverted index (terms, offsets, rows, frequencies), the
 length of each chunk and, for phrases, which words may stand side by side in it (see `phrasing`). For the meaning: one
@@ -6,7 +6,7 @@ sign bit a dimension (see `signs`), stored column by column so that a scan is a 
 and the same vectors in eight bits for exact rescoring; the summaries of code have vectors of their own, `noted`
 says of which rows. For code: the names it declares and uses (see `names`), what its file is called and what it is for.
 
-Slabs are derived from the database and never the truth: they can be thrown away and made again.
+Segments are derived from the database and never the truth: they can be thrown away and made again.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Postings = tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)
-class Slab:
+class Segment:
     """See the module. `rows` and `frequencies` hold, for term i, the slice `offsets[i]:offsets[i + 1]`; a row has 16
-    bits where that is enough: slabs are merged so that it is.
+    bits where that is enough: segments are merged so that it is.
 
     `files[row]` is the place of a row's file in `titles` (its name), `homes` (its folder), `stems` and `folders` (the
-    words of both). `file` is where the arrays are mapped from, None while they live in memory only. Of a slab that
+    words of both). `file` is where the arrays are mapped from, None while they live in memory only. Of a segment that
     holds not all that its files declare `packages` tells their folders' names; otherwise that follows from `names`. Of
     one that does not hold all chunks of its documents `positions` tells where in its document each stands; otherwise
     they stand there as they do here.
@@ -138,13 +138,13 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
     "summary_scales": (np.float32, 1),
     **{name: (kind, 1) for name, kind in NAME_ARRAYS.items()},
 }
-"""The arrays of a slab as they are saved: type and number of axes."""
+"""The arrays of a segment as they are saved: type and number of axes."""
 
 
-def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Slab:
-    """Rows from the store become a slab: analyse the texts, invert them, quantise the vectors."""
+def build_segment(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Segment:
+    """Rows from the store become a segment: analyse the texts, invert them, quantise the vectors."""
     found = find_terms(feed, terms)
-    return Slab(
+    return Segment(
         chunk_ids=np.fromiter((item.chunk_id for item in feed), np.int64, len(feed)),
         document_ids=np.fromiter((item.document_id for item in feed), np.int64, len(feed)),
         code=np.fromiter((item.kind == "code" for item in feed), np.bool_, len(feed)),
@@ -156,51 +156,52 @@ def build_slab(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weig
     )
 
 
-def merge_slabs(slabs: Sequence[Slab], dead: Sequence[NDArray[np.bool_]]) -> Slab:
-    """Several slabs as one, without the rows marked dead. Linear: nothing is sorted again."""
-    keep = [~gone for gone in dead]
+def merge_segments(segments: Sequence[Segment], deleted: Sequence[NDArray[np.bool_]]) -> Segment:
+    """Several segments as one, without the rows marked deleted. Linear: nothing is sorted again."""
+    keep = [~gone for gone in deleted]
 
     def stack(name: str, axis: int = 0) -> Any:
         parts = [
-            np.compress(kept, getattr(slab, name), axis=axis) for slab, kept in zip(slabs, keep, strict=True)
+            np.compress(kept, getattr(segment, name), axis=axis)
+            for segment, kept in zip(segments, keep, strict=True)
         ]
         return np.ascontiguousarray(np.concatenate(parts, axis=axis))
 
     rowwise = ("chunk_ids", "document_ids", "code", "lengths", "vectors", "scales", "roles", "families")
-    return Slab(
+    return Segment(
         **{name: stack(name) for name in rowwise},
         pairs=stack("pairs", axis=1),
         bits=stack("bits", axis=1),
-        **_merge_postings(slabs, keep),
-        **_merge_files(slabs, keep),
-        **_merge_summaries(slabs, keep),
-        names=merge_names([slab.names for slab in slabs], keep),
+        **_merge_postings(segments, keep),
+        **_merge_files(segments, keep),
+        **_merge_summaries(segments, keep),
+        names=merge_names([segment.names for segment in segments], keep),
     )
 
 
-def _merge_files(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+def _merge_files(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
     files = []
     tables: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in ("titles", "homes", "stems", "folders")}
     base = 0
-    for slab, kept in zip(slabs, keep, strict=True):
-        alive = np.zeros(len(slab.stems), np.bool_)
-        alive[slab.files[kept]] = True
-        files.append((np.cumsum(alive) - 1 + base)[slab.files[kept]].astype(np.uint32))
+    for segment, kept in zip(segments, keep, strict=True):
+        alive = np.zeros(len(segment.stems), np.bool_)
+        alive[segment.files[kept]] = True
+        files.append((np.cumsum(alive) - 1 + base)[segment.files[kept]].astype(np.uint32))
         for name, parts in tables.items():
-            parts.append(getattr(slab, name)[alive])
+            parts.append(getattr(segment, name)[alive])
         base += int(alive.sum())
     return {"files": np.concatenate(files), **{name: np.concatenate(parts) for name, parts in tables.items()}}
 
 
-def _merge_summaries(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+def _merge_summaries(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
     noted, bits, vectors, scales = [], [], [], []
     base = 0
-    for slab, kept in zip(slabs, keep, strict=True):
-        alive = kept[slab.noted]
-        noted.append((np.cumsum(kept) - 1 + base)[slab.noted[alive]].astype(np.uint32))
-        bits.append(slab.summary_bits[:, alive])
-        vectors.append(slab.summary_vectors[alive])
-        scales.append(slab.summary_scales[alive])
+    for segment, kept in zip(segments, keep, strict=True):
+        alive = kept[segment.noted]
+        noted.append((np.cumsum(kept) - 1 + base)[segment.noted[alive]].astype(np.uint32))
+        bits.append(segment.summary_bits[:, alive])
+        vectors.append(segment.summary_vectors[alive])
+        scales.append(segment.summary_scales[alive])
         base += int(kept.sum())
     return {
         "noted": np.concatenate(noted),
@@ -210,28 +211,28 @@ def _merge_summaries(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) -
     }
 
 
-def _merge_postings(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
-    """Each slab's postings of a term follow those of the slab before; every posting is moved once."""
-    terms = np.unique(np.concatenate([slab.terms for slab in slabs]))
+def _merge_postings(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+    """Each segment's postings of a term follow those of the segment before; every posting is moved once."""
+    terms = np.unique(np.concatenate([segment.terms for segment in segments]))
     sizes = np.zeros(len(terms), np.int64)
     parts = []
     base = 0
-    for slab, kept in zip(slabs, keep, strict=True):
-        alive = kept[slab.rows]
-        place = np.searchsorted(terms, slab.terms)
-        count = np.diff(np.concatenate(([0], np.cumsum(alive)))[slab.offsets])
+    for segment, kept in zip(segments, keep, strict=True):
+        alive = kept[segment.rows]
+        place = np.searchsorted(terms, segment.terms)
+        count = np.diff(np.concatenate(([0], np.cumsum(alive)))[segment.offsets])
         sizes[place] += count
-        parts.append((slab, alive, place, count, (np.cumsum(kept) - 1 + base).astype(np.uint32)))
+        parts.append((segment, alive, place, count, (np.cumsum(kept) - 1 + base).astype(np.uint32)))
         base += int(kept.sum())
     cursor = np.concatenate(([0], np.cumsum(sizes)))[:-1]
     rows = np.empty(int(sizes.sum()), row_type(base))
     frequencies = np.empty(len(rows), np.uint8)
-    for slab, alive, place, count, renumbered in parts:
+    for segment, alive, place, count, renumbered in parts:
         # Where each term's run begins in the merged arrays, less where it begins here: one shift a posting.
         begin = np.cumsum(count) - count
         target = np.repeat(cursor[place] - begin, count) + np.arange(int(count.sum()))
-        rows[target] = renumbered[slab.rows[alive]]
-        frequencies[target] = slab.frequencies[alive]
+        rows[target] = renumbered[segment.rows[alive]]
+        frequencies[target] = segment.frequencies[alive]
         cursor[place] += count
     used = sizes > 0
     return {
@@ -242,59 +243,61 @@ def _merge_postings(slabs: Sequence[Slab], keep: Sequence[NDArray[np.bool_]]) ->
     }
 
 
-def save_slab(slab: Slab, file: Path) -> None:
-    """Write a slab's arrays into a new file."""
-    write_arrays(file, {name: getattr(slab.names if name in NAME_ARRAYS else slab, name) for name in ARRAYS})
+def save_segment(segment: Segment, file: Path) -> None:
+    """Write a segment's arrays into a new file."""
+    write_arrays(
+        file, {name: getattr(segment.names if name in NAME_ARRAYS else segment, name) for name in ARRAYS}
+    )
 
 
-def load_slab(file: Path, rows: int) -> Slab:
-    """Map a slab's file into memory. Raises ValueError or OSError when it cannot be what was saved."""
+def load_segment(file: Path, rows: int) -> Segment:
+    """Map a segment's file into memory. Raises ValueError or OSError when it cannot be what was saved."""
     arrays, watched = map_watched(file)
     if set(arrays) != set(ARRAYS):
-        raise ValueError(f"{file} does not hold the arrays of a slab")
+        raise ValueError(f"{file} does not hold the arrays of a segment")
     for name, array in arrays.items():
         kind, axes = ARRAYS[name]
         if array.ndim != axes or array.dtype not in ((kind, np.uint32) if name == "rows" else (kind,)):
             raise ValueError(f"{name} in {file} is not the array that was saved")
     names = Names(**{name: arrays.pop(name) for name in NAME_ARRAYS})
     seen = np.zeros(len(arrays["terms"]), np.bool_)
-    slab = Slab(**arrays, names=names, file=file, watched=watched, checked_terms=seen)
+    segment = Segment(**arrays, names=names, file=file, watched=watched, checked_terms=seen)
     by_row = (
-        slab.chunk_ids,
-        slab.document_ids,
-        slab.code,
-        slab.lengths,
-        slab.vectors,
-        slab.scales,
-        slab.pairs.T,
-        slab.bits.T,
-        slab.roles,
-        slab.families,
-        slab.files,
+        segment.chunk_ids,
+        segment.document_ids,
+        segment.code,
+        segment.lengths,
+        segment.vectors,
+        segment.scales,
+        segment.pairs.T,
+        segment.bits.T,
+        segment.roles,
+        segment.families,
+        segment.files,
     )
     if any(len(array) != rows for array in by_row):
         raise ValueError(f"{file} holds another number of rows than the manifest says")
-    whole = len(slab.offsets) == len(slab.terms) + 1 and len(slab.rows) == len(slab.frequencies)
+    whole = len(segment.offsets) == len(segment.terms) + 1 and len(segment.rows) == len(segment.frequencies)
     if (
         not whole
-        or slab.offsets[0] != 0
-        or slab.offsets[-1] != len(slab.rows)
-        or np.any(slab.offsets[1:] < slab.offsets[:-1])
-        or len(slab.pairs) != PAIR_BYTES
+        or segment.offsets[0] != 0
+        or segment.offsets[-1] != len(segment.rows)
+        or np.any(segment.offsets[1:] < segment.offsets[:-1])
+        or len(segment.pairs) != PAIR_BYTES
     ):
         raise ValueError(f"{file} holds arrays that do not belong together")
-    size = slab.vectors.shape[1]
-    if slab.summary_vectors.shape[1] != size or any(
-        len(bits) != -(-size // 64) for bits in (slab.bits, slab.summary_bits)
+    size = segment.vectors.shape[1]
+    if segment.summary_vectors.shape[1] != size or any(
+        len(bits) != -(-size // 64) for bits in (segment.bits, segment.summary_bits)
     ):
         raise ValueError(f"{file} holds vectors of two sizes")
-    noted = (slab.summary_vectors, slab.summary_scales, slab.summary_bits.T)
-    if any(len(array) != len(slab.noted) for array in noted) or not (
-        len(slab.stems) == len(slab.folders) == len(slab.titles) == len(slab.homes)
+    noted = (segment.summary_vectors, segment.summary_scales, segment.summary_bits.T)
+    if any(len(array) != len(segment.noted) for array in noted) or not (
+        len(segment.stems) == len(segment.folders) == len(segment.titles) == len(segment.homes)
     ):
         raise ValueError(f"{file} holds arrays that do not belong together")
     _check_names(names, file)
-    return slab
+    return segment
 
 
 def _check_names(names: Names, file: Path) -> None:

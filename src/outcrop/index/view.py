@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.index.segment import Slab
+from outcrop.index.segment import Segment
 from outcrop.records import Model
 
 
@@ -15,12 +15,11 @@ from outcrop.records import Model
 class View:
     """One consistent state of the arrays, which a search keeps while others move on. `mean_length` is in terms.
 
-    `chunks` is how many there are to be searched; the slabs of a store that is searched where it lies hold only those
-    that a search has to do with, and none before it.
-    """
+    `chunks` is how many there are to be searched; the segments of a store that is searched where it lies hold only
+    those that a search has to do with, and none before it."""
 
-    slabs: tuple[Slab, ...]
-    dead: tuple[NDArray[np.bool_], ...]
+    segments: tuple[Segment, ...]
+    deleted: tuple[NDArray[np.bool_], ...]
     version: int
     model: Model | None
     last_chunk: int
@@ -30,5 +29,5 @@ class View:
 
     @property
     def rows(self) -> int:
-        """Rows in all slabs, removed ones included."""
-        return sum(len(slab) for slab in self.slabs)
+        """Rows in all segments, removed ones included."""
+        return sum(len(segment) for segment in self.segments)

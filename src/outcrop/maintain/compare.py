@@ -98,7 +98,7 @@ class _Side:
     def survey(self) -> Iterator[tuple[Name, bytes]]:
         """The name and the digest of every document."""
         store, model = self._store, self._model
-        waiting = set(store.waiting())
+        waiting = set(store.pending())
         after = 0
         while batch := store.export(after, READ_AT_ONCE):
             keys = {key for _, write in batch for key in keys_of(write)}

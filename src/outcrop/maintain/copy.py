@@ -70,7 +70,7 @@ def move(
         collections=collections,
         copied=run.copied,
         removed=run.removed,
-        waiting=len(target.waiting()),
+        waiting=len(target.pending()),
         passes=run.passes,
         resumed=resumed,
         changed_meanwhile=changed,
@@ -201,14 +201,14 @@ class _Move:
 
     def _write(self, writes: Sequence[DocumentWrite], model: Model) -> None:
         keys = {key for write in writes for key in keys_of(write)}
-        self._target.write(writes, self._source.kept_vectors(model, keys), model, later=True)
+        self._target.write(writes, self._source.kept_vectors(model, keys), model, defer_embedding=True)
         self.copied += len(writes)
         self._chunks += sum(len(write.chunks) for write in writes)
 
     def _fill_waiting(self, model: Model) -> None:
         """Vectors that came to the source after their documents were copied."""
         target = self._target
-        for document in target.waiting():
+        for document in target.pending():
             finders = (target.unembedded, target.unembedded_summaries, target.unembedded_paths)
             keys = {key for find in finders for key, _ in find(model, _ALL, document)}
             for batch in _parts(sorted(keys), FILLED_AT_ONCE):

@@ -117,13 +117,13 @@ def reembed(
                 raise
 
 
-def embed_waiting(store: Store, embedder: Embedder, stopped: Callable[[], bool] | None = None) -> int:
+def embed_pending(store: Store, embedder: Embedder, stopped: Callable[[], bool] | None = None) -> int:
     """Give the documents that were written without vectors theirs; how many were completed.
 
     A document that the model cannot embed is left waiting and does not hold up the others; its error is raised when all
     else is done. A model that refuses several in a row is taken to be away, and its error is raised at once.
     """
-    waiting = store.waiting()
+    waiting = store.pending()
     if not waiting:
         return 0
     if store.active_model() != embedder.model:

@@ -16,9 +16,9 @@ TRIES: Final = 4
 """Chunks looked at for each question: some have no words, in a small index some come twice."""
 TOP: Final = 10
 SEED: Final = 20_260_101
-LEAST_WORDS: Final = 3
-MOST_WORDS: Final = 12
-MOST_CHARACTERS: Final = 120
+MIN_WORDS: Final = 3
+MAX_WORDS: Final = 12
+MAX_CHARACTERS: Final = 120
 """A question is a few words; of scripts without spaces, some dozens of characters."""
 
 _SENTENCES: Final = re.compile(r"[.!?。！？\n]+")
@@ -86,14 +86,14 @@ def _query_of(row: FeedRow, draw: random.Random) -> str:
     """A question that this chunk answers; empty where it has no words."""
     kind = draw.randrange(3)
     if kind == 0 and row.code is not None and row.code.symbol:
-        return row.code.symbol[:MOST_CHARACTERS]
+        return row.code.symbol[:MAX_CHARACTERS]
     if kind == 1 and row.heading_path:
         return _words(row.heading_path[-1])
     sentences = [_words(sentence) for sentence in _SENTENCES.split(row.text)]
-    long = [words for words in sentences if words.count(" ") >= LEAST_WORDS - 1]
+    long = [words for words in sentences if words.count(" ") >= MIN_WORDS - 1]
     return draw.choice(long or [words for words in sentences if words] or [""])
 
 
 def _words(text: str) -> str:
     """The words of a text alone: no quotes or signs that a query would take for more than words."""
-    return " ".join(_WORDS.findall(text)[:MOST_WORDS])[:MOST_CHARACTERS]
+    return " ".join(_WORDS.findall(text)[:MAX_WORDS])[:MAX_CHARACTERS]

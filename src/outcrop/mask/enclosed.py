@@ -63,7 +63,7 @@ def _lines(text: str, start: int, stop: int) -> list[Span]:
 
 # ------------------------------------------------------------------ URLs
 
-LEAST_PASSWORD: Final = 6
+MIN_PASSWORD: Final = 6
 """Characters of a password in a URL: manuals write `user:pass@`, `scott:tiger@`. Judgement."""
 
 _AFTER_SCHEME: Final = re.compile(
@@ -91,7 +91,7 @@ def find_in_urls(text: str) -> Iterator[Span]:
 
 
 def _is_password(user: str, password: str, host: str) -> bool:
-    if len(password) < LEAST_PASSWORD or password == user or MASK * 4 in password or _NO_HOST.match(host):
+    if len(password) < MIN_PASSWORD or password == user or MASK * 4 in password or _NO_HOST.match(host):
         return False
     if is_filler(password, least=4) or is_expression(password) or is_filler_word(password):
         return False

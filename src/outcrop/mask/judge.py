@@ -7,29 +7,29 @@ from typing import Final
 
 MASK: Final = "*"
 
-LEAST_RANDOM: Final = 16
+MIN_RANDOM: Final = 16
 """Characters of a token that is told by its looks alone: shorter ones cannot be told from names with a number."""
-LEAST_SOLID: Final = 24
+MIN_SOLID: Final = 24
 """Characters without a `-`, `_` or the like between them that are no name any more."""
-LEAST_PASSWORD: Final = 8
+MIN_PASSWORD: Final = 8
 """Characters of a password that is told so, where the name says that it is one."""
 CHANGES: Final = 0.22
 """Share of neighbours between which the kind of character changes (`a1`, `1a`, `aB`). Chance gives 0.30 for upper-case
 letters with the digits of base32, 0.40 for lower-case ones with digits, 0.47 for hexadecimal and more for the rest; a
 name like `AES256GCMSha384` has 0.2, most have a tenth."""
 CHANGES_SOLID: Final = 0.15
-"""The same for LEAST_SOLID characters without a break, in one case: `V1ServiceAccountTokenProjection` has 0.16."""
+"""The same for MIN_SOLID characters without a break, in one case: `V1ServiceAccountTokenProjection` has 0.16."""
 CHANGES_PASSWORD: Final = 0.3
-"""The same for a password of less than LEAST_RANDOM characters. All of these are judgement. Measured: of random
+"""The same for a password of less than MIN_RANDOM characters. All of these are judgement. Measured: of random
 tokens (hexadecimal, base32 to base64, 16 to 64 characters) 90 to 100 % are masked where a name tells of them, of random
 passwords of 12 and 16 characters 80 to 97 %; in 2 GB of other people's packages one value a megabyte is, and of these
 about one in fifty is no secret, nor written to look like one."""
-LEAST_GENERATED: Final = 32
+MIN_GENERATED: Final = 32
 """Characters of a key that is drawn from letters, digits and signs; Django's have 50."""
 TURNS: Final = 0.4
 """Share of its characters after which another kind follows: letter, digit, sign. Chance gives 0.6 for Django's signs.
 Both judgement."""
-LEAST_DISTINCT: Final = 6
+MIN_DISTINCT: Final = 6
 """Different characters in a key: sixteen hexadecimal digits by chance have ten. Judgement."""
 
 _FILLER = re.compile(
@@ -69,7 +69,7 @@ _CODE = re.compile(r"[()\[\]{}<>=/\\.,:;|\"'`]")
 _STRANGE = re.compile(r"(?<=.)[!@#$%^&*?~](?=.)|[!@#$%^&]\Z")
 
 
-def is_filler(value: str, least: int = LEAST_DISTINCT) -> bool:
+def is_filler(value: str, least: int = MIN_DISTINCT) -> bool:
     """Whether somebody wrote this to show where a secret goes: `your-token-here`, `xxxx`, `1234567890`."""
     return len(set(value)) < least or _FILLER.search(value) is not None or _has_sequence(value)
 
@@ -101,16 +101,16 @@ def is_base64_secret(value: str) -> bool:
 
 def looks_random(value: str) -> bool:
     """Whether a value is a token that chance made, as far as one can see."""
-    if len(value) < LEAST_RANDOM or not _RANDOM.fullmatch(value):
+    if len(value) < MIN_RANDOM or not _RANDOM.fullmatch(value):
         return False
-    solid = len(value) >= LEAST_SOLID and value.isalnum() and _count_kinds(value) < 3
-    digits = 1 if len(value) >= LEAST_SOLID else 2
+    solid = len(value) >= MIN_SOLID and value.isalnum() and _count_kinds(value) < 3
+    digits = 1 if len(value) >= MIN_SOLID else 2
     return _is_uneven(value, digits, CHANGES_SOLID if solid else CHANGES) and not is_filler(value)
 
 
 def looks_like_password(value: str) -> bool:
     """Whether a value is what a person or a program takes for a password, where one is named."""
-    if len(value) < LEAST_PASSWORD or is_filler(value) or is_filler_word(value):
+    if len(value) < MIN_PASSWORD or is_filler(value) or is_filler_word(value):
         return False
     if looks_random(value):
         return True
@@ -122,10 +122,10 @@ def looks_like_password(value: str) -> bool:
 
 def looks_generated(value: str) -> bool:
     """Whether a value was drawn from letters, digits and all kinds of signs, as Django draws its key."""
-    if len(value) < LEAST_GENERATED or not _PRINTED.fullmatch(value) or is_filler(value.removeprefix(_DJANGO)):
+    if len(value) < MIN_GENERATED or not _PRINTED.fullmatch(value) or is_filler(value.removeprefix(_DJANGO)):
         return False
     signs = len(_SIGN.findall(value))
-    mixed = sum(map(str.isdigit, value)) >= 2 and sum(map(str.isalpha, value)) >= LEAST_GENERATED // 4
+    mixed = sum(map(str.isdigit, value)) >= 2 and sum(map(str.isalpha, value)) >= MIN_GENERATED // 4
     return mixed and signs >= 4 and len(_TURN.findall(value)) >= TURNS * len(value)
 
 

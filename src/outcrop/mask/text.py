@@ -26,7 +26,7 @@ ROUNDS: Final = 4
 """How often a text is looked through, if it has secrets: masking one may lay bare another beside it. Keys that were
 glued together by chance took three."""
 
-MOST_REPEATED: Final = 100
+MAX_REPEATED: Final = 100
 """Different secrets that are looked for again where nothing tells of them. Bounds the time for a text full of them.
 Judgement."""
 
@@ -97,7 +97,7 @@ def _look_through(text: str) -> list[Secret]:
 def _find_repeated(text: str, secrets: list[Secret]) -> Iterator[Span]:
     """Where secrets stand once more without a name or a URL that tells of them; not those that could be plain words."""
     pieces = dict.fromkeys(text[secret[0][0] : secret[0][1]] for secret in secrets if len(secret) == 1)
-    for piece in islice(filter(looks_like_password, pieces), MOST_REPEATED):
+    for piece in islice(filter(looks_like_password, pieces), MAX_REPEATED):
         check_time()
         start = text.find(piece)
         while start >= 0:

@@ -1,9 +1,8 @@
 """The knowledge base: notes as plain files, found by their words as soon as a write returns, by meaning soon after.
 
 The files are the truth. A change is made on disk first and is safe there; then the index follows, without vectors
-(`later`), which a server makes in the background. What an editor changes is noticed by `refresh`. Changes, and the
-indexing of them, are made under one lock, so what is deleted is gone, whoever was just reading it.
-"""
+(`defer_embedding`), which a server makes in the background. What an editor changes is noticed by `refresh`. Changes,
+and the indexing of them, are made under one lock, so what is deleted is gone, whoever was just reading it."""
 
 from __future__ import annotations
 
@@ -221,7 +220,7 @@ class KnowledgeBase:
     def _describe(self, path: str, report: IngestReport) -> KbFile:
         content, status = self._files.read(path)
         if report.document_ids:
-            title = self._engine.list(Filter(documents=report.document_ids))[0].title
+            title = self._engine.documents(Filter(documents=report.document_ids))[0].title
         else:  # an empty note is not indexed, one that was written as it was is not indexed again
             title = next((info.title for info in self._documents() if info.path == path), _stem(path))
         lines = len(_lines(content.decode("utf-8", "replace")))
@@ -290,7 +289,9 @@ class KnowledgeBase:
                 gone.append(uri)
             else:
                 files.append(SourceFile(uri, path, "file", str(self.root), status.st_mtime_ns, status.st_size))
-        return self._engine.sync_files(files, gone, collection=COLLECTION, read=self._read_source, later=True)
+        return self._engine.sync_files(
+            files, gone, collection=COLLECTION, read=self._read_source, defer_embedding=True
+        )
 
     def _read_source(self, file: SourceFile) -> bytes:
         try:
@@ -311,7 +312,7 @@ class KnowledgeBase:
         """The notes that are indexed."""
         if not self._count():
             return []
-        documents = self._engine.list(Filter(collections=(COLLECTION,)))
+        documents = self._engine.documents(Filter(collections=(COLLECTION,)))
         return [document for document in documents if document.root == str(self.root)]
 
     def _is_own(self, hit: Hit) -> bool:

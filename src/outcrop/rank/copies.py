@@ -19,11 +19,11 @@ from outcrop.records import Copy, Hit
 SAME_SHARE: Final = 0.9
 """Words of the longer passage that the other must hold too, each as often. Judgement: a helper of thirty words with its
 name, a constant and a message changed is a copy, two functions of one shape are not."""
-LEAST_WORDS: Final = 12
+MIN_WORDS: Final = 12
 """In a shorter passage a single word may be all that matters; there only equal texts are copies. Judgement."""
-MOST_LONGER: Final = 1.3
+MAX_LONGER: Final = 1.3
 """How much longer one text may be, with its spaces and marks, before words are compared at all. Judgement."""
-MOST_PLACES: Final = 20
+MAX_PLACES: Final = 20
 """Copies of a hit that are named; more are counted. Judgement."""
 
 _WORD: Final = re.compile(r"\w+")
@@ -58,11 +58,11 @@ class _Passage:
         # What was not found by words (a chunk that others refer to) was not asked for by any.
         if self._asked != other._asked and self._asked and other._asked:
             return False
-        if not 1 / MOST_LONGER < (len(self._text) + 1) / (len(other._text) + 1) < MOST_LONGER:
+        if not 1 / MAX_LONGER < (len(self._text) + 1) / (len(other._text) + 1) < MAX_LONGER:
             return False
         most = max(len(self.words), len(other.words))
         may_differ = int((1 - SAME_SHARE) * most + 1e-9)
-        if most < LEAST_WORDS or len(self.distinct ^ other.distinct) > 2 * may_differ:
+        if most < MIN_WORDS or len(self.distinct ^ other.distinct) > 2 * may_differ:
             return False
         if (Counter(self.words) & Counter(other.words)).total() < most - may_differ:
             return False
@@ -105,7 +105,7 @@ class Copies:
             return hit
         unnamed = max((part.copies - len(part.also) for part in before), default=0)
         also = tuple(known.values())
-        return replace(hit, copies=len(also) + unnamed, also=also[:MOST_PLACES])
+        return replace(hit, copies=len(also) + unnamed, also=also[:MAX_PLACES])
 
 
 def join_copies(hits: Iterable[Hit]) -> list[Hit]:

@@ -34,7 +34,7 @@ ROUNDS: Final = 4
 """After four steps a sixteenth is still on its way. Judgement."""
 LEAST: Final = 1e-4
 """Less than this goes no further."""
-MOST_AT_ONCE: Final = 256
+MAX_AT_ONCE: Final = 256
 """Nodes that pass something on in one round: those with the most. Bounds the time of a search."""
 
 
@@ -54,8 +54,8 @@ def walk(
         active = np.flatnonzero(waiting > LEAST)
         if not len(active):
             break
-        if len(active) > MOST_AT_ONCE:
-            active = np.sort(active[np.argpartition(-waiting[active], MOST_AT_ONCE)[:MOST_AT_ONCE]])
+        if len(active) > MAX_AT_ONCE:
+            active = np.sort(active[np.argpartition(-waiting[active], MAX_AT_ONCE)[:MAX_AT_ONCE]])
         moving = waiting[active]
         waiting[active] = 0
         settled[active] += (1 - DAMPING) * moving

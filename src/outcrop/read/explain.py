@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from outcrop.contracts import Store
 from outcrop.index.candidates import Found
 from outcrop.index.lexical import coverage, matched_terms
-from outcrop.index.seam import Sighting
+from outcrop.index.seam import Matches
 from outcrop.rank.calibrate import calibrate
 from outcrop.rank.merge import Fate, Scored, as_hit
 from outcrop.read.headings import under_its_heading
@@ -20,7 +20,7 @@ from outcrop.read.quotes import Held
 from outcrop.records import Boost, Explanation, Hit, LeftOut, QueryType, SearchOptions
 from outcrop.text.terms import Terms
 
-MOST_LEFT_OUT: Final = 50
+MAX_LEFT_OUT: Final = 50
 """What was left out and is told: more than five pages of hits nobody goes through. Judgement."""
 
 
@@ -52,13 +52,13 @@ def _is_above_floor(options: SearchOptions, found: Found) -> NDArray[np.bool_]:
     return above
 
 
-def explain(seen: Sighting, ranked: Ranked, place: int) -> Explanation:
+def explain(seen: Matches, ranked: Ranked, place: int) -> Explanation:
     """Why a candidate has its score."""
     found = ranked.found
-    row, number = int(found.row[place]), int(found.slab[place])
+    row, number = int(found.row[place]), int(found.segment[place])
     lexical = float(found.lexical[place])
     cosine = float(found.cosine[place])
-    has_vector = bool(seen.view.slabs[number].scales[row] > 0)
+    has_vector = bool(seen.view.segments[number].scales[row] > 0)
     amounts = ((name, float(amount[place])) for name, amount in ranked.boosts.items())
     phrases = (*seen.phrases, *ranked.held.at(place))
     terms = () if seen.words is None else matched_terms(seen.words, number, row)
@@ -79,7 +79,7 @@ def explain(seen: Sighting, ranked: Ranked, place: int) -> Explanation:
 
 def find_left_out(
     store: Store,
-    seen: Sighting,
+    seen: Matches,
     ranked: Ranked,
     options: SearchOptions,
     kind: QueryType,
@@ -103,7 +103,7 @@ def find_left_out(
             continue
         reason = reasons.of(place) if fate is None else fate.reason
         chosen[id_] = (place, reason if number is None else f"{reason} {number}", number)
-        if len(chosen) == MOST_LEFT_OUT:
+        if len(chosen) == MAX_LEFT_OUT:
             break
     left_out = []
     for chunk in store.chunks(list(chosen)):
@@ -114,14 +114,14 @@ def find_left_out(
     return tuple(left_out)
 
 
-MOST_PHRASES_TOLD: Final = 3
-MOST_PHRASE_CHARS: Final = 60
+MAX_PHRASES_TOLD: Final = 3
+MAX_PHRASE_CHARS: Final = 60
 
 
 def tell_unmatched(phrases: Sequence[str], options: SearchOptions, hits: Sequence[Hit]) -> str:
     """That no passage holds the phrases a query requires, and what was done instead."""
-    told = ", ".join(f'"{shorten(phrase)}"' for phrase in phrases[:MOST_PHRASES_TOLD])
-    more = f" and {len(phrases) - MOST_PHRASES_TOLD} more" if len(phrases) > MOST_PHRASES_TOLD else ""
+    told = ", ".join(f'"{shorten(phrase)}"' for phrase in phrases[:MAX_PHRASES_TOLD])
+    more = f" and {len(phrases) - MAX_PHRASES_TOLD} more" if len(phrases) > MAX_PHRASES_TOLD else ""
     where = "" if options.where.is_empty() else " that passes the filters"
     together = " together" if len(phrases) > 1 else ""
     instead = ": these hits match the words without the quotation marks" if hits else ""
@@ -130,7 +130,7 @@ def tell_unmatched(phrases: Sequence[str], options: SearchOptions, hits: Sequenc
 
 def shorten(phrase: str) -> str:
     """A phrase as short as a message can hold it."""
-    return phrase if len(phrase) <= MOST_PHRASE_CHARS else phrase[: MOST_PHRASE_CHARS - 1] + "…"
+    return phrase if len(phrase) <= MAX_PHRASE_CHARS else phrase[: MAX_PHRASE_CHARS - 1] + "…"
 
 
 class _Reasons:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from outcrop.index.seam import Sighting
+from outcrop.index.seam import Matches
 from outcrop.parse.markdown import find_headings
 from outcrop.parse.rst import find_sections
 from outcrop.records import Heading, StoredChunk
@@ -61,7 +61,7 @@ def paths_of(sections: tuple[Section, ...]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(section.path for section in sections if section.path))
 
 
-def under_its_heading(chunk: StoredChunk, seen: Sighting, terms: Terms) -> StoredChunk:
+def under_its_heading(chunk: StoredChunk, seen: Matches, terms: Terms) -> StoredChunk:
     """The chunk with all headings it holds, and as its path the one that the words of the query stand under."""
     sections = sections_of(chunk)
     path = chunk.heading_path

@@ -15,8 +15,8 @@ from outcrop.text.phrases import phrase_finder, phrase_words
 
 READ_CANDIDATES: Final = 250
 """Candidates whose texts are read, the best ones so far: about 10 ms. Ranking moves no others to the first page."""
-MOST_PHRASES: Final = 16
-MOST_WORDS: Final = 24
+MAX_PHRASES: Final = 16
+MAX_WORDS: Final = 24
 """Phrases of a text that are looked for, the longest first, and words of one: what is longer is a passage, often one
 between two marks that belong to different quotations. Judgement."""
 
@@ -56,8 +56,8 @@ def find_held(
 def _choose(quoted: Sequence[str]) -> list[tuple[str, list[str]]]:
     """The phrases worth looking up, with their words."""
     words = ((phrase, phrase_words(phrase)) for phrase in quoted)
-    several = {tuple(found): (phrase, found) for phrase, found in words if 1 < len(found) <= MOST_WORDS}
-    return sorted(several.values(), key=lambda item: -len(item[1]))[:MOST_PHRASES]
+    several = {tuple(found): (phrase, found) for phrase, found in words if 1 < len(found) <= MAX_WORDS}
+    return sorted(several.values(), key=lambda item: -len(item[1]))[:MAX_PHRASES]
 
 
 def _share(where: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -21,7 +21,7 @@ from outcrop.index.candidates import POOL, Found
 from outcrop.index.describe import describe
 from outcrop.index.projects import Projects
 from outcrop.index.query import Query, read_query
-from outcrop.index.seam import Index, Sighting
+from outcrop.index.seam import Index, Matches
 from outcrop.index.view import View
 from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.calibrate import calibrate
@@ -50,11 +50,11 @@ LINK_SEEDS = 10
 LINK_STEPS = 1
 """Candidates from which the reference graph is walked, and how far. With 1, 2 and 4 steps NDCG@10 on the code set was
 .899, .900 and .900, with five seeds .897; a step costs about a millisecond."""
-LEAST_LINKED = 1e-6
+MIN_LINKED = 1e-6
 """Less than this share of all visits is what rounding leaves of where a walk began, and no link."""
-MOST_FOLLOWED = 10.0
+MAX_FOLLOWED = 10.0
 """Ten times the usual weight makes a link count as much as a declaration that is asked for. Judgement."""
-MOST_MOVES = 3
+MAX_MOVES = 3
 """How often a search begins again because what it found was written anew before it was fetched, which takes a write in
 that very millisecond. Judgement."""
 STRANGE_FACTOR = 2.0
@@ -112,7 +112,7 @@ class Retriever:
         cached = self._cached_answer((text, options), view)
         if cached is not None:
             return replace(cached, timings_ms=clock.done())
-        for last in (False,) * MOST_MOVES + (True,):
+        for last in (False,) * MAX_MOVES + (True,):
             try:
                 view, answer, is_whole = self._answer(query, options, view, reranker, clock, last=last)
                 break
@@ -174,7 +174,7 @@ class Retriever:
             return view, Answer(query.text, query.kind, (), "empty_index", detail), True
         meant = self._query_vector(query, options, view)  # before the moment: a model may take its time
         clock.lap("embed")
-        with self._index.moment(view) as now:
+        with self._index.snapshot(view) as now:
             if now.model != view.model:
                 meant = self._query_vector(query, options, now)
             answer, is_whole = self._find(query, options, now, meant, reranker, clock, last=last)
@@ -236,7 +236,7 @@ class Retriever:
 
     def _look(
         self, query: Query, options: SearchOptions, view: View, vector: Vector | None, *, last: bool
-    ) -> Sighting:
+    ) -> Matches:
         pool = max(PHRASE_POOL if query.phrases else POOL, 2 * (options.offset + options.limit))
         seen = self._index.find(view, query, options.where, options.mode, vector, pool)
         if query.phrases and not last and self._store.version() != view.version:
@@ -249,7 +249,7 @@ class Retriever:
             query.kind, self._embedder.trust, mode=mode, fusion=options.fusion, balance=options.balance
         )
 
-    def _is_strange(self, query: Query, options: SearchOptions, seen: Sighting) -> bool:
+    def _is_strange(self, query: Query, options: SearchOptions, seen: Matches) -> bool:
         """Whether nothing is known of the words of a query: no passage has any of them, nor does the model."""
         knows: Callable[[str], bool] | None = getattr(self._embedder, "knows", None)
         if options.mode != "hybrid" or knows is None or seen.declared or seen.found.lexical.any():
@@ -276,7 +276,7 @@ class Retriever:
         self._vectors.put(query.text, vector, vector.nbytes + 4 * len(query.text))
         return _Meant(vector)
 
-    def _rank(self, query: Query, options: SearchOptions, seen: Sighting) -> Ranked:
+    def _rank(self, query: Query, options: SearchOptions, seen: Matches) -> Ranked:
         found = seen.found
         legs = self._fuse(query, options, found)
         fused = legs.fused
@@ -344,15 +344,15 @@ class Retriever:
         place = np.minimum(np.searchsorted(visited, found.chunk_id), max(len(visited) - 1, 0))
         linked = np.where(visited[place] == found.chunk_id, visits[place], 0).astype(np.float32)
         linked[seeds] -= (1 - DAMPING) * shares  # what merely starts there
-        linked[linked < LEAST_LINKED] = 0
-        share: NDArray[np.float32] = linked / max(float(linked.max()), LEAST_LINKED)
+        linked[linked < MIN_LINKED] = 0
+        share: NDArray[np.float32] = linked / max(float(linked.max()), MIN_LINKED)
         return share * np.float32(options.reference_follow)
 
     def _hits(
         self,
         query: Query,
         options: SearchOptions,
-        seen: Sighting,
+        seen: Matches,
         ranked: Ranked,
         *,
         last: bool,
@@ -372,7 +372,7 @@ class Retriever:
         self,
         query: Query,
         options: SearchOptions,
-        seen: Sighting,
+        seen: Matches,
         ranked: Ranked,
         reranker: Reranker,
     ) -> Opinion:
@@ -386,7 +386,7 @@ class Retriever:
         self,
         query: Query,
         options: SearchOptions,
-        seen: Sighting,
+        seen: Matches,
         ranked: Ranked,
         *,
         last: bool,
@@ -459,7 +459,7 @@ def _blend(ranked: Ranked, opinion: Opinion, blend: Trust) -> Ranked:
     return replace(ranked, order=order, final=final, boosts=boosts)
 
 
-def _why_empty(seen: Sighting, *, is_strange: bool) -> tuple[Reason, str]:
+def _why_empty(seen: Matches, *, is_strange: bool) -> tuple[Reason, str]:
     if seen.filtered_out:
         return "filtered_out", "no document passes the filters"
     if is_strange:
@@ -483,9 +483,9 @@ def _check(options: SearchOptions) -> None:
         raise QueryError(f"rerank_seconds must be above 0, not {options.rerank_seconds}")
     if options.balance is not None and not 0 <= options.balance <= 1:
         raise QueryError(f"balance must lie between 0 (words only) and 1 (meaning only), not {options.balance}")
-    if not 0 <= options.reference_follow <= MOST_FOLLOWED:
+    if not 0 <= options.reference_follow <= MAX_FOLLOWED:
         raise QueryError(
-            f"reference_follow must lie between 0 and {MOST_FOLLOWED:g}, not {options.reference_follow}"
+            f"reference_follow must lie between 0 and {MAX_FOLLOWED:g}, not {options.reference_follow}"
         )
     if options.max_distance is not None and not 0 <= options.max_distance <= 2:
         raise QueryError(f"max_distance must lie between 0 and 2, not {options.max_distance}")

@@ -46,7 +46,7 @@ from outcrop.records.parsed import (
     Role,
 )
 from outcrop.records.reports import (
-    LEAST_OVERLAP,
+    MIN_OVERLAP,
     Check,
     Holdings,
     IngestReport,
@@ -71,7 +71,7 @@ from outcrop.records.stored import (
 
 __all__ = [
     "EXTRACTED_KINDS",
-    "LEAST_OVERLAP",
+    "MIN_OVERLAP",
     "RERANK_SECONDS",
     "Answer",
     "Boost",

@@ -81,7 +81,7 @@ class RankingParity:
     different: tuple[tuple[str, float], ...] = ()
 
 
-LEAST_OVERLAP = 0.95
+MIN_OVERLAP = 0.95
 """Two indexes that hold the same and agree less than this rank differently. Ties, which fall by the order in which
 documents were written, cost less than that. Judgement."""
 
@@ -108,7 +108,7 @@ class MoveReport:
     def alike(self) -> bool:
         """Whether both rank alike. While documents wait for vectors that is not judged: in the copy some of them have
         those that other documents with the same words brought since."""
-        return self.parity is None or self.waiting > 0 or self.parity.overlap >= LEAST_OVERLAP
+        return self.parity is None or self.waiting > 0 or self.parity.overlap >= MIN_OVERLAP
 
     @property
     def ok(self) -> bool:

@@ -63,8 +63,8 @@ class Background:
             self._wake.wait(LOOK_S)
 
     def _embed(self) -> None:
-        if self._engine.waiting():
-            self._engine.embed_waiting(stopped=self._stop.is_set)
+        if self._engine.pending():
+            self._engine.embed_pending(stopped=self._stop.is_set)
 
     def _refresh(self) -> None:
         self._kb.refresh()

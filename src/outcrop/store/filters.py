@@ -23,7 +23,7 @@ MAX_PATTERN_CHARS: Final = 4_096
 """Of one pattern: the longest path of Linux, so that every path can be named."""
 MAX_PATTERNS_CHARS: Final = 8_192
 """Of all patterns of a filter: the worst found takes 110 ms to compile (a star before every letter)."""
-_MOST_COMPILED: Final = 1_000_000
+_MAX_COMPILED: Final = 1_000_000
 """Characters of the expressions that are kept compiled: about 5 MB."""
 
 _DATE = "coalesce(d.dated_at, d.mtime_ns / 1e9, d.created_at)"
@@ -61,7 +61,7 @@ def path_matches(regex: str, path: str) -> bool:
     return _compiled(regex).fullmatch(path) is not None
 
 
-_kept: BoundedCache[str, re.Pattern[str]] = BoundedCache(64, _MOST_COMPILED)
+_kept: BoundedCache[str, re.Pattern[str]] = BoundedCache(64, _MAX_COMPILED)
 
 
 def _compiled(regex: str) -> re.Pattern[str]:

@@ -60,7 +60,7 @@ CACHE_ENTRIES: Final = 60_000
 """Surface tokens remembered in each of two generations; about 25 MB when both are full."""
 
 TERM_BYTES: Final = 6
-"""48 bits leave 16 for a row number, so that a slab is inverted by sorting plain numbers. Of a million terms two
+"""48 bits leave 16 for a row number, so that a segment is inverted by sorting plain numbers. Of a million terms two
 share a number once in 500 indexes; they would then be found for each other."""
 
 # Words that carry no meaning of their own. They stay in the index (phrases need them and a query may consist of

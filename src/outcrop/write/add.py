@@ -140,7 +140,7 @@ class Adder:
         tags: Sequence[str],
         *,
         force: bool,
-        later: bool,
+        defer_embedding: bool,
         prepare: Prepare | None,
         progress: OnProgress | None,
         stopped: Stop | None,
@@ -156,7 +156,7 @@ class Adder:
                 target,
                 tags=tags,
                 force=force or new,
-                later=later,
+                defer_embedding=defer_embedding,
                 prune=path.is_dir(),
                 prepare=prepare,
                 progress=progress,
@@ -185,11 +185,11 @@ class Adder:
 
     # ------------------------------------------------------------------ vectors
 
-    def embed_waiting(self, stopped: Stop | None) -> int:
+    def embed_pending(self, stopped: Stop | None) -> int:
         """Embed the documents that wait; how many were completed."""
         self._renew_vectors()
         try:
-            return health.embed_waiting(self.store, self.maker.parts().embedder, stopped)
+            return health.embed_pending(self.store, self.maker.parts().embedder, stopped)
         finally:
             self.settle()
 

@@ -41,7 +41,7 @@ class Run:
     force: bool
     progress: OnProgress | None
     stopped: Callable[[], bool] | None
-    later: bool = False
+    defer_embedding: bool = False
     waiting: frozenset[int] = frozenset()
     started: float = field(default_factory=time.monotonic)
     total: int | None = None
@@ -143,7 +143,7 @@ class Committer:
         writes = [item.write for item in prepared]
 
         def store(vectors: Mapping[bytes, Vector]) -> list[int]:
-            return self._store.write(writes, vectors, self._embedder.model, later=run.later)
+            return self._store.write(writes, vectors, self._embedder.model, defer_embedding=run.defer_embedding)
 
         ids = self._write(run, prepared, store)
         run.document_ids.extend(ids)
@@ -163,7 +163,9 @@ class Committer:
 
         def store(vectors: Mapping[bytes, Vector]) -> list[int]:
             model = self._embedder.model
-            self._store.move(state.document_id, prepared.write, vectors, model, later=run.later)
+            self._store.move(
+                state.document_id, prepared.write, vectors, model, defer_embedding=run.defer_embedding
+            )
             return [state.document_id]
 
         run.document_ids.extend(self._write(run, [prepared], store))
@@ -186,7 +188,7 @@ class Committer:
         store: Callable[[Mapping[bytes, Vector]], list[int]],
     ) -> list[int]:
         """Embed what has no vector yet and store; once more if another process removed a vector meanwhile."""
-        if run.later:
+        if run.defer_embedding:
             return store({})
         writes = [item.write for item in prepared]
         missing = self._store.missing_vectors(self._embedder.model, vector_keys(writes))

@@ -96,14 +96,14 @@ class Ingestor:
         tags: Sequence[str] = (),
         *,
         force: bool = False,
-        later: bool = False,
+        defer_embedding: bool = False,
         progress: OnProgress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> Run:
-        """A run. With `later` nothing is embedded: documents wait for their vectors. Without it, those of them that
-        wait from before get theirs although they did not change."""
-        waiting = frozenset(() if later else self._store.waiting())
-        return Run(collection, tuple(tags), force, progress, stopped, later, waiting)
+        """A run. With `defer_embedding` nothing is embedded: documents wait for their vectors. Without it, those of
+        them that wait from before get theirs although they did not change."""
+        waiting = frozenset(() if defer_embedding else self._store.pending())
+        return Run(collection, tuple(tags), force, progress, stopped, defer_embedding, waiting)
 
     def sync(
         self,
@@ -112,7 +112,7 @@ class Ingestor:
         *,
         tags: Sequence[str] = (),
         force: bool = False,
-        later: bool = False,
+        defer_embedding: bool = False,
         prune: bool = True,
         prepare: Prepare | None = None,
         progress: OnProgress | None = None,
@@ -123,7 +123,9 @@ class Ingestor:
         `prune` removes documents whose files are gone; `force` reads every file again; `prepare` says who reads them.
         Documents below a folder that could not be read are kept: their files are not known to be gone.
         """
-        run = self._start(collection, tags, force=force, later=later, progress=progress, stopped=stopped)
+        run = self._start(
+            collection, tags, force=force, defer_embedding=defer_embedding, progress=progress, stopped=stopped
+        )
         checkouts = Checkouts()
         options = self._options
         items = walk(
@@ -195,7 +197,7 @@ class Ingestor:
         collection: str,
         *,
         read: Callable[[SourceFile], bytes],
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> IngestReport:
         """Bring these files of one folder up to date, which the caller found and reads himself; documents with a uri
         of `gone` leave the index, or move where a new file has the same bytes.
@@ -205,7 +207,7 @@ class Ingestor:
         uris = {*gone, *(file.uri for file in files)}
         found = ((uri, self._store.find(collection, uri)) for uri in uris)
         states = {uri: state_of(known) for uri, known in found if known is not None}
-        run = self._start(collection, later=later)
+        run = self._start(collection, defer_embedding=defer_embedding)
         root = files[0].root or "" if files else ""
         prepare = partial(prepare_here, read=read)
         self._sync_files(run, list(files), states, root, prune=True, prepare=prepare, trust_stat=False)
@@ -329,13 +331,13 @@ class Ingestor:
         text: Text,
         *,
         force: bool = False,
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> IngestReport:
         """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing (D4).
 
         Unlike a file in a folder, content that cannot be parsed raises: there is no run to go on with.
         """
-        run = self._start(collection, force=force, later=later)
+        run = self._start(collection, force=force, defer_embedding=defer_embedding)
         self._add_one(run, file, data, text)
         return self._finish(run)
 
@@ -345,12 +347,14 @@ class Ingestor:
         collection: str,
         *,
         force: bool = False,
-        later: bool = False,
+        defer_embedding: bool = False,
         progress: OnProgress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> IngestReport:
         """Many documents in few transactions; one that cannot be parsed is a line in the report."""
-        run = self._start(collection, force=force, later=later, progress=progress, stopped=stopped)
+        run = self._start(
+            collection, force=force, defer_embedding=defer_embedding, progress=progress, stopped=stopped
+        )
         for text in texts:
             name = text.id or self._shown(text.text[:_LOOKED_AT])[:_NAMED]
             try:

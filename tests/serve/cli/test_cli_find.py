@@ -33,11 +33,11 @@ def test_damaged_search_arrays_are_rebuilt_and_the_person_is_told_so(kb: Outcrop
     expected = kb.json("search", "rollback release")["hits"]
     with open_engine(kb.db) as engine:
         engine.parts.index.renew()  # so small an index saves no arrays by itself
-    for slab in kb.db.with_name("index.db.arrays").glob("slab-*"):
-        content = bytearray(slab.read_bytes())
+    for segment in kb.db.with_name("index.db.arrays").glob("segment-*"):
+        content = bytearray(segment.read_bytes())
         content[len(content) // 3 : len(content) // 2] = bytes(len(content) // 2 - len(content) // 3)
-        slab.unlink()
-        slab.write_bytes(content)
+        segment.unlink()
+        segment.write_bytes(content)
     result = kb("search", "rollback release", "--json")
     assert "search arrays were damaged; rebuilt" in result.stderr
     assert json.loads(result.stdout)["hits"] == expected

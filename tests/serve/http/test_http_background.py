@@ -52,7 +52,7 @@ def test_a_model_that_fails_is_left_alone_for_a_while(
         raise EmbedError("the endpoint is down")
 
     with serving(tmp_path) as running, caplog.at_level(logging.WARNING, "outcrop"):
-        monkeypatch.setattr(running.state.engine, "embed_waiting", failing)
+        monkeypatch.setattr(running.state.engine, "embed_pending", failing)
         assert running.client.post("/api/documents", json={"text": "The quoll hunts."}).status_code == 201
         wait_until(lambda: len(tries) == 2)
         time.sleep(0.3)

@@ -376,14 +376,14 @@ def test_a_read_only_server_touches_no_job_that_was_left(tmp_path: Path) -> None
         assert "index.db.jobs.json.lock" not in before
     assert (tmp_path / "index.db.jobs.json").read_text() == left
     with outcrop.open(tmp_path / "index.db") as engine:
-        assert len(engine.list()) == 3
+        assert len(engine.documents()) == 3
 
 
 def test_a_read_only_server_writes_nothing_in_the_background(tmp_path: Path) -> None:
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "note.md").write_text("A note that an editor wrote.")
     with outcrop.open(tmp_path / "index.db") as engine:
-        engine.add(text="words that wait for a vector", id="waiting", later=True)
+        engine.add(text="words that wait for a vector", id="waiting", defer_embedding=True)
     others = set(threading.enumerate())
     with serving(tmp_path, read_only=True, kb=tmp_path / "kb") as server:
         assert server.client.get("/healthz").status_code == 200
@@ -391,8 +391,8 @@ def test_a_read_only_server_writes_nothing_in_the_background(tmp_path: Path) -> 
             if thread.name == "outcrop-background":
                 thread.join(60)  # it warms the index up and is through
                 assert not thread.is_alive()
-        assert server.state.engine.waiting() == 1
-        assert not any(found.path.endswith("note.md") for found in server.state.engine.list())
+        assert server.state.engine.pending() == 1
+        assert not any(found.path.endswith("note.md") for found in server.state.engine.documents())
 
 
 def test_a_job_that_was_left_is_held_to_the_roots_of_now(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_job_that_was_left_is_held_to_the_roots_of_now(tmp_path: Path) -> None
         refused, done, inside = (server.wait_for_job(f"left{number}") for number in range(3))
         assert (refused["state"], done["state"], inside["state"]) == ("failed", "done", "failed")
         assert "no folder that may be indexed" in refused["error"]
-        assert "secret.md" not in {found.path for found in server.state.engine.list()}
+        assert "secret.md" not in {found.path for found in server.state.engine.documents()}
 
 
 def test_sigterm_puts_a_running_job_back(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def test_right_notes_are_found_and_an_unrelated_question_finds_none(tmp_path: Pa
     with serving(tmp_path) as running:
         for path, text in NOTES.items():
             ok(running.client.put("/api/kb/file", json={"path": path, "text": text}))
-        running.state.engine.embed_waiting()
+        running.state.engine.embed_pending()
 
         def hits(query: str) -> list[Any]:
             found: list[Any] = ok(running.client.post("/api/kb/search", json={"query": query}))["hits"]
@@ -337,7 +337,7 @@ def test_metrics_are_counted_by_route(server: Running) -> None:
     assert 'route="(none)"' in text
     for line in text.splitlines():
         assert line.startswith("#") or float(line.rpartition(" ")[2]) >= 0
-    assert "outcrop_chunks_waiting 0" in text
+    assert "outcrop_chunks_pending 0" in text
 
 
 def test_the_page_and_agents_are_served_too(server: Running) -> None:

@@ -18,7 +18,7 @@ from outcrop.records import Progress
 from outcrop.serve.mcp.desk import Desk
 from outcrop.serve.mcp.server import make_server
 
-FILES, FREELY, REQUESTS, MOST_AFTER = 200, 20, 50, 10
+FILES, FREELY, REQUESTS, MAX_AFTER = 200, 20, 50, 10
 """Of so many files the first are read freely, then one for each request that is answered after the cancel. Work that
 nothing stops reads as many as there are requests."""
 WAIT_SECONDS = 120.0
@@ -86,7 +86,7 @@ def test_a_cancelled_refresh_stops_within_a_few_files(
             for _ in range(REQUESTS):
                 await client.call_tool("status", {})
                 pace.allow()
-            assert FREELY <= pace.done <= FREELY + MOST_AFTER, "the work went on after it was cancelled"
+            assert FREELY <= pace.done <= FREELY + MAX_AFTER, "the work went on after it was cancelled"
         finally:
             pace.allow(FILES)  # whatever happened, no thread is left waiting
         assert await anyio.to_thread.run_sync(pace.ended.wait, WAIT_SECONDS)

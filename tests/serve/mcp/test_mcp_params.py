@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outcrop.errors import QueryError
-from outcrop.serve.mcp.params import LONGEST_TEXT, MOST_ITEMS, Param, input_schema, read_arguments
+from outcrop.serve.mcp.params import LONGEST_TEXT, MAX_ITEMS, Param, input_schema, read_arguments
 from outcrop.serve.mcp.tools import TOOLS
 
 PARAMS = (
@@ -60,7 +60,7 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_one() -> None:
         {"query": "x", "mode": "both"},
         {"query": "x", "paths": "a"},
         {"query": "x", "paths": [1]},
-        {"query": "x", "paths": ["a"] * (MOST_ITEMS + 1)},
+        {"query": "x", "paths": ["a"] * (MAX_ITEMS + 1)},
         {"query": "x", "code": "yes"},
         {"query": "x", "document": -1},
         {"query": "x", "document": {"a": 1}},

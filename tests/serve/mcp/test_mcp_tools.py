@@ -16,7 +16,7 @@ from tests.serve.mcp.conftest import FILES, Library, text_of
 from tokenizers import Tokenizer
 
 from outcrop.serve import patience
-from outcrop.serve.mcp.reply import MAX_TOKENS, count_tokens
+from outcrop.serve.mcp.reply import DEFAULT_TOKENS, count_tokens
 from outcrop.serve.mcp.server import list_tools
 from outcrop.serve.mcp.tools import TOOLS
 
@@ -79,7 +79,7 @@ def test_an_answer_keeps_to_its_size_and_says_how_to_get_the_rest(library: Libra
     state.engine.add(library.folder)
     state.engine.close()
     default = library.call("search", query="budget figures", limit=50)
-    assert count_tokens(default) < MAX_TOKENS * 1.1
+    assert count_tokens(default) < DEFAULT_TOKENS * 1.1
     assert "call again with offset=" in default
     assert count_tokens(library.call("search", query="budget figures", limit=50, max_tokens=400)) < 500
     assert count_tokens(library.call("context", query="budget figures", budget_tokens=300)) < 500
@@ -88,7 +88,7 @@ def test_an_answer_keeps_to_its_size_and_says_how_to_get_the_rest(library: Libra
     state.engine.sync()
     state.engine.close()
     page = library.call("read_document", document="long.md")
-    assert count_tokens(page) < MAX_TOKENS * 1.1
+    assert count_tokens(page) < DEFAULT_TOKENS * 1.1
     following = re.search(r"line_start=(\d+)", page)
     assert following
     assert f"Line number {int(following[1]) - 1} " in library.call(
@@ -208,7 +208,7 @@ def test_kb_search_gives_right_notes_and_nothing_for_an_unrelated_question(libra
     state = library.open()  # as a server does in the background
     for path, text in NOTES.items():
         state.kb.write(path, text)
-    state.engine.embed_waiting()
+    state.engine.embed_pending()
     state.engine.close()
     library.ask(live)
 

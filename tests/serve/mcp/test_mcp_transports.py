@@ -303,7 +303,7 @@ def test_the_doorway_needs_its_lifespan_and_keeps_sessions_apart(library: Librar
 
 
 def test_a_flood_of_sessions_locks_nobody_out(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_http, "MOST_SESSIONS", 8)
+    monkeypatch.setattr(mcp_http, "MAX_SESSIONS", 8)
     state = library.open()
 
     async def flood(http: httpx.AsyncClient, url: str) -> list[str]:

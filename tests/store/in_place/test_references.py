@@ -24,14 +24,14 @@ TERMS = Terms()
 
 
 def steps(index: Index, chunk_ids: NDArray[np.int64], *asked: str) -> list[tuple[int, int, float]]:
-    with index.moment(index.refresh()) as view:
+    with index.snapshot(index.refresh()) as view:
         source, target, weight = index.steps(view, chunk_ids, asked)
     return sorted(zip(source.tolist(), target.tolist(), weight.tolist(), strict=True))
 
 
 def code_chunks(both: Both) -> NDArray[np.int64]:
-    slabs = both.arrays.refresh().slabs
-    return np.concatenate([slab.chunk_ids[slab.code] for slab in slabs])
+    segments = both.arrays.refresh().segments
+    return np.concatenate([segment.chunk_ids[segment.code] for segment in segments])
 
 
 def test_every_chunk_of_code_has_the_edges_of_the_whole_graph(both: Both) -> None:
@@ -47,13 +47,13 @@ def test_every_chunk_of_code_has_the_edges_of_the_whole_graph(both: Both) -> Non
 
 def test_names_that_are_asked_for_weigh_more(both: Both) -> None:
     ids = code_chunks(both)[:60]
-    plain, asked = steps(both.database, ids), steps(both.database, ids, "Slab", "term_number")
-    assert asked == steps(both.arrays, ids, "Slab", "term_number")
+    plain, asked = steps(both.database, ids), steps(both.database, ids, "Segment", "term_number")
+    assert asked == steps(both.arrays, ids, "Segment", "term_number")
     assert sum(weight for *_, weight in asked) > sum(weight for *_, weight in plain)
 
 
 def test_prose_and_chunks_that_are_gone_lean_on_what_they_lean_on(both: Both) -> None:
-    prose = np.concatenate([slab.chunk_ids[~slab.code] for slab in both.arrays.refresh().slabs])
+    prose = np.concatenate([segment.chunk_ids[~segment.code] for segment in both.arrays.refresh().segments])
     whole = steps(both.arrays, prose)
     assert steps(both.database, prose) == whole
     assert whole

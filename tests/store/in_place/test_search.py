@@ -14,7 +14,7 @@ from tests.store.builders import MODEL, key, make_code, make_write, put, vector
 
 from outcrop.errors import StoreError
 from outcrop.index.query import read_query
-from outcrop.index.seam import Index, Sighting
+from outcrop.index.seam import Index, Matches
 from outcrop.read import search as retrieve
 from outcrop.read.search import Retriever
 from outcrop.records import Answer, Filter, Hit, LeftOut, Matrix, SearchMode, SearchOptions, Trust, Vector
@@ -27,7 +27,7 @@ from outcrop.store.postgres.in_place.search import DatabaseSearch
 from outcrop.text.terms import Terms
 
 QUESTIONS = [
-    "how are removed rows masked until a slab is rewritten?",
+    "how are removed rows masked until a segment is rewritten?",
     "what happens when the reranker fails",
     "why is the text of a chunk kept once",
     "where does an ingest begin again after a kill",
@@ -53,7 +53,7 @@ NAMES = [
     "BM25",
 ]
 WORDS = [
-    "slab rows",
+    "segment rows",
     "token budget",
     "keyword index phrases",
     "personalised PageRank",
@@ -67,7 +67,7 @@ WORDS = [
 ]
 PHRASES = [
     '"one transaction"',
-    '"which rows" slab',
+    '"which rows" segment',
     '"the store" "the index"',
     '"no such words here at all"',
     '"Hamming distance"',
@@ -142,8 +142,8 @@ def test_the_same_candidates_and_neighbours(both: Both) -> None:
                 np.testing.assert_array_equal(a.neighbour(a.lexical, step), b.neighbour(b.lexical, step))
             sure = [
                 {
-                    int(seen.view.slabs[slab].chunk_ids[row]): share
-                    for (slab, row), share in seen.declared.items()
+                    int(seen.view.segments[segment].chunk_ids[row]): share
+                    for (segment, row), share in seen.declared.items()
                 }
                 for seen in (one, other)
             ]
@@ -153,8 +153,8 @@ def test_the_same_candidates_and_neighbours(both: Both) -> None:
     assert beside > 500, "rows that only stand beside were looked at too"
 
 
-def by_words(index: Index, text: str, where: Filter, pool: int) -> Sighting:
-    with index.moment(index.refresh()) as view:
+def by_words(index: Index, text: str, where: Filter, pool: int) -> Matches:
+    with index.snapshot(index.refresh()) as view:
         return index.find(view, read_query(text), where, "keyword", None, pool)
 
 
@@ -191,15 +191,15 @@ def test_of_filters_that_many_chunks_pass_the_store_is_asked_afterwards(
 
 
 def test_pages_follow_each_other(both: Both) -> None:
-    whole = both.retrievers()[1].search("rows of a slab", SearchOptions(limit=30, merge=False))
+    whole = both.retrievers()[1].search("rows of a segment", SearchOptions(limit=30, merge=False))
     pages = [
-        both.retrievers()[1].search("rows of a slab", SearchOptions(limit=10, offset=at, merge=False))
+        both.retrievers()[1].search("rows of a segment", SearchOptions(limit=10, offset=at, merge=False))
         for at in (0, 10, 20)
     ]
     assert [hit.chunk_ids for page in pages for hit in page.hits] == [hit.chunk_ids for hit in whole.hits]
 
 
-@pytest.mark.parametrize("text", ["SearchArrays.refresh", "how are slabs merged", '"the store"'])
+@pytest.mark.parametrize("text", ["SearchArrays.refresh", "how are segments merged", '"the store"'])
 def test_hits_explain_themselves_and_what_was_left_out(both: Both, text: str) -> None:
     options = SearchOptions(explain=True, limit=5, cutoff=0.4, floor=0.2)
     reasons = {left.reason.rstrip(" 12345") for left in same_answers(both, text, options).left_out}
@@ -209,7 +209,7 @@ def test_hits_explain_themselves_and_what_was_left_out(both: Both, text: str) ->
 def test_common_words_are_left_out_of_looking_and_still_count(
     both: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "hamming distance of the rows in a slab"
+    text = "hamming distance of the rows in a segment"
     monkeypatch.setattr(retrieve, "POOL", 20)
     options = SearchOptions(mode="keyword", merge=False)
     whole = both.retrievers()[1].search(text, options)
@@ -235,7 +235,7 @@ def test_common_words_are_left_out_of_looking_and_still_count(
 
 def test_a_query_without_a_use_for_a_leg_goes_by_the_other(both: Both) -> None:
     for useless in (np.zeros(64, np.float32), np.full(64, np.nan, np.float32)):
-        seen = find(both.database, "slab", "hybrid", useless)
+        seen = find(both.database, "segment", "hybrid", useless)
         assert len(seen.found)
         assert not seen.found.cosine.any()
         assert not seen.found.dense_rank.any()
@@ -261,7 +261,7 @@ def test_every_write_is_seen_by_the_next_search(tmp_path: Path) -> None:
         assert index.refresh() is view, "the same object until something is written"
         assert texts(store, find(index, "amber")) == ["amber one"]
         put(store, make_write("a.md", "amber two"), make_write("b.md", "amber three"))
-        with index.moment(view) as now:
+        with index.snapshot(view) as now:
             assert now is not view
             assert now.chunks == 2
         assert texts(store, find(index, "amber")) == ["amber two", "amber three"]
@@ -288,7 +288,7 @@ def test_a_search_is_of_one_moment_while_others_write(tmp_path: Path) -> None:
             nonlocal searched
             try:
                 for _ in range(25):
-                    with index.moment(index.refresh()) as view:
+                    with index.snapshot(index.refresh()) as view:
                         seen = index.find(view, read_query("amber version"), Filter(), "keyword", None, 50)
                         held = [chunk.text for chunk in store.chunks(seen.found.chunk_id.tolist())]
                     if sum("amber" in text for text in held) != 8 or len(held) != 16:
@@ -409,10 +409,10 @@ def open_store(folder: Path) -> SearchedSqlite:
 
 def find(
     index: DatabaseSearch, text: str, mode: SearchMode = "keyword", of_query: Vector | None = None
-) -> Sighting:
-    with index.moment(index.refresh()) as view:
+) -> Matches:
+    with index.snapshot(index.refresh()) as view:
         return index.find(view, read_query(text), Filter(), mode, of_query, 50)
 
 
-def texts(store: SearchedSqlite, seen: Sighting) -> list[str]:
+def texts(store: SearchedSqlite, seen: Matches) -> list[str]:
     return [chunk.text for chunk in store.chunks(seen.found.chunk_id[seen.found.candidate].tolist())]

@@ -40,7 +40,7 @@ HEADING_CHARS: Final = 60
 LEFT_OUT_SHOWN: Final = 15
 ROOTS_SHOWN: Final = 5
 """Folders and files named for each collection; somebody may have added hundreds of files one by one."""
-LEAST_SHOWN: Final = 0.0005
+MIN_SHOWN: Final = 0.0005
 """A smaller boost would be shown as nothing."""
 _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning"}
 
@@ -167,9 +167,7 @@ def explanation(why: Explanation) -> str:
     else:
         parts.append("meaning: not found")
     parts.append(f"fused {why.fused:.3f}")
-    parts.extend(
-        f"{boost.name} {boost.amount:+.3f}" for boost in why.boosts if abs(boost.amount) >= LEAST_SHOWN
-    )
+    parts.extend(f"{boost.name} {boost.amount:+.3f}" for boost in why.boosts if abs(boost.amount) >= MIN_SHOWN)
     parts.append(f"total {why.total:.3f}")
     if why.matched_terms:
         parts.append("matched " + ", ".join(clean_line(term) for term in why.matched_terms))

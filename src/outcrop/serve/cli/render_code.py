@@ -24,7 +24,7 @@ TARGETS: Final = 5
 """Places of a target that are listed: a name that is declared more often needs a narrower question."""
 PIPE_COLUMNS: Final = 100
 """Where nobody's screen sets the width; --json has whole signatures."""
-LEAST_SIGNATURE: Final = 16
+MIN_SIGNATURE: Final = 16
 """Columns below which the beginning of a signature says nothing."""
 
 _SECTIONS: Final[tuple[tuple[Relation, str], ...]] = (
@@ -247,7 +247,7 @@ class _Columns:
         if line.name:
             text.append(f"  {line.name:<{self.name}}", "green")
         room = self.width - text.cell_len - 2
-        if line.signature and room >= LEAST_SIGNATURE:
+        if line.signature and room >= MIN_SIGNATURE:
             text.append(f"  {crop(line.signature, room)}", "dim")
         text.rstrip()
         console.print(text, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
-from outcrop.records import LEAST_OVERLAP
+from outcrop.records import MIN_OVERLAP
 from outcrop.serve.cli.terminal import clean_line
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _print_parity(console: Console, report: MoveReport) -> None:
     if report.alike:
         console.print(Text(line))
         return
-    console.print(Text(f"{line}, {LEAST_OVERLAP:.0%} is expected", "red"))
+    console.print(Text(f"{line}, {MIN_OVERLAP:.0%} is expected", "red"))
     worst = sorted(parity.different, key=lambda one: one[1])
     for query, overlap in worst[:QUERIES_SHOWN]:
         console.print(Text(f"  {overlap:.0%}  {clean_line(query)}", "red"), soft_wrap=True)

@@ -68,7 +68,7 @@ class Metrics:
         gauges = {
             "documents": ("Documents in the index.", status.stats.documents),
             "chunks": ("Chunks in the index.", status.stats.chunks),
-            "chunks_waiting": ("Chunks that wait for their vector.", state.engine.waiting()),
+            "chunks_pending": ("Chunks that wait for their vector.", state.engine.pending()),
             "index_bytes": ("Size of the database.", status.stats.bytes_on_disk),
             "array_bytes": ("Size of the search arrays.", status.array_bytes),
         }

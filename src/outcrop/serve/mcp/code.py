@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from outcrop.errors import NotFound
 from outcrop.serve.mcp.call import Call
-from outcrop.serve.mcp.find import LEAST_EXCERPT_TOKENS
+from outcrop.serve.mcp.find import MIN_EXCERPT_TOKENS
 from outcrop.serve.mcp.reply import Part, Reply, fence_parts, fence_text, fitting, take_lines
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def find_definition(call: Call) -> Reply:
         raise NotFound(
             "no declaration bears this name; leave out what stands before the last dot, or use search"
         )
-    each = max(budget // 2, LEAST_EXCERPT_TOKENS)
+    each = max(budget // 2, MIN_EXCERPT_TOKENS)
     parts = [
         Part(_place(chunk), take_lines(chunk.text.strip("\n"), 1, None, each).text) for chunk in chunks[:limit]
     ]

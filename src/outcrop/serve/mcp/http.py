@@ -10,7 +10,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from outcrop.serve.mcp.desk import Desk
 from outcrop.serve.mcp.server import make_server
-from outcrop.serve.mcp.sessions import MOST_SESSIONS, Sessions
+from outcrop.serve.mcp.sessions import MAX_SESSIONS, Sessions
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -26,9 +26,9 @@ class McpApp:
 
     def __init__(self, state: State) -> None:
         server = make_server(Desk(lambda: state, read_only=state.read_only))
-        self._open = Sessions(MOST_SESSIONS)
+        self._open = Sessions(MAX_SESSIONS)
         # Twice as many, for those that are just being opened; then the SDK says 503.
-        self._sessions = StreamableHTTPSessionManager(server, max_sessions=2 * MOST_SESSIONS)
+        self._sessions = StreamableHTTPSessionManager(server, max_sessions=2 * MAX_SESSIONS)
 
     def run(self) -> AbstractAsyncContextManager[None]:
         """Serve while the block runs; once in the life of an app."""

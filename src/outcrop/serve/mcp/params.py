@@ -15,7 +15,7 @@ Kind = Literal["text", "whole", "flag", "texts", "reference"]
 
 LONGEST_TEXT: Final = 4_000
 """Characters of a query or a name: a question with a stack trace fits, a whole file does not. Judgement."""
-MOST_ITEMS: Final = 50
+MAX_ITEMS: Final = 50
 """Items of a list: more names than that are no filter any more. Judgement."""
 _SHOWN: Final = 40
 
@@ -40,7 +40,7 @@ class Param:
         found: dict[str, Any] = {"type": _TYPES[self.kind]}
         if self.kind == "texts":
             found["items"] = {"type": "string", "maxLength": LONGEST_TEXT}
-            found["maxItems"] = MOST_ITEMS
+            found["maxItems"] = MAX_ITEMS
         if self.kind in ("text", "reference"):
             found["maxLength"] = self.most or LONGEST_TEXT
         if self.kind == "whole":
@@ -178,8 +178,8 @@ def _read_flag(_param: Param, value: Any) -> bool | None:
 def _read_texts(param: Param, value: Any) -> tuple[str, ...] | None:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         return None
-    if len(value) > MOST_ITEMS:
-        raise QueryError(f"{param.name!r} may have {MOST_ITEMS} items, not {len(value):,}")
+    if len(value) > MAX_ITEMS:
+        raise QueryError(f"{param.name!r} may have {MAX_ITEMS} items, not {len(value):,}")
     for item in value:
         _read_text(param, item)
     return tuple(value)

@@ -10,7 +10,7 @@ from outcrop.errors import NotFound, QueryError
 from outcrop.serve.mcp.call import Call
 from outcrop.serve.mcp.find import show_context
 from outcrop.serve.mcp.params import LONGEST_TEXT
-from outcrop.serve.mcp.reply import MAX_TOKENS, readable
+from outcrop.serve.mcp.reply import DEFAULT_TOKENS, readable
 
 _INSTRUCTIONS: Final = types.Prompt(
     name="outcrop-instructions",
@@ -46,7 +46,7 @@ def get_prompt(call: Call) -> types.GetPromptResult:
         raise QueryError("answer-with-sources needs a question")
     if len(question) > LONGEST_TEXT:
         raise QueryError(f"the question may have {LONGEST_TEXT:,} characters")
-    packed = call.engine.context(question, budget_tokens=MAX_TOKENS, stopped=call.stopped)
+    packed = call.engine.context(question, budget_tokens=DEFAULT_TOKENS, stopped=call.stopped)
     return _as_user(
         _ANSWER,
         f"{question}\n\nAnswer from the passages below and cite their numbers, like [1]. Say so when they do not hold "

@@ -15,10 +15,10 @@ from outcrop.serve.cli.terminal import clean, clean_line
 
 BYTES_PER_TOKEN: Final = 3
 """English has some 4.5 bytes a token, code 3.3, Chinese 3 and more: dividing by 3 errs on the safe side."""
-LEAST_TOKENS: Final = 200
-MAX_TOKENS: Final = 2_000
+MIN_TOKENS: Final = 200
+DEFAULT_TOKENS: Final = 2_000
 """What an answer may take unless asked otherwise: eight hits of a chunk of 200 tokens each. Judgement."""
-MOST_TOKENS: Final = 20_000
+MAX_TOKENS: Final = 20_000
 """The most that can be asked for at a time: clients cut or refuse answers above some 25 000 tokens."""
 LONGEST_LINE: Final = 300
 """Characters of a hit's own line; the name of a file can have thousands."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-MOST_SESSIONS: Final = 1_000
+MAX_SESSIONS: Final = 1_000
 """Sessions kept open; each has a task. Judgement: far more than agents work at once."""
 
 

@@ -10,7 +10,7 @@ from outcrop.serve.mcp.reply import Part, Reply, fence_parts, one_line
 if TYPE_CHECKING:
     from outcrop.records import IngestReport
 
-MOST_LISTED: Final = 50
+MAX_LISTED: Final = 50
 """Collections or failures that are named; the rest is a number."""
 
 
@@ -21,14 +21,14 @@ def status(call: Call) -> Reply:
     data: dict[str, Any] = {
         "documents": found.stats.documents,
         "chunks": found.stats.chunks,
-        "waiting": call.engine.waiting(),
+        "waiting": call.engine.pending(),
         "model": str(found.index_model or found.model),
         "read_only": state.read_only,
         "kb": one_line(str(state.config.kb)),
-        "roots": [one_line(str(root)) for root in state.roots()[:MOST_LISTED]],
+        "roots": [one_line(str(root)) for root in state.roots()[:MAX_LISTED]],
         "collections": [
             {"name": one_line(info.name), "documents": info.documents, "chunks": info.chunks}
-            for info in found.collections[:MOST_LISTED]
+            for info in found.collections[:MAX_LISTED]
         ],
     }
     head = f"{data['documents']} documents, {data['chunks']} chunks, model {data['model']}."
@@ -66,7 +66,7 @@ def list_documents(call: Call) -> Reply:
     limit, offset = args["limit"], args["offset"]
     collections = () if args["collection"] is None else (args["collection"],)
     where = Filter(collections=collections, paths=args["paths"] or ())
-    found = call.engine.list(where, limit=limit + 1, offset=offset)
+    found = call.engine.documents(where, limit=limit + 1, offset=offset)
     page = found[:limit]
     if not page:
         return Reply("No more documents." if offset else "No documents are indexed here; status says what is.")
@@ -85,7 +85,7 @@ def show_report(report: IngestReport) -> Reply:
     data: dict[str, Any] = {name: getattr(report, name) for name in names}
     data["skipped"] = len(report.skipped)
     data["failed"] = [
-        {"path": one_line(item.path), "reason": one_line(item.reason)} for item in report.failed[:MOST_LISTED]
+        {"path": one_line(item.path), "reason": one_line(item.reason)} for item in report.failed[:MAX_LISTED]
     ]
     counts = ", ".join(f"{data[name]} {name}" for name in (*names[:5], "skipped"))
     text = f"Up to date: {counts}; {report.chunks} chunks written in {report.seconds:.1f} s."
@@ -93,7 +93,7 @@ def show_report(report: IngestReport) -> Reply:
         text += f" {report.masked} secret{'' if report.masked == 1 else 's'} masked."
     if report.remarks:
         remarks = [
-            Part(f"{one_line(item.path)}: {one_line(item.reason)}") for item in report.remarks[:MOST_LISTED]
+            Part(f"{one_line(item.path)}: {one_line(item.reason)}") for item in report.remarks[:MAX_LISTED]
         ]
         text += f"\n{len(report.remarks)} indexed in spite of damage or doubt:\n{fence_parts(remarks)}"
     if report.failed:

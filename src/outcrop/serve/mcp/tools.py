@@ -12,12 +12,12 @@ from typing import Any, Final
 from outcrop.serve.mcp import code, find, notes, status
 from outcrop.serve.mcp.call import Call
 from outcrop.serve.mcp.params import Param
-from outcrop.serve.mcp.reply import LEAST_TOKENS, MAX_TOKENS, MOST_TOKENS, Reply
+from outcrop.serve.mcp.reply import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Reply
 
-MOST_HITS: Final = 50
-MOST_NOTES: Final = 10
+MAX_HITS: Final = 50
+MAX_NOTES: Final = 10
 """As the spec of the knowledge base says: five notes by default, ten at most."""
-MOST_NOTE_CHARACTERS: Final = 1_000_000
+MAX_NOTE_CHARACTERS: Final = 1_000_000
 """Of one write. A note of that size is no note any more; append the rest. Judgement."""
 
 
@@ -41,7 +41,7 @@ def _text(name: str, about: str = "", *, required: bool = False, most: int | Non
     return Param(name=name, kind="text", about=about, required=required, most=most)
 
 
-def _limit(default: int, most: int = MOST_HITS, alias: str = "") -> Param:
+def _limit(default: int, most: int = MAX_HITS, alias: str = "") -> Param:
     return Param(name="limit", kind="whole", default=default, least=1, most=most, alias=alias)
 
 
@@ -60,12 +60,12 @@ _FILTERS: Final = (
 _MAX_TOKENS: Final = Param(
     name="max_tokens",
     kind="whole",
-    default=MAX_TOKENS,
-    least=LEAST_TOKENS,
-    most=MOST_TOKENS,
+    default=DEFAULT_TOKENS,
+    least=MIN_TOKENS,
+    most=MAX_TOKENS,
     about="size of the answer",
 )
-_BUDGET: Final = Param(name="budget_tokens", kind="whole", default=MAX_TOKENS, least=100, most=MOST_TOKENS)
+_BUDGET: Final = Param(name="budget_tokens", kind="whole", default=DEFAULT_TOKENS, least=100, most=MAX_TOKENS)
 _LINES: Final = (
     Param(name="line_start", kind="whole", default=1, least=1, most=2**31),
     Param(name="line_end", kind="whole", least=1, most=2**31),
@@ -182,7 +182,7 @@ _READING: Final = (
         about="Search your own notes: decisions, preferences, facts kept from earlier sessions. Use it at the start "
         f"of a task, then kb_read what looks right. {NOTE_SCORES}. No hits: nothing known yet.",
         run=notes.search,
-        params=(_QUERY, _limit(5, MOST_NOTES, alias="topK"), _MAX_TOKENS),
+        params=(_QUERY, _limit(5, MAX_NOTES, alias="topK"), _MAX_TOKENS),
         data=_HITS,
     ),
     Tool(
@@ -208,7 +208,7 @@ _WRITING: Final = (
         about="Write a whole note (Markdown), replacing what was there. Search first: better add to a note than have "
         "two. Found by its words at once, by meaning soon after.",
         run=notes.write,
-        params=(_PATH, _text("text", required=True, most=MOST_NOTE_CHARACTERS)),
+        params=(_PATH, _text("text", required=True, most=MAX_NOTE_CHARACTERS)),
         writes=True,
         destructive=True,
         data=_WRITTEN,
@@ -218,7 +218,7 @@ _WRITING: Final = (
         title="Append to a note",
         about="Add text at the end of a note, which is made if it is not there. Safe beside other writers.",
         run=notes.append,
-        params=(_PATH, _text("text", required=True, most=MOST_NOTE_CHARACTERS)),
+        params=(_PATH, _text("text", required=True, most=MAX_NOTE_CHARACTERS)),
         writes=True,
         idempotent=False,
         data=_WRITTEN,
@@ -230,8 +230,8 @@ _WRITING: Final = (
         run=notes.edit,
         params=(
             _PATH,
-            _text("old", required=True, most=MOST_NOTE_CHARACTERS),
-            _text("new", required=True, most=MOST_NOTE_CHARACTERS),
+            _text("old", required=True, most=MAX_NOTE_CHARACTERS),
+            _text("new", required=True, most=MAX_NOTE_CHARACTERS),
         ),
         writes=True,
         destructive=True,

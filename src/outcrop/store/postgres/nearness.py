@@ -26,8 +26,8 @@ EF_CONSTRUCTION: Final = 64
 EF_A_HIT: Final = 2.0
 """What a query keeps in mind for each chunk it is asked for: of the 200 nearest 400 finds .95 and 200 only .89, for 5
 and 3 ms of CPU."""
-LEAST_EF: Final = 40
-MOST_EF: Final = 1000
+MIN_EF: Final = 40
+MAX_EF: Final = 1000
 """pgvector's own default and limit."""
 
 ROWS_A_LIST: Final = 450
@@ -36,7 +36,7 @@ advises. Measured with that many."""
 PROBED_SHARE: Final = 0.1
 """Lists that a query reads. A twentieth finds .83 of the 200 nearest for the price at which HNSW finds .95; a tenth
 takes twice that."""
-MOST_LISTS: Final = 32_768
+MAX_LISTS: Final = 32_768
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def index_name(table: str, kind: Kind) -> str:
 def list_count(rows: int) -> int:
     """Lists of an IVFFlat index of that many vectors."""
     many = rows / ROWS_A_LIST if rows <= 1_000_000 else max(1_000_000 / ROWS_A_LIST, math.sqrt(rows))
-    return max(1, min(MOST_LISTS, round(many)))
+    return max(1, min(MAX_LISTS, round(many)))
 
 
 def index_sql(table: str, kind: Kind, rows: int, *, concurrently: bool) -> sql.Composed:
@@ -104,6 +104,6 @@ def index_sql(table: str, kind: Kind, rows: int, *, concurrently: bool) -> sql.C
 def reach(index: VectorIndex, count: int, effort: float) -> tuple[str, int]:
     """The setting, and its value, with which a query finds the `count` nearest of an index."""
     if index.kind == "hnsw":
-        return "hnsw.ef_search", max(LEAST_EF, min(MOST_EF, round(EF_A_HIT * effort * count)))
+        return "hnsw.ef_search", max(MIN_EF, min(MAX_EF, round(EF_A_HIT * effort * count)))
     lists = list_count(index.built_of or 0)
     return "ivfflat.probes", max(1, min(lists, math.ceil(PROBED_SHARE * effort * lists)))

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 Migration = Callable[[Connection], None]
 """One step from schema version n to n + 1, run inside the transaction that also sets the version."""
 
-LEAST_PGVECTOR: Final = (0, 8, 0)
+MIN_PGVECTOR: Final = (0, 8, 0)
 """The first with iterative scans, without which a filtered search comes back short."""
 
 # Why it looks like this:
@@ -289,8 +289,8 @@ def _ensure_extension(connection: Connection) -> None:
             raise StoreError(f"the extension `vector` (pgvector) could not be made: {error}") from error
         row = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
     version = tuple(int(part) for part in re.findall(r"\d+", row[0] if row else ""))
-    if version < LEAST_PGVECTOR:
-        least = ".".join(map(str, LEAST_PGVECTOR))
+    if version < MIN_PGVECTOR:
+        least = ".".join(map(str, MIN_PGVECTOR))
         raise StoreError(
             f"pgvector {row and row[0]} is too old, {least} is needed: upgrade it and run ALTER EXTENSION vector UPDATE"
         )

@@ -111,13 +111,12 @@ class PostgresStore(Searching):
         model: Model,
         remove: Collection[int] = (),
         *,
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> list[int]:
         """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
 
-        Where two of `writes` name the same document, the one that comes last counts. With `later` what has no vector
-        yet waits for `fill`.
-        """
+        Where two of `writes` name the same document, the one that comes last counts. With `defer_embedding` what has no
+        vector yet waits for `fill`."""
         last = {(write.collection, write.file.uri): write for write in writes}
 
         def work(connection: Connection, state: State) -> list[int]:
@@ -126,7 +125,9 @@ class PostgresStore(Searching):
             if not last:
                 return []
             pairs = [(write, known.get(name)) for name, write in last.items()]
-            return put_documents(connection, state, self._deriver(), pairs, vectors, model, later=later)
+            return put_documents(
+                connection, state, self._deriver(), pairs, vectors, model, defer_embedding=defer_embedding
+            )
 
         id_of = dict(zip(last, self._write(work), strict=True))
         return [id_of[write.collection, write.file.uri] for write in writes]
@@ -138,7 +139,7 @@ class PostgresStore(Searching):
         vectors: Mapping[bytes, Vector],
         model: Model,
         *,
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> None:
         """As `write`, keeping the document's id and creation time; what stood under the new name goes."""
 
@@ -148,7 +149,9 @@ class PostgresStore(Searching):
             there = find_documents(connection, [(write.collection, write.file.uri)])
             remove_documents(connection, state, set(there.values()) - {document_id})
             pairs = [(write, document_id)]
-            put_documents(connection, state, self._deriver(), pairs, vectors, model, later=later)
+            put_documents(
+                connection, state, self._deriver(), pairs, vectors, model, defer_embedding=defer_embedding
+            )
 
         self._write(work)
 
@@ -221,8 +224,8 @@ class PostgresStore(Searching):
             lambda connection: stored_vectors.unembedded(connection, table, model, limit, document)
         )
 
-    def waiting(self, limit: int | None = None) -> list[int]:
-        """Ids of the documents that were written with `later` and still lack a vector, ascending."""
+    def pending(self, limit: int | None = None) -> list[int]:
+        """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
         rows = self._read("SELECT document_id FROM waiting ORDER BY document_id LIMIT %s", (limit,))
         return [id_ for (id_,) in rows]
 

@@ -133,7 +133,7 @@ def drop_other_models(connection: Connection, model_id: int) -> None:
 
 # ------------------------------------------------------------------ points
 
-MOST_INLINE: Final = 2000
+MAX_INLINE: Final = 2000
 """Half floats of that many dimensions stay in the row, uncompressed: a search reads them all the time. Two such rows
 fit into a page."""
 
@@ -159,7 +159,7 @@ def make_points(connection: Connection, model_id: int, dimensions: int) -> None:
                 " PRIMARY KEY (chunk_id, part, collection_id))"
             ).format(name, sql.Literal(int(dimensions)))
         )
-        if dimensions <= MOST_INLINE:
+        if dimensions <= MAX_INLINE:
             connection.execute(sql.SQL("ALTER TABLE {} ALTER COLUMN embedding SET STORAGE PLAIN").format(name))
         restrict(connection, table)
         grant_as_chunks(connection, table)

@@ -42,7 +42,7 @@ def is_any_waiting(connection: apsw.Connection) -> bool:
     return bool(fetch(connection, "SELECT 1 FROM waiting LIMIT 1"))
 
 
-def waiting_documents(connection: apsw.Connection, limit: int | None) -> list[int]:
+def pending_documents(connection: apsw.Connection, limit: int | None) -> list[int]:
     """The documents that wait, ascending."""
     rows = fetch(
         connection,

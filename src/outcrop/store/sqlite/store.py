@@ -72,13 +72,12 @@ class SqliteStore:
         model: Model,
         remove: Collection[int] = (),
         *,
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> list[int]:
         """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
 
-        Where two of `writes` name the same document, the one that comes last counts. With `later` what has no vector
-        yet waits for `fill`.
-        """
+        Where two of `writes` name the same document, the one that comes last counts. With `defer_embedding` what has no
+        vector yet waits for `fill`."""
         last = {(write.collection, write.file.uri): write for write in writes}
         with self._connections.writing() as connection:
             known = {
@@ -92,7 +91,7 @@ class SqliteStore:
             ids: list[int] = []
             if last:
                 pairs = [(write, known.get(name)) for name, write in last.items()]
-                ids = put_documents(connection, pairs, vectors, model, later=later)
+                ids = put_documents(connection, pairs, vectors, model, defer_embedding=defer_embedding)
         if removed:
             self._connections.purge()
         id_of = dict(zip(last, ids, strict=True))
@@ -105,7 +104,7 @@ class SqliteStore:
         vectors: Mapping[bytes, Vector],
         model: Model,
         *,
-        later: bool = False,
+        defer_embedding: bool = False,
     ) -> None:
         """As `write`, keeping the document's id and creation time; what stood under the new name goes."""
         with self._connections.writing() as connection:
@@ -117,7 +116,7 @@ class SqliteStore:
                 (write.collection, write.file.uri, document_id),
             )
             remove_documents(connection, [id_ for (id_,) in in_the_way])
-            put_documents(connection, [(write, document_id)], vectors, model, later=later)
+            put_documents(connection, [(write, document_id)], vectors, model, defer_embedding=defer_embedding)
         if in_the_way:
             self._connections.purge()
 
@@ -204,10 +203,10 @@ class SqliteStore:
                 ((stored_vectors.find_model(connection, model) or 0) << MODEL_SHIFT, limit),
             )
 
-    def waiting(self, limit: int | None = None) -> list[int]:
-        """Ids of the documents that were written with `later` and still lack a vector, ascending."""
+    def pending(self, limit: int | None = None) -> list[int]:
+        """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
         with self._connections.reading() as connection:
-            return pending.waiting_documents(connection, limit)
+            return pending.pending_documents(connection, limit)
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
         """Keep vectors that documents wait for; how many documents have all of theirs now."""

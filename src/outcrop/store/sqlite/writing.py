@@ -33,17 +33,17 @@ def put_documents(
     new_vectors: Mapping[bytes, Vector],
     model: Model,
     *,
-    later: bool = False,
+    defer_embedding: bool = False,
 ) -> list[int]:
     """Insert documents or, where an id stands beside one, replace that document; their ids, in order.
 
-    With `later` vectors may be missing; the documents that lack one wait for it.
+    With `defer_embedding` vectors may be missing; the documents that lack one wait for it.
     """
     for write, _ in writes:
         check_shape(write)
     contents = vectors.ensure_contents(connection, {key for write, _ in writes for key in keys_of(write)})
     missing, came = _put_vectors(connection, contents, new_vectors, model)
-    if missing and not later:
+    if missing and not defer_embedding:
         raise MissingVectors(frozenset(missing))
     abandoned = _clear(connection, [id_ for _, id_ in writes if id_ is not None])
     if came and (active := vectors.active_model(connection)):

@@ -45,7 +45,7 @@ def ls_command(
 
                 print_collections(session.out, found)
             return
-        documents = kb.list(where, limit=limit)
+        documents = kb.documents(where, limit=limit)
     if hashes:
         _print_hashes(session, documents)
     elif session.as_json:
@@ -189,7 +189,7 @@ def _to_remove(
         where = Filter(paths=paths)
         if collection is not None:
             where = replace(where, collections=(collection,))
-        found.extend(kb.list(where))
+        found.extend(kb.documents(where))
     return list({info.id: info for info in found}.values())
 
 

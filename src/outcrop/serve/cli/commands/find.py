@@ -138,7 +138,7 @@ def context_command(
         if code or must or prefer or follow is not None or not isinstance(request, str):
             context = kb.code_context(
                 request,
-                approx_length=budget,
+                budget_tokens=budget,
                 reference_follow=1.0 if follow is None else follow,
                 must=must,
                 prefer=prefer,

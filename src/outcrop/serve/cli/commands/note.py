@@ -109,7 +109,7 @@ def _text(words: tuple[str, ...]) -> str:
 
 
 def _written(session: Session, engine: Engine, note: KbFile, done: str) -> None:
-    engine.embed_waiting()  # no server may be there to do it
+    engine.embed_pending()  # no server may be there to do it
     if session.as_json:
         session.print_json(note)
     else:

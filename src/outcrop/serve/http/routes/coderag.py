@@ -87,7 +87,7 @@ def coderag_router(shared: Shared) -> APIRouter:
                 return answer(_packed(_NOTHING, "", body))
             context = state.engine.code_context(
                 messages,
-                approx_length=body.approxLength,
+                budget_tokens=body.approxLength,
                 reference_follow=body.referenceFollow,
                 must=[wish.target for wish in body.boosts if wish.strength == "must"],
                 prefer=[wish.target for wish in body.boosts if wish.strength == "prefer"],

@@ -69,7 +69,7 @@ def documents_router(shared: Shared) -> APIRouter:
         """The uri and the SHA-256 of every document of a collection, so that a sync elsewhere can diff."""
         total = find_collection(name).documents
         where = Filter(collections=(name,))
-        found = engine.list(where, limit=limit, offset=offset) if offset < total else []
+        found = engine.documents(where, limit=limit, offset=offset) if offset < total else []
         after = offset + len(found)
         listed = [DocumentHash(info.id, info.uri, info.sha256) for info in found]
         return answer(
@@ -106,7 +106,7 @@ def documents_router(shared: Shared) -> APIRouter:
             tags=() if tag is None else (tag,),
         )
         total = engine.count(where)
-        found = engine.list(where, limit=limit, offset=offset) if offset < total else []
+        found = engine.documents(where, limit=limit, offset=offset) if offset < total else []
         after = offset + len(found)
         return answer(
             {"documents": found, "total": total, "next_offset": after if found and after < total else None}
@@ -122,7 +122,7 @@ def documents_router(shared: Shared) -> APIRouter:
             kind=body.kind,
             collection=body.collection,
             tags=body.tags,
-            later=True,
+            defer_embedding=True,
         )
         shared.background.nudge()
         return answer(report, 201)

@@ -55,7 +55,7 @@ def search_router(shared: Shared) -> APIRouter:
             )
             return answer(
                 engine.code_context(
-                    body.query, approx_length=body.budget_tokens, must=must, prefer=prefer, **options
+                    body.query, budget_tokens=body.budget_tokens, must=must, prefer=prefer, **options
                 )
             )
 

@@ -58,7 +58,7 @@ def status_router(shared: Shared) -> APIRouter:
         found = plain(state.engine.status())
         assert isinstance(found, dict)  # noqa: S101 - a record is a dictionary
         more = {
-            "waiting": state.engine.waiting(),
+            "waiting": state.engine.pending(),
             "kb": str(state.config.kb),
             "chat": state.config.chat_model or None,
             "read_only": state.read_only,

@@ -30,7 +30,7 @@ _USE_BYTES: Final = 2 * TERM_BYTES + 3
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of some chunks, in columns; the words are as in a slab's `stems` and `folders`. `_bytes` holds the uses still
+    """Of some chunks, in columns; the words are as in a segment's `stems` and `folders`. `_bytes` holds the uses still
     packed: row i's are the bytes from `_starts[i]` to `_ends[i]`."""
 
     roles: NDArray[np.uint8]

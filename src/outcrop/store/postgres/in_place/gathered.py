@@ -1,4 +1,4 @@
-"""Slabs of a few rows, made of what a store gives back of them: as much of the index as one search has to do with."""
+"""Segments of the few rows that one search needs, made from what the store returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from outcrop.index.columns import quantise
 from outcrop.index.names import NAME_ARRAYS, Names
-from outcrop.index.segment import Slab
+from outcrop.index.segment import Segment
 from outcrop.records.derived import ChunkRows, DeclaredRows
 from outcrop.store.postgres.in_place.facts import Facts, unpack_facts
 from outcrop.system.distinct import is_among
@@ -20,9 +20,9 @@ _NOTHING_USED: Final = {
 }
 
 
-def slab_of_rows(rows: ChunkRows, terms: Collection[int], declared: DeclaredRows) -> Slab:
-    """The rows as a slab that knows these terms and these declarations, and no names that are used."""
-    return _slab(
+def segment_of_rows(rows: ChunkRows, terms: Collection[int], declared: DeclaredRows) -> Segment:
+    """The rows as a segment that knows these terms and these declarations, and no names that are used."""
+    return _segment(
         rows.chunk_ids,
         rows.document_ids,
         rows.code,
@@ -38,17 +38,17 @@ def slab_of_rows(rows: ChunkRows, terms: Collection[int], declared: DeclaredRows
     )
 
 
-def slab_of_names(
+def segment_of_names(
     chunk_ids: NDArray[np.int64],
     document_ids: NDArray[np.int64],
     files: NDArray[np.uint32],
     facts: Facts,
     declared: DeclaredRows,
     used: dict[str, NDArray[Any]],
-) -> Slab:
-    """A slab that knows names only, for the reference graph; `facts` are those of files, of which `files` tells that of
-    each row, and `used` has the columns of that name."""
-    return _slab(
+) -> Segment:
+    """A segment that knows names only, for the reference graph; `facts` are those of files, of which `files` tells that
+    of each row, and `used` has the columns of that name."""
+    return _segment(
         chunk_ids,
         document_ids,
         np.ones(len(chunk_ids), np.bool_),
@@ -63,7 +63,7 @@ def slab_of_names(
     )
 
 
-def _slab(
+def _segment(
     chunk_ids: NDArray[np.int64],
     document_ids: NDArray[np.int64],
     code: NDArray[np.bool_],
@@ -71,8 +71,8 @@ def _slab(
     facts: Facts,
     names: Names,
     **others: Any,
-) -> Slab:
-    return Slab(
+) -> Segment:
+    return Segment(
         chunk_ids=chunk_ids,
         document_ids=document_ids,
         code=code,

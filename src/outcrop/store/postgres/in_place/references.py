@@ -19,7 +19,7 @@ from outcrop.index.names import LOCAL, MODULE, PRIVATE
 from outcrop.index.view import View
 from outcrop.records.derived import DeclaredRows
 from outcrop.store.postgres.in_place.facts import place_facts, unpack_facts
-from outcrop.store.postgres.in_place.gathered import join_declared, slab_of_names, take_declared
+from outcrop.store.postgres.in_place.gathered import join_declared, segment_of_names, take_declared
 from outcrop.system.distinct import distinct, is_among
 
 Ids = NDArray[np.int64]
@@ -52,7 +52,7 @@ def graph_around(store: SearchableStore, chunk_ids: Ids, document_ids: Ids) -> G
     files = distinct(documents)
     known = unpack_facts([*(near.facts[row] for row in first.tolist()), *far.facts])
     used["used_rows"] = place[used["used_rows"]].astype(np.uint32)
-    slab = slab_of_names(
+    segment = segment_of_names(
         chunks,
         documents,
         np.searchsorted(files, documents).astype(np.uint32),
@@ -60,7 +60,7 @@ def graph_around(store: SearchableStore, chunk_ids: Ids, document_ids: Ids) -> G
         join_declared(declared, own),
         used,
     )
-    return Graph(View((slab,), (np.zeros(len(slab), np.bool_),), 0, None, 0, 0))
+    return Graph(View((segment,), (np.zeros(len(segment), np.bool_),), 0, None, 0, 0))
 
 
 def _first_of_each(values: Ids) -> NDArray[np.intp]:

@@ -1,7 +1,7 @@
 """Searching a store where it lies: the store finds, this process ranks.
 
 The store looks up which chunks hold which words, which vectors are nearest and who declares a name; of the few hundred
-chunks that come up a slab is made that lives as long as the search. From there on all is as with arrays: the same
+chunks that come up a segment is made that lives as long as the search. From there on all is as with arrays: the same
 scores, the same graph. Nothing is kept between searches but the state of the index, under its version.
 """
 
@@ -24,18 +24,18 @@ from outcrop.index.arrays import SearchArrays
 from outcrop.index.candidates import Found, Listed, gather_rows, rank_rows, score_rows
 from outcrop.index.dense import similarities
 from outcrop.index.describe import MAX_DEFINITIONS, find_declared
-from outcrop.index.files import SlabFiles
+from outcrop.index.files import SegmentFiles
 from outcrop.index.graph import Graph
 from outcrop.index.lexical import LexicalQuery, read_words, weigh_counts
 from outcrop.index.names import name_number
 from outcrop.index.query import Query, Symbol
-from outcrop.index.seam import Sighting
-from outcrop.index.segment import Slab
+from outcrop.index.seam import Matches
+from outcrop.index.segment import Segment
 from outcrop.index.view import View
 from outcrop.records import Filter, SearchMode, Vector
 from outcrop.records.derived import DeclaredRows
 from outcrop.store.postgres.in_place.facts import unpack_facts
-from outcrop.store.postgres.in_place.gathered import slab_of_rows, take_declared
+from outcrop.store.postgres.in_place.gathered import segment_of_rows, take_declared
 from outcrop.store.postgres.in_place.postings import Ids, Passing, choose_terms, keep_best, score_postings
 from outcrop.store.postgres.in_place.references import graph_around
 from outcrop.system.distinct import distinct, is_among
@@ -79,7 +79,7 @@ class DatabaseSearch:
     # ------------------------------------------------------------------ the state of the index
 
     def refresh(self) -> View:
-        """The state of the index now, without slabs: the same object until something is written."""
+        """The state of the index now, without segments: the same object until something is written."""
         view = self._view
         if view.version == self._store.version():
             return view
@@ -87,7 +87,7 @@ class DatabaseSearch:
             return self._now()
 
     @contextmanager
-    def moment(self, view: View) -> Iterator[View]:
+    def snapshot(self, view: View) -> Iterator[View]:
         """One snapshot of the store; its state is `view`, unless something was written since."""
         with self._store.snapshot():
             yield view if view.version == self._store.version() else self._now()
@@ -109,8 +109,8 @@ class DatabaseSearch:
 
     def find(
         self, view: View, query: Query, where: Filter, mode: SearchMode, vector: Vector | None, pool: int
-    ) -> Sighting:
-        """The store runs the legs; what comes up is described by a slab of its own."""
+    ) -> Matches:
+        """The store runs the legs; what comes up is described by a segment of its own."""
         if vector is not None and not (np.isfinite(vector).all() and vector.any()):
             vector = None
         allowed = self._allowed(query.phrases, where)
@@ -122,20 +122,20 @@ class DatabaseSearch:
         wanted = distinct(np.concatenate((by_words, by_meaning, declared.chunk_ids)))
         if not len(wanted):
             nobody = allowed.ids is not None and not len(allowed.ids)
-            return Sighting(view, words, _NOTHING, {}, query.phrases, nobody and not where.is_empty())
-        slab = slab_of_rows(
+            return Matches(view, words, _NOTHING, {}, query.phrases, nobody and not where.is_empty())
+        segment = segment_of_rows(
             self._store.chunk_rows(wanted, BESIDE), () if words is None else words.weights, declared
         )
-        seen = replace(view, slabs=(slab,), dead=(np.zeros(len(slab), np.bool_),))
-        words = None if words is None else _with_postings(words, slab)
+        seen = replace(view, segments=(segment,), deleted=(np.zeros(len(segment), np.bool_),))
+        words = None if words is None else _with_postings(words, segment)
         # A filter is for documents: what stands beside a chunk that passes it passes too. Phrases are for chunks.
-        masks = (None if allowed.ids is None else is_among(slab.chunk_ids, allowed.ids),)
+        masks = (None if allowed.ids is None else is_among(segment.chunk_ids, allowed.ids),)
         scores = score_rows(seen, masks, words)
         sure = find_declared(seen, masks, symbols)
-        rows = _rows_of(slab, by_words)
+        rows = _rows_of(segment, by_words)
         listed = rank_rows([rows], [scores[0][rows]], pool)
-        found = gather_rows(seen, masks, scores, listed, _near(slab, by_meaning, vector), vector, sure)
-        return Sighting(seen, words, found, sure, query.phrases)
+        found = gather_rows(seen, masks, scores, listed, _near(segment, by_meaning, vector), vector, sure)
+        return Matches(seen, words, found, sure, query.phrases)
 
     def _allowed(self, phrases: Sequence[str], where: Filter) -> _Allowed:
         if not phrases:
@@ -211,7 +211,7 @@ class DatabaseSearch:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
         """The edges of the reference graph that leave some chunks."""
         ids = distinct(chunk_ids)
-        seen = [slab for slab in view.slabs if is_among(ids, slab.chunk_ids).all()]
+        seen = [segment for segment in view.segments if is_among(ids, segment.chunk_ids).all()]
         rows = seen[0] if seen else self._store.chunk_facts(ids)
         documents = rows.document_ids[is_among(rows.chunk_ids, ids)]
         return graph_around(self._store, ids, distinct(documents)).steps_of_chunks(chunk_ids, asked)
@@ -291,26 +291,26 @@ class DatabaseSearch:
 
     def bytes_on_disk(self) -> int:
         """Size of the arrays of the whole index."""
-        return 0 if self._folder is None else SlabFiles(self._folder).bytes_on_disk()
+        return 0 if self._folder is None else SegmentFiles(self._folder).bytes_on_disk()
 
 
-def _with_postings(words: LexicalQuery, slab: Slab) -> LexicalQuery:
-    found = {term: slab.postings(term) for term in words.weights}
+def _with_postings(words: LexicalQuery, segment: Segment) -> LexicalQuery:
+    found = {term: segment.postings(term) for term in words.weights}
     return replace(words, postings=({term: rows for term, rows in found.items() if rows is not None},))
 
 
-def _near(slab: Slab, ids: Ids, vector: Vector | None) -> list[Listed]:
+def _near(segment: Segment, ids: Ids, vector: Vector | None) -> list[Listed]:
     """What the leg of meaning lists; ranked by the same cosines as the rest."""
-    rows = _rows_of(slab, ids)
+    rows = _rows_of(segment, ids)
     if vector is None or not len(rows):
         return rank_rows([rows], [np.zeros(len(rows), np.float32)], len(rows))
-    cosine = similarities(slab, rows, vector)
+    cosine = similarities(segment, rows, vector)
     return rank_rows([rows[cosine > 0]], [cosine[cosine > 0]], len(rows))
 
 
-def _rows_of(slab: Slab, ids: Ids) -> NDArray[np.intp]:
+def _rows_of(segment: Segment, ids: Ids) -> NDArray[np.intp]:
     """The rows of those of some chunks that are there, ascending."""
-    return np.flatnonzero(is_among(slab.chunk_ids, np.sort(ids)))
+    return np.flatnonzero(is_among(segment.chunk_ids, np.sort(ids)))
 
 
 _NEVER: Final = View((), (), -1, None, 0, 0)
