@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # `tests.store.builders` and others, here and in child processes
+
 if TYPE_CHECKING:
+    from tests.index.searched import Both
     from tests.postgres.server import PostgresServer
+
+    from outcrop.text.terms import Terms
 
 # A deadline for an example is a promise about the machine: on one that is busy the 200 ms of old fail by chance.
 hypothesis.settings.register_profile("outcrop", deadline=None)
@@ -52,3 +59,30 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     schema = f"t_{secrets.token_hex(6)}"
     yield postgres_server.url(schema)
     postgres_server.drop(schema)
+
+
+@pytest.fixture(scope="session")
+def terms() -> Terms:
+    """The analyser; safe to share."""
+    from outcrop.text.terms import Terms
+
+    return Terms()
+
+
+@pytest.fixture(scope="session")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Some of this repository, code and prose, searched by arrays and in place; no rounding tells them apart."""
+    from tests.index.searched import Signs, open_both
+
+    path = tmp_path_factory.mktemp("both") / "index.db"
+    with open_both(path, ("index", "rank", "store", "parse", "embed"), Signs()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def both_real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """The same with less code and the model that ships."""
+    from tests.index.searched import open_both
+
+    with open_both(tmp_path_factory.mktemp("real") / "index.db", ("index", "rank")) as opened:
+        yield opened
