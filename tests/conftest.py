@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # `tests.store.builders` and others, here and in child processes
+sys.path.insert(
+    0, str(Path(__file__).parents[1])
+)  # `tests.store.builders` and others, here and in child processes
 
 if TYPE_CHECKING:
     from tests.index.searched import Both

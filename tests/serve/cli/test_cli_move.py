@@ -11,6 +11,7 @@ from tests.serve.cli.runner import Outcrop
 
 from outcrop.engine import open_engine
 from outcrop.errors import Cancelled
+from outcrop.maintain import copy as copying
 from outcrop.records.database_url import DatabaseUrl
 
 
@@ -59,7 +60,7 @@ def test_a_copy_that_is_not_the_same_ends_with_1_and_says_what_differs(
     copy = tmp_path / "copy.db"
     steps: list[object] = []
     with monkeypatch.context() as patch, open_engine(kb.db) as here, open_engine(copy) as there:
-        patch.setattr(copy, "BATCH_DOCUMENTS", 1)
+        patch.setattr(copying, "BATCH_DOCUMENTS", 1)
         with pytest.raises(Cancelled):
             here.move_to(there, progress=steps.append, stopped=lambda: len(steps) > 1)
     database = apsw.Connection(str(copy))
