@@ -1,4 +1,4 @@
-"""A process that moves an index, one document at a time, until it is killed."""
+"""A process that moves an index, one document at a time and each when it is told to, until it is killed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ def open_place(place: str) -> Store:
 
 
 def main(source: str, target: str) -> None:
-    """Move, saying so at each step."""
+    """Move, saying so at each step. The next one waits for a line: a parent that is late finds it where it was."""
     copy.BATCH_DOCUMENTS = 1  # type: ignore[misc]  # so that there are many places to be killed at
 
     def tell(progress: Progress) -> None:
         print(progress.phase, progress.done, flush=True)
+        sys.stdin.readline()
 
     here, there = open_place(source), open_place(target)
     report = copy.move(here, there, progress=tell)

@@ -1,9 +1,8 @@
-"""A real embedder, small and slow at will, and a process that re-embeds with it until it is killed."""
+"""A real embedder, small and slow at will, and a process that re-embeds with it, told batch by batch, until killed."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -48,14 +47,14 @@ class Letters:
 
 
 def main(db: str) -> None:
-    """Re-embed slowly, saying so at each batch."""
+    """Re-embed, saying so at each batch. It waits for a line then: a parent that is late finds it where it was."""
     embedder = Letters("second", 13)
 
-    def slowly(what: str) -> None:
+    def wait(what: str) -> None:
         print(what, flush=True)
-        time.sleep(0.1)
+        sys.stdin.readline()
 
-    embedder.meanwhile = slowly
+    embedder.meanwhile = wait
     with outcrop.Engine(load_config({"db": Path(db)}, environ={}), embedder=embedder) as kb:
         kb.reembed()
 

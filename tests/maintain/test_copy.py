@@ -356,12 +356,15 @@ def test_killed_at_any_moment_it_goes_on(places: Places) -> None:
     stock(source)
     put(source, *(make_write(f"more/{n}.md", f"Document number {n}.\n\nIts end.") for n in range(12)))
     command = [sys.executable, "-m", "tests.maintain.copy_child", places.source_place, places.target_place]
+    pipe = subprocess.PIPE
     for steps in (1, 4, 6):
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True, bufsize=1) as child:
+            assert child.stdin is not None
             assert child.stdout is not None
             for _ in range(steps):
                 assert child.stdout.readline().startswith("move ")
-            child.kill()
+                child.stdin.write("go on\n")
+            child.kill()  # somewhere in the next step
         assert child.returncode == -9
     target = places.target()
     there = len(contents(target))

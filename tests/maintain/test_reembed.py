@@ -266,11 +266,14 @@ def killed(tmp_path: Path) -> Path:
     with open_with(db, Letters("first")) as kb:
         kb.add_texts(Text(f"note {i} about comets", id=f"n{i}") for i in range(1000))
     command = [sys.executable, "-m", "tests.maintain.reembed_child", str(db)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True, bufsize=1) as child:
+        assert child.stdin is not None
         assert child.stdout is not None
         for _ in range(3):
             assert child.stdout.readline() == "documents\n"
-        child.kill()
+            child.stdin.write("go on\n")
+        child.kill()  # somewhere in the third batch
     return db
 
 
