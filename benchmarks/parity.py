@@ -22,8 +22,8 @@ from benchmarks.report import Report, say  # first: it holds numpy to one core
 import numpy as np  # isort: skip
 
 import outcrop  # isort: skip
-from benchmarks.code import ask  # isort: skip
-from benchmarks.code_set import Repository, lay_out, load_repositories, score_repository  # isort: skip
+from benchmarks.code.__main__ import ask  # isort: skip
+from benchmarks.code.set import Repository, lay_out, load_repositories, score_repository  # isort: skip
 from benchmarks.quality import LabelledSet, index_set, load_set, score_documents  # isort: skip
 from tests.postgres.server import create_server, open_home  # isort: skip
 

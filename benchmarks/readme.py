@@ -224,7 +224,7 @@ def crash_rows() -> list[str]:
 
 def serve_rows() -> list[str]:
     """Many clients, the page, and a server killed while agents write."""
-    load, page, killed = latest("serve_load"), latest("page-speed-20000"), latest("kb_crash")
+    load, page, killed = latest("serve_load"), latest("page-speed-20000"), latest("notes_crash")
     if load is None or page is None or killed is None:
         return []
     given = load["parameters"]

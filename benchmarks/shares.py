@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from benchmarks.code import interval  # first of all: it holds numpy to one core
+from benchmarks.code.__main__ import interval  # first of all: it holds numpy to one core
 from benchmarks.issues import MAX_CHANGED, MAX_FILE_BYTES, _git, counts, git_directory
 from benchmarks.report import Report, say
 from benchmarks.sections import PAGES, asked_of, read_sections

@@ -67,6 +67,7 @@ CONTENTS: Final = (
             "ARCHITECTURE.md",
             "training/README.md",
             "benchmarks/README.md",
+            "proofs/README.md",
             "CHANGELOG.md",
         ),
     ),

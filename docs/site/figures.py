@@ -205,7 +205,7 @@ def budgets() -> str:
             )
         )
     return (
-        f"{table(('tokens counted by the', '500', '2 000', '8 000'), rows)}\n\n{_from(result, 'code_budget')}"
+        f"{table(('tokens counted by the', '500', '2 000', '8 000'), rows)}\n\n{_from(result, 'code.budget')}"
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.code_map import asked_names, score_map, shows_path
-from benchmarks.code_set import Question, Repository, Target
+from benchmarks.code.map import asked_names, score_map, shows_path
+from benchmarks.code.set import Question, Repository, Target
 
 MAP = "auth/basic.rb:\n⋮\n│class Basic\n\nrequest.rb:\n│class Request\n│  def params\n"
 

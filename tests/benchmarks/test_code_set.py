@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from benchmarks.code_set import (
+from benchmarks.code.set import (
     Question,
     Repository,
     Target,

@@ -9,18 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.code_set import Question, Target
-from benchmarks.compare_cases import Group, Job, code_groups, text_groups
-from benchmarks.compare_install import Installed
-from benchmarks.compare_judge import Measure, judge, measures_of, sentence
-from benchmarks.compare_known import find_items, lay_out_own, without
-from benchmarks.compare_peers import OUTCROP, PEERS, Peer, peer_named
-from benchmarks.compare_plots import Panel, draw
-from benchmarks.compare_run import run_measured
-from benchmarks.compare_score import quality_rows, score_question
+from benchmarks.code.set import Question, Target
+from benchmarks.compare import __main__ as compare
+from benchmarks.compare import install as compare_install
+from benchmarks.compare import page as compare_page
+from benchmarks.compare import peers as compare_peers
+from benchmarks.compare import run as compare_run
+from benchmarks.compare.cases import Group, Job, code_groups, text_groups
+from benchmarks.compare.install import Installed
+from benchmarks.compare.judge import Measure, judge, measures_of, sentence
+from benchmarks.compare.known import find_items, lay_out_own, without
+from benchmarks.compare.peers import OUTCROP, PEERS, Peer, peer_named
+from benchmarks.compare.plots import Panel, draw
+from benchmarks.compare.run import run_measured
+from benchmarks.compare.score import quality_rows, score_question
 from benchmarks.readme import latest
-
-from benchmarks import compare, compare_install, compare_page, compare_peers, compare_run
 
 ABSENT = Peer("nobody", ("outcrop-no-such-package==0.0.0",), "files", "is not there", "nobody")
 
@@ -177,9 +180,9 @@ def test_the_page_says_what_the_newest_result_says() -> None:
     result = latest("compare")
     assert result is not None, "run `make compare` with DATA, REPOSITORIES and REPOS"
     page = compare_page.PAGE.read_text("utf-8")
-    assert compare_page.render(page, result) == page, "run `python -m benchmarks.compare_page`"
+    assert compare_page.render(page, result) == page, "run `python -m benchmarks.compare.page`"
     kept = {path.name: path.read_text("utf-8") for path in compare_page.PLOTS.glob("*.svg")}
-    assert kept == compare_page.plots(result), "run `python -m benchmarks.compare_page`"
+    assert kept == compare_page.plots(result), "run `python -m benchmarks.compare.page`"
     lost = [measure for measure in measures_of(result) if judge(measure) == "loses"]
     assert lost
     assert all(sentence(measure) in page for measure in lost)

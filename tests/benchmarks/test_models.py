@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.code_set import Question, Repository, Target
-from benchmarks.models_memory import Kept, RememberingEmbedder, RememberingReranker, ScoreFiles
-from benchmarks.models_named import (
+from benchmarks.code.set import Question, Repository, Target
+from benchmarks.models.memory import Kept, RememberingEmbedder, RememberingReranker, ScoreFiles
+from benchmarks.models.named import (
     Entry,
     FloatTable,
     Marked,
@@ -23,9 +23,9 @@ from benchmarks.models_named import (
     weights_mark_of,
     without_seed,
 )
-from benchmarks.models_score import CODE, DENSE, HYBRID, KEYWORD, Chosen, rerank_run
-from benchmarks.models_speed import family_cpu_s, first_seeds, read_pieces, spend
-from benchmarks.models_tables import (
+from benchmarks.models.score import CODE, DENSE, HYBRID, KEYWORD, Chosen, rerank_run
+from benchmarks.models.speed import family_cpu_s, first_seeds, read_pieces, spend
+from benchmarks.models.tables import (
     Difference,
     Results,
     against_baseline,

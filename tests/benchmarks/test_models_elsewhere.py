@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.models_named import MadeElsewhere, Marked, Scribe, open_model
+from benchmarks.models.named import MadeElsewhere, Marked, Scribe, open_model
 
 from outcrop.config import Config
 from outcrop.contracts import Embedder

@@ -15,7 +15,7 @@ from outcrop.chunk.strategies import STRATEGIES
 from outcrop.records import Document, Heading
 
 ROOT = Path(__file__).parents[2]
-broken_promises = runpy.run_path(str(ROOT / "benchmarks" / "chunk_properties.py"))["broken_promises"]
+broken_promises = runpy.run_path(str(ROOT / "proofs" / "chunk_properties.py"))["broken_promises"]
 
 LATIN = ["word", "Retrieval", "e.g.", "end.", "Really?", "naïve", "J.", "x" * 90]
 CJK = ["检索引擎。", "把文件切成小块", "カタカナ！", "한국어 문장입니다.", "「引用。」"]

@@ -182,7 +182,11 @@ def test_chunks_of_any_source_cover_it_once_and_keep_every_name(source: tuple[st
 
 
 def test_chunks_of_this_repository_cover_it_once_and_keep_every_name() -> None:
-    files = [path for room in ("src", "tests", "benchmarks") for path in sorted((ROOT / room).rglob("*.py"))]
+    files = [
+        path
+        for room in ("src", "tests", "benchmarks", "proofs")
+        for path in sorted((ROOT / room).rglob("*.py"))
+    ]
     assert len(files) > 100
     for path in files:
         document = read(path.read_text("utf-8"), path.name)

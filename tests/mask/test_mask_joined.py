@@ -8,7 +8,7 @@ import random
 
 import docx
 import pytest
-from benchmarks.masking_places import NAMED, WAYS, manifest
+from benchmarks.masking.places import NAMED, WAYS, manifest
 from tests.mask.fakes import ALNUM, HEX, base64_of, draw, uuid
 
 from outcrop.mask import mask_document, mask_secrets

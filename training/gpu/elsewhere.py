@@ -1,6 +1,6 @@
 """Vectors and scores for a benchmark whose machine has no GPU: what it would ask a model for, answered here.
 
-`embed` writes what `benchmarks.models_named.MadeElsewhere` reads, `score` a line a pair. The weights are first rounded
+`embed` writes what `benchmarks.models.named.MadeElsewhere` reads, `score` a line a pair. The weights are first rounded
 as the export rounds them, so that what is judged is what ships.
 """
 

@@ -43,7 +43,7 @@ set's nDCG@10 falls slowly (.829 .823 .822 .817 .816 .808 .810), the chunking se
 
 AUTO_CODE_TOKENS = 300
 """Ceiling of a chunk of source code under `auto`. At 200, 250, 300 and 400 tokens NDCG@10 on the code set
-(`benchmarks/code.py`, on which it was chosen) is .899, .898, .900 and .902: between them it is
+(`benchmarks.code`, on which it was chosen) is .899, .898, .900 and .902: between them it is
 judgement, and smaller chunks leave room for more files in a context."""
 
 _LINE_KINDS = frozenset({"code", "csv", "json", "toml", "yaml"})

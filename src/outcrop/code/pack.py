@@ -26,7 +26,7 @@ NAMESPACE: Final = "https://outcrop.dev/codeRag"
 OPENING: Final = f'<codeRag:chunks xmlns:codeRag="{NAMESPACE}">\n'
 CLOSING: Final = "</codeRag:chunks>"
 
-# How a budget is shared out is judgement; `benchmarks/code_budget.py` says what comes of it.
+# How a budget is shared out is judgement; `benchmarks/code/budget.py` says what comes of it.
 DESCRIBED_FROM_TOKENS: Final = 1_000
 """Below, symbol and commentary are left out: in a chunk of 80 tokens they would take 50, the price of every other
 file. The signature says the name."""

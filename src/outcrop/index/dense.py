@@ -60,7 +60,7 @@ class Sheet:
 def similarities(segment: Segment, rows: NDArray[np.intp], query: Vector) -> NDArray[np.float32]:
     """Cosine of the query (unit length) with some rows, ascending: the better of text and summary.
 
-    The summaries lift NDCG@10 of questions for names on the code set (`benchmarks/code.py`) from .978 to .989; over all
+    The summaries lift NDCG@10 of questions for names on the code set (`benchmarks.code`) from .978 to .989; over all
     questions it stays at .898.
     """
     best = Sheet(

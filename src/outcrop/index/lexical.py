@@ -1,6 +1,6 @@
 """The lexical leg: BM25 over the segments' inverted indexes.
 
-FTS5 can rank too, but needs nine times the CPU: 2.3 ms a query at 20 000 chunks against 0.24 (`benchmarks/peers.py`),
+FTS5 can rank too, but needs nine times the CPU: 2.3 ms a query at 20 000 chunks against 0.24 (`benchmarks.peers`),
 and 30 ms (p95 66) at 120 000 in a trial before this was written.
 """
 

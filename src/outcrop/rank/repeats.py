@@ -13,7 +13,7 @@ from outcrop.records import Hit
 
 REPEATED_SHARE: Final = 0.5
 """From how much on the same lines are repetition: a licence is most of a file's head, and imports are the rest of it.
-Judgement; on the code set (`benchmarks/code.py`) it costs nothing."""
+Judgement; on the code set (`benchmarks.code`) it costs nothing."""
 
 
 class Shown:

@@ -2,13 +2,13 @@
 
 A signal sees the candidates and their scores so far and returns what to add to each. They run in the order of the
 table: first what adds, then what takes away, last what depends on the order itself. To add one: write the function,
-add a line to SIGNALS, put its ablation into the commit (`benchmarks/code.py --ablate`, `benchmarks/quality.py`).
+add a line to SIGNALS, put its ablation into the commit (`benchmarks.code --ablate`, `benchmarks/quality.py`).
 
 Additions are shares of the best fused score, so that they mean the same for a query that matches well and one that
 matches badly. Prose is moved by `neighbours`, `project name`, `quoted`, `role`, `lead` and `guide` beside code and,
 where code refers to it, `links`; the rest is about code.
 
-Figures below are NDCG@10 on the code set, the 21 repositories of `benchmarks/code.py`, on which the weights were also
+Figures below are NDCG@10 on the code set, the 21 repositories of `benchmarks.code`, on which the weights were also
 chosen. "Without it" is the engine with that one signal left out, against .898 with all of them; a trial is an earlier
 run of the same formula outside the engine, told as the difference to the value it then had.
 """
@@ -174,7 +174,7 @@ def lead(candidates: Candidates, score: Floats) -> Floats:
 
 
 GUIDE_WEIGHT: Final = 0.7
-"""Chosen on the 36 questions of a user in `benchmarks/code_mixed.py`: a document is the first hit for .25 of them
+"""Chosen on the 36 questions of a user in `benchmarks/code/mixed.py`: a document is the first hit for .25 of them
 without it, .56 at 0.3, .69 at 0.5, .81 at 0.7; the questions about code in the same indexes stay at .906."""
 
 
@@ -208,7 +208,7 @@ ROLE_SHARE: Final[dict[str, float]] = {
 }
 """What is left of the score of a file that is not there to do the work, unless the query asks for such files. Without
 the signal .895; in a trial, to leave tests as they are lost .006, examples .001. Benchmarks are asked for more than
-tests: on this project's own files (`benchmarks/compare_known.py`) docstrings find their file with .53 and headings with
+tests: on this project's own files (`benchmarks/compare/known.py`) docstrings find their file with .53 and headings with
 .15 at 0.4, .64 and .14 at 0.8, .65 and .12 at 1; the code set has none. A
 changelog has a few words on everything and explains little. The other values are judgement."""
 

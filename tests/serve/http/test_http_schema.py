@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
-from benchmarks.fuzz_http import fuzz
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from proofs.fuzz_http import fuzz
 from tests.serve.http.running import Running, serving
 
 from outcrop.records import Answer

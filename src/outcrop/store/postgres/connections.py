@@ -52,7 +52,7 @@ SESSION: Final = {
 """Set once a connection; how far a query looks is set with it (nearness.py), and this is for the moments in which the
 index is of another kind than a process has last seen. Without iterative scans a filter that lets
 one row in a hundred pass leaves most answers empty; with too few tuples or too little memory, short
-(`benchmarks/pg_vectors.py`). The rows are put in order again, so a relaxed one will do."""
+(`benchmarks/postgres/vectors.py`). The rows are put in order again, so a relaxed one will do."""
 
 
 @dataclass(slots=True)

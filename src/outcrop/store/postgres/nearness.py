@@ -17,7 +17,7 @@ from outcrop.store.postgres.connections import Connection
 Kind = Literal["hnsw", "ivfflat"]
 """HNSW finds more of the nearest for the same time: for 5 ms of CPU .95 of the 200 nearest, IVFFlat .83. IVFFlat is
 built in half the time, takes a third less room and is vacuumed in a second instead of minutes (200 000 real vectors,
-`benchmarks/pg_vectors.py`)."""
+`benchmarks/postgres/vectors.py`)."""
 DEFAULT: Final[Kind] = "hnsw"
 
 M: Final = 16

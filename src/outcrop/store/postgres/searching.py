@@ -37,7 +37,7 @@ SPARE: Final = 1.5
 
 EXACT_CHUNKS: Final = 50_000
 """Chunks that pass a filter and are compared one by one, 0.4 µs each. Through the index, where one in a hundred
-passes, it takes 200 to 360 ms to find them, and with less memory they are too few (`benchmarks/pg_vectors.py`)."""
+passes, it takes 200 to 360 ms to find them, and with less memory they are too few (`benchmarks.postgres.vectors`)."""
 
 
 PHRASE_CHUNKS: Final = 500

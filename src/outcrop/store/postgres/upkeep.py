@@ -40,7 +40,7 @@ MOVED_AT_ONCE: Final = 2_000
 """Vectors moved in one transaction: each takes about a millisecond to find its place in the index."""
 SHRUNK_SHARE: Final = 0.5
 """An index of which half is gone is built anew. With three in ten deleted and vacuumed its answers are as good as
-before (`benchmarks/postgres.py`), so this is for space and speed. Judgement."""
+before (`benchmarks.postgres`), so this is for space and speed. Judgement."""
 LISTS_AFTER_WRITES: Final = 128
 """Writes after which short lists are looked for: a search reads one list a write for each common word until then."""
 BUILD_MEMORY: Final = "1GB"

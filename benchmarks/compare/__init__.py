@@ -1,0 +1,1 @@
+"""Outcrop and its peers side by side in one run."""

@@ -1,0 +1,1 @@
+"""What masking secrets costs, and what it finds."""

@@ -1,0 +1,1 @@
+"""What other search engines need for the same work."""

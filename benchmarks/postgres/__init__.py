@@ -1,0 +1,1 @@
+"""An index on Postgres beside one on SQLite."""

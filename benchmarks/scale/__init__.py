@@ -1,0 +1,1 @@
+"""What an index costs as it grows."""

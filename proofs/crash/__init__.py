@@ -1,0 +1,1 @@
+"""Everything acknowledged survives a kill at any moment."""

@@ -1,0 +1,13 @@
+"""The table of all targets that run in worker processes; HTTP and MCP are in `servers.py`."""
+
+from __future__ import annotations
+
+from proofs.fuzz.configs import CONFIGS
+from proofs.fuzz.guards import GUARDS
+from proofs.fuzz.packers import PACKERS
+from proofs.fuzz.parsers import PARSERS
+from proofs.fuzz.target import Target
+from proofs.fuzz.texts import TEXTS
+
+TARGETS: dict[str, Target] = {target.name: target for target in (*PARSERS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS)}
+"""Every target by its name."""

@@ -1,0 +1,1 @@
+"""Random operations on a real index, compared with a simple model in memory."""
