@@ -153,6 +153,43 @@ def test_names_are_the_same_for_the_next_process(kb: outcrop.Engine, tmp_path: P
         assert [(hit.place, hit.score) for hit in first] == [(hit.place, hit.score) for hit in second]
 
 
+RUNS = '''"""Runs that are kept."""
+
+
+def save_run(folder, run):
+    """Keep a run."""
+    folder.joinpath(run.id).write_text(run.as_json())
+
+
+def load_run(folder, name):
+    """A run that was kept."""
+    return parse_run(folder.joinpath(name).read_text())
+
+
+def list_runs(folder):
+    """The latest runs, newest first."""
+    return [load_run(folder, name) for name in sorted(names_of(folder))]
+'''
+
+
+def test_code_that_shares_a_word_with_a_question_is_no_likely_answer_beside_a_note_that_answers_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/runs.py").write_text(RUNS, "utf-8")
+    with outcrop.open(tmp_path / "index.db") as kb:
+        kb.add(tmp_path / "src")
+        asked = "when do the backups run?"
+        alone = kb.search(asked).hits[0].score
+        kb.add(text="Backups run at 02:30 every night; restore with restic and the key.", id="backups")
+        note, code = kb.search(asked).hits
+        assert (note.document.path, code.document.path) == ("backups", "runs.py")
+        assert note.score > 0.8
+        assert code.score < 0.7 * note.score
+        assert code.score < alone, "a better answer makes it a less likely one"
+        assert {boost.name for boost in note.why.boosts}.isdisjoint({"lead"}), "as if there were no code"
+
+
 def test_prose_has_no_language_and_its_hits_no_declaration(kb: outcrop.Engine) -> None:
     hit = next(
         hit for hit in kb.search("keeps connections ask for a lease").hits if hit.document.kind == "markdown"

@@ -87,7 +87,7 @@ def test_every_signal_is_tested_here_by_its_reason() -> None:
         "folder name": test_and_its_folder_more_loosely,
         "project name": test_who_names_a_project_wants_its_files,
         "coherence": test_a_file_with_several_good_chunks_is_about_the_question_and_one_with_a_single_one_mentions_it,
-        "lead": test_a_passage_that_leads_all_code_has_its_lead_counted_once_more,
+        "lead": test_where_a_passage_leads_all_code_its_lead_is_counted_once_more_against_the_others,
         "guide": test_who_wants_to_use_a_program_is_answered_by_its_documentation,
         "links": test_what_the_best_hits_call_inherit_or_import_belongs_to_the_answer_too,
         "role": test_a_question_about_a_program_is_seldom_one_about_its_tests_examples_or_generated_files,
@@ -174,25 +174,56 @@ def test_a_file_is_as_good_as_the_root_of_the_sum_of_squares_of_its_chunks() -> 
     )
 
 
-def test_a_passage_that_leads_all_code_has_its_lead_counted_once_more() -> None:
+def test_where_a_passage_leads_all_code_its_lead_is_counted_once_more_against_the_others() -> None:
     seen = candidates([0.5, 0.6, 0.45, 0.2], code=[True, False, False, True])
     credited = seen.fused + floats([0.3, 0.0, 0.0, 0.3])
-    assert moved("lead", seen, credited) == pytest.approx([0, 0.6 * 0.6 / 0.5 - 0.6, 0, 0], abs=1e-6)
+    behind = 0.5 / 0.6
+    final = credited + floats(moved("lead", seen, credited))
+    assert final.tolist() == pytest.approx([behind * 0.8, 0.6, behind * 0.45, behind * 0.5], abs=1e-6)
     assert moved("lead", candidates([0.5, 0.6])) == [0, 0]
     assert moved("lead", prose([0.5, 0.6])) == [0, 0]
+    assert moved("lead", candidates([0.6, 0.6, 0.5], code=[True, False, False])) == [0, 0, 0]
+
+
+def test_each_passage_that_leads_all_code_has_its_own_lead_and_the_best_of_them_keeps_its_score() -> None:
+    seen = candidates([0.4, 0.5, 0.75], code=[True, False, False])
+    credited = seen.fused + floats([0.9, 0.0, 0.0])
+    added = moved("lead", seen, credited)
+    assert added[2] == 0, "to the last bit: an explanation would tell of it"
+    behind = 0.4 / 0.75
+    assert (credited + floats(added)).tolist() == pytest.approx([behind * 1.3, behind * 0.5 * 0.5 / 0.4, 0.75])
+
+
+def test_a_passage_without_a_score_leads_nobody() -> None:
+    seen = candidates([0.6, 0.5], code=[False, True])
+    assert moved("lead", seen, floats([0.0, 0.5])) == [0, 0]
 
 
 def test_a_lead_is_never_more_than_it_was_before_the_credits() -> None:
     seen = candidates([0.05, 0.8], code=[True, False])
-    assert moved("lead", seen, seen.fused + floats([0.5, 0.0])) == pytest.approx([0, 0.5], abs=1e-6)
-    assert moved("lead", seen) == [0, 0]
+    credited = seen.fused + floats([0.5, 0.0])
+    final = credited + floats(moved("lead", seen, credited))
+    assert final.tolist() == pytest.approx([0.55 * 0.8 / (0.55 + 0.75), 0.8], abs=1e-6)
+    assert moved("lead", seen) == pytest.approx([0, 0], abs=1e-6)
 
 
 def test_a_lead_is_one_over_code_that_does_the_work() -> None:
     seen = candidates([0.7, 0.6, 0.5], code=[True, False, True], role=["test", "", ""])
-    assert moved("lead", seen, seen.fused + floats([0.3, 0, 0.3]))[1] > 0
+    added = moved("lead", seen, seen.fused + floats([0.3, 0, 0.3]))
+    assert added[1] == pytest.approx(0, abs=1e-6)
+    assert added[0] < 0 > added[2]
     asked = replace(seen, asked=frozenset({"test"}))
     assert moved("lead", asked, seen.fused + floats([0.3, 0, 0.3])) == [0, 0, 0]
+
+
+def test_what_leads_and_what_follows_keep_the_order_that_lifting_the_first_would_give() -> None:
+    seen = candidates([0.35, 0.52, 0.76, 0.59], code=[True, True, False, False])
+    credited = seen.fused + floats([0.39, 0.16, 0.0, 0.0])
+    final = credited + floats(moved("lead", seen, credited))
+    lifted = [0.74, 0.68, 0.76 * 0.76 / 0.52, 0.59 * 0.59 / 0.52]
+    capped = min(lifted[2], 0.74 + 0.76 - 0.52)
+    assert np.argsort(final).tolist() == np.argsort([*lifted[:2], capped, lifted[3]]).tolist()
+    assert final.max() == pytest.approx(0.76)
 
 
 def test_the_declaration_of_a_name_that_is_asked_for_does_not_lift_what_mentions_it() -> None:
@@ -211,6 +242,8 @@ def test_who_wants_to_use_a_program_is_answered_by_its_documentation() -> None:
 def test_what_the_best_hits_call_inherit_or_import_belongs_to_the_answer_too() -> None:
     added = moved("links", candidates([0.8, 0.7, 0.7], linked=[0.0, 1.0, 0.5]))
     assert 0 == added[0] < added[2] < added[1] <= 0.2
+    beside = candidates([0.8, 0.4, 0.2], linked=[0.0, 1.0, 0.0], code=[False, True, True])
+    assert moved("links", beside) == pytest.approx([0, signals.LINK_WEIGHT * 0.4, 0]), "of code, not of prose"
 
 
 def test_a_question_about_a_program_is_seldom_one_about_its_tests_examples_or_generated_files() -> None:
