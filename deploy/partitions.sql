@@ -10,7 +10,7 @@ BEGIN;
 SET LOCAL search_path TO :"schema", public;
 SET LOCAL maintenance_work_mem = '1GB';
 LOCK TABLE state IN EXCLUSIVE MODE;
-SELECT set_config('outcrop.read.parts', :'parts', true);
+SELECT set_config('outcrop.parts', :'parts', true);
 
 DO $$
 DECLARE
@@ -18,7 +18,7 @@ DECLARE
     whole text;
     wholes text[];
     part int;
-    parts int := current_setting('outcrop.read.parts')::int;
+    parts int := current_setting('outcrop.parts')::int;
     granted text;
     unsampled text;
     policies text[];

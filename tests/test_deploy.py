@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 import os
 import re
 import shlex
@@ -20,7 +19,6 @@ import tree_sitter
 import tree_sitter_containerfile
 import yaml
 from tests.postgres.server import PostgresServer
-from tests.store.old.make import SCHEMA as OLD_SCHEMA
 
 import outcrop
 from outcrop.config import Config
@@ -271,23 +269,6 @@ def test_an_index_in_parts_is_read_written_and_searched_as_before(
     with psycopg.connect(log_in(postgres_url, guest).partition("?")[0]) as connection:
         for part in range(4):  # by its own name a part shows nothing
             assert connection.execute(f"SELECT * FROM {schema}.chunks_part_{part}".encode()).fetchall() == []
-
-
-def test_an_older_index_in_parts_is_closed_when_its_owner_opens_it(
-    postgres_server: PostgresServer, tmp_path: Path
-) -> None:
-    url = postgres_server.url(OLD_SCHEMA)
-    dump = lzma.decompress((ROOT / "tests/store/old/postgres_1.sql.xz").read_bytes()).decode()
-    try:
-        psql(postgres_server, dump, postgres_server.url())
-        script = (DEPLOY / "partitions.sql").read_text("utf-8")
-        psql(postgres_server, script, postgres_server.url(), schema=OLD_SCHEMA, parts="2")
-        with outcrop.open(url, data_dir=tmp_path) as engine:
-            assert [check for check in engine.doctor() if not check.ok] == []
-        closed = {("chunks", "text"), ("chunks_part_0", "text"), ("chunks_part_1", "text")}
-        assert closed <= unsampled(postgres_server, OLD_SCHEMA)
-    finally:
-        postgres_server.drop(OLD_SCHEMA)
 
 
 def log_in(url: str, role: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.store.earlier import write_version_1
 from tests.test_engine import CountingEmbedder, open_with
 
 import outcrop
@@ -327,35 +326,3 @@ def test_rows_that_only_say_what_stands_beside_a_candidate_do_not_move_the_other
     (coherence,) = [boost.amount for boost in second.why.boosts if boost.name == "coherence"]
     share = second.why.fused / best.why.fused
     assert coherence == pytest.approx(COHERENCE_WEIGHT * best.why.fused * share, abs=1e-4)
-
-
-def test_an_index_of_version_1_reads_its_code_again_and_its_prose_not(
-    tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    db = tmp_path / "old.db"
-    with open_with(tmp_path / "new.db", CountingEmbedder()) as kb:
-        kb.add(repo)
-        before = {info.path: info for info in kb.documents()}
-        write_version_1(kb._store, db)
-    read: list[str] = []
-    real = outcrop.write.prepare.read_file  # type: ignore[attr-defined]
-
-    def noting(file, *rest):  # type: ignore[no-untyped-def]
-        read.append(file.path)
-        return real(file, *rest)
-
-    monkeypatch.setattr("outcrop.write.prepare.read_file", noting)
-    with open_with(db, CountingEmbedder()) as kb:
-        assert kb.search("ConnectionPool").hits, "it serves at once"
-        assert declaring(kb, "ConnectionPool") == set()
-        report = kb.sync()
-        code = sorted(path for path in FILES if not path.endswith(".md"))
-        assert sorted(read) == code
-        assert (report.changed, report.unchanged, report.added) == (len(code), 1, 0)
-        assert declaring(kb, "ConnectionPool") == {"app/pool.py"}
-        assert {info.path: info.id for info in kb.documents()} == {
-            path: info.id for path, info in before.items()
-        }
-        assert kb.get("README.md") == before["README.md"]
-        assert kb.sync().unchanged == len(FILES)
-        assert all(check.ok for check in kb.doctor())

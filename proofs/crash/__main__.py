@@ -3,7 +3,7 @@
     python -m proofs.crash --rounds 500 --seed 1 [--only ingest|notes|migration|re-embedding] [--store sqlite]
 
 Four kinds of rounds, on both stores: an ingest (below), agents' notes (`notes_crash.py`), a change of model and the
-migration of an old index (`crash/switch.py`). Half of the processes are killed with SIGKILL at a random moment, half
+migration of an older schema (`crash/switch.py`). Half of the processes are killed with SIGKILL at a random moment, half
 kill themselves at a call that was drawn, which tells where (`crash/kill.py`).
 
 Every round of an ingest a child changes a folder and some texts (adds, edits, deletes, moves, copies), brings the index
@@ -266,7 +266,7 @@ KINDS = (
     Kind("re-embedding", "sqlite", 0.12),
     Kind("re-embedding", "postgres", 0.06),
 )
-"""Postgres has had one schema so far: nothing to migrate. Shares by what a round takes: on Postgres it is slower."""
+"""Migrations on Postgres are killed in tests/store. Shares by what a round takes: on Postgres it is slower."""
 
 
 def run_kind(

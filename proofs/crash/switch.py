@@ -1,4 +1,4 @@
-"""Kill what is one switch: a change of model, and the migration of an old index (see proofs.crash).
+"""Kill what is one switch: a change of model, and the migration of an older schema (see proofs.crash).
 
 After each kill the index opens, holds every document as it was, and is wholly as before or wholly as after; the same
 call then comes to its end.
@@ -7,7 +7,6 @@ call then comes to its end.
 from __future__ import annotations
 
 import json
-import lzma
 import os
 import random
 import shutil
@@ -18,14 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.report import ROOT
+import apsw
 from tests.maintain.reembed_child import Letters
+from tests.store.example_steps import registered
 
 import outcrop.maintain.health
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.records import Text
-from outcrop.store.sqlite.schema import MIGRATIONS
+from outcrop.store.sqlite import schema
 from outcrop.store.sqlite.store import open_sqlite
 from proofs.crash.check import content
 from proofs.crash.kill import draw_kill, fork_and_kill
@@ -38,7 +38,6 @@ LONGEST_MIGRATION_S: Final = 0.02
 MAX_CALLS: Final = 60_000
 SMALL_BATCH: Final = 8
 """Texts of the first transaction of a re-embedding; each next one may be twice as large."""
-OLD: Final = ROOT / "tests" / "store" / "old"
 
 MODELS: Final = (("first", 26), ("second", 13))
 
@@ -154,54 +153,50 @@ def run_reembed(
 # ------------------------------------------------------------------ a migration
 
 
-def read_old(db: Path) -> list[list[str]]:
-    """Everything an index holds, by way of the store, which brings it up to date first."""
-    store = open_sqlite(db)
-    try:
-        problems = [[problem] for problem in store.check()]
-        held = [
-            [info.collection, info.uri, info.path, info.title, *info.tags, store.text(info.id)]
-            for info in store.documents()
-        ]
-        return problems + held
-    finally:
-        store.close()
+def _migrate(home: Path) -> None:
+    """Open the index where the example steps follow those of its schema."""
+    with registered():
+        open_sqlite(home / "index.db").close()
 
 
-def verify_migration(db: Path, expected: list[list[str]]) -> tuple[list[str], int]:
+def verify_migration(home: Path) -> tuple[list[str], int]:
     """What is wrong after a migration was killed, and how many documents there are."""
-    found = read_old(db)
-    wrong = [] if found == expected else [f"{db.name}: holds {found}, should hold {expected}"]
-    with Engine(load_config({"db": db}, environ={})) as engine:
-        if engine.status().stats.schema_version != len(MIGRATIONS):
-            wrong.append(f"{db.name}: is of version {engine.status().stats.schema_version}")
-        if not engine.search("wombat burrow", mode="keyword").hits:
-            wrong.append(f"{db.name}: does not find its words")
-    return wrong, len(found)
+    _migrate(home)
+    with registered(), _open(home, "", 0) as engine:
+        documents = engine.documents()
+        wrong = [
+            f"{document.uri} is not what it was"
+            for document in documents
+            if (text := engine.text(document.id)) != content(text.partition(".")[0].removeprefix("About "))
+        ]
+        if len(documents) != DOCUMENTS:
+            wrong.append(f"{len(documents)} documents")
+        if engine.status().stats.schema_version != len(schema.MIGRATIONS):
+            wrong.append(f"is of version {engine.status().stats.schema_version}")
+        if not engine.search(engine.text(documents[0].id)[:100], mode="keyword").hits:
+            wrong.append("does not find its words")
+        wrong += [f"{check.name}: {check.detail}" for check in engine.doctor() if not check.ok]
+    raw = apsw.Connection(str(home / "index.db"))
+    shelves = raw.execute("SELECT count(shelf) FROM documents").fetchall()
+    raw.close()
+    if shelves != [(DOCUMENTS,)]:
+        wrong.append(f"{shelves} shelves are filled in")
+    return wrong, len(documents)
 
 
 def run_migration(rounds: int, seed: int, home: Path, on_round: Callable[[Tally], None] | None = None) -> Tally:
-    """So many rounds of an old index that is opened by a process that is killed."""
+    """So many rounds of an index of an older schema that is opened by a process that is killed."""
     chosen, tally = random.Random(seed), Tally()
-    home.mkdir(parents=True, exist_ok=True)
-    old = {
-        file.name.partition(".")[0]: lzma.decompress(file.read_bytes()) for file in OLD.glob("sqlite_*.db.xz")
-    }
-    old = {name: data for name, data in sorted(old.items()) if int(name.rpartition("_")[2]) < len(MIGRATIONS)}
-    whole: dict[str, list[list[str]]] = {}
-    for name, data in old.items():
-        (home / f"{name}.db").write_bytes(data)
-        whole[name], error = in_child(home, lambda name=name: read_old(home / f"{name}.db"))  # type: ignore[misc]
-        tally.divergences += [error] if error else []
+    old = home / "old"
+    old.mkdir(parents=True)
+    _, error = in_child(old, lambda: _fill(old, ""))
+    tally.divergences += [error] if error else []
     for number in range(rounds if not tally.divergences else 0):
-        name = chosen.choice(list(old))
         here = home / f"old-{number}"
-        here.mkdir()
-        db = here / f"{name}.db"
-        db.write_bytes(old[name])
+        shutil.copytree(old, here)
         kill = draw_kill(chosen, LONGEST_MIGRATION_S, 300)
-        place = fork_and_kill(lambda db=db: open_sqlite(db).close(), here, kill)  # type: ignore[misc]
-        verdict, error = in_child(here, lambda db=db, name=name: verify_migration(db, whole[name]))  # type: ignore[misc]
+        place = fork_and_kill(lambda here=here: _migrate(here), here, kill)  # type: ignore[misc]
+        verdict, error = in_child(here, lambda here=here: verify_migration(here))  # type: ignore[misc]
         wrong, documents = verdict or ([error], 0)
         if _note(tally, here, place, wrong, False, f"round {number} of a migration (seed {seed}, {kill})"):
             return tally

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from tests.store.example_steps import registered
+
 from proofs.faults.scenes import SCENES, Trial, attempt, compare, copy_of, lay, try_again
 
 STEPS: Final = 24
@@ -31,10 +33,12 @@ def try_disks(folder: Path, every: int = 1) -> tuple[list[dict[str, Any]], list[
         here = folder / scene.name.replace(" ", "-")
         here.mkdir(parents=True)
         trial = lay(scene, here)
-        for kind, result in (
-            ("largest file", try_limits(trial, here, steps)),
-            ("file system", try_mounts(trial, here, steps)),
-        ):
+        with registered(scene.steps):
+            tried = (
+                ("largest file", try_limits(trial, here, steps)),
+                ("file system", try_mounts(trial, here, steps)),
+            )
+        for kind, result in tried:
             errors, problems = result or (0, [])
             lines.append(
                 {

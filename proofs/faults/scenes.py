@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import lzma
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.report import ROOT
 from tests.maintain.reembed_child import Letters
+from tests.store.example_steps import STEPS, Step, registered
 
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.errors import NotFound, OutcropError
 from outcrop.notes import KnowledgeBase
-from outcrop.store.sqlite.schema import MIGRATIONS
+from outcrop.store.sqlite import schema
 from proofs.faults.points import Faults, Kind, inject
 
 State = dict[str, str]
@@ -31,12 +30,14 @@ ADVICE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Something that is written: `lay` makes the index and the files as they are before, `do` writes."""
+    """Something that is written: `lay` makes the index and the files as they are before, `do` writes. `steps` bring the
+    schema further once it is laid."""
 
     name: str
     lay: Callable[[Path], None]
     do: Callable[[Engine], object]
     model: str = "first"
+    steps: Sequence[Step] = ()
 
 
 def open_index(home: Path, model: str = "first") -> Engine:
@@ -118,15 +119,8 @@ def _reembed(engine: Engine) -> None:
     engine.reembed()
 
 
-def _lay_old(home: Path) -> None:
-    """An index of the oldest schema, with arrays that an earlier Outcrop made of nothing."""
-    home.mkdir(parents=True)
-    old = ROOT / "tests" / "store" / "old" / "sqlite_1.db.xz"
-    (home / "index.db").write_bytes(lzma.decompress(old.read_bytes()))
-
-
 def _nothing(engine: Engine) -> None:
-    if engine.status().stats.schema_version != len(MIGRATIONS):
+    if engine.status().stats.schema_version != len(schema.MIGRATIONS):
         raise AssertionError("an open index is of the newest schema")
 
 
@@ -137,7 +131,7 @@ SCENES: Final = (
     Scene("delete a note", _lay_notes, _delete_note),
     Scene("fill in vectors", _lay_notes, _fill),
     Scene("re-embed", _lay_indexed, _reembed, "second"),
-    Scene("migrate", _lay_old, _nothing),
+    Scene("migrate", _lay_indexed, _nothing, steps=STEPS),
 )
 
 
@@ -171,12 +165,12 @@ def lay(scene: Scene, folder: Path) -> Trial:
     laid = folder / "laid"
     scene.lay(folder / "home")
     (folder / "home").rename(laid)
-    home = copy_of(laid, folder)
-    before, wrong = read_state(home)
-    home = copy_of(laid, folder)
-    with inject(Faults(), home) as faults, open_index(home, scene.model) as engine:
-        scene.do(engine)
-    after, more = read_state(home)
+    with registered(scene.steps):
+        before, wrong = read_state(copy_of(laid, folder))
+        home = copy_of(laid, folder)
+        with inject(Faults(), home) as faults, open_index(home, scene.model) as engine:
+            scene.do(engine)
+        after, more = read_state(home)
     if wrong or more:
         raise AssertionError(f"{scene.name}: {wrong} {more}")
     return Trial(scene, laid, before, after, faults.points)
@@ -202,10 +196,11 @@ class Outcome:
 def try_fault(trial: Trial, folder: Path, at: int, kind: Kind, *, lasting: bool) -> Outcome:
     """Have the n-th point of a scene fail, and see what is left, and that the next try succeeds."""
     home = copy_of(trial.laid, folder)
-    with inject(Faults(at, kind, lasting), home) as faults:
-        engine, said, wrong = attempt(trial.scene, home)
-    wrong += compare(trial, home, finished=not said)
-    wrong += try_again(trial, home, engine)
+    with registered(trial.scene.steps):
+        with inject(Faults(at, kind, lasting), home) as faults:
+            engine, said, wrong = attempt(trial.scene, home)
+        wrong += compare(trial, home, finished=not said)
+        wrong += try_again(trial, home, engine)
     return Outcome(said, faults.failed[0] if faults.failed else "", wrong)
 
 

@@ -60,7 +60,7 @@ def test_an_index_in_order_is_found_in_order(settled: tuple[Scene, Promise], emb
     [
         ("DELETE FROM vectors WHERE id = (SELECT min(id) FROM vectors)", "no vector|path vector"),
         ("DELETE FROM chunks WHERE id = 1", "chunks"),
-        ("UPDATE blocks SET packed = repack(packed, 'zqbbbbc', 'zqbbbbd')", "is from|not that of"),
+        ("UPDATE text_blocks SET packed = repack(packed, 'zqbbbbc', 'zqbbbbd')", "is from|not that of"),
         ("INSERT INTO removals (chunk_id) VALUES (1)", "listed as removed|arrays hold"),
     ],
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import lzma
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -15,7 +13,6 @@ import pytest
 from psycopg import errors, sql
 from tests.postgres.server import PostgresServer
 from tests.store.builders import make_write, put
-from tests.store.old.make import SCHEMA
 from tests.store.places import open_at_url
 
 from outcrop.records.database_url import DatabaseUrl
@@ -25,7 +22,6 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 ROLE, OTHER = "mallory", "carol"
 SECRET = "merger"
 TABLES = ("documents", "tags", "chunks", "notes", "rows", "postings", "declared")
-OLD = Path(__file__).with_name("old") / "postgres_1.sql.xz"
 
 
 def log_in(url: str, role: str) -> Connection:
@@ -229,7 +225,7 @@ def test_pending_documents_of_others_are_hidden(owner: PostgresStore, mallory: C
     assert model is not None
     owner.write([make_write(f"{SECRET}-later.md", collection="private")], {}, model, defer_embedding=True)
     assert len(owner.pending()) == 1
-    assert mallory.execute("SELECT * FROM waiting").fetchall() == []
+    assert mallory.execute("SELECT * FROM pending").fetchall() == []
 
 
 # ------------------------------------------------------------------ what the planner knows
@@ -278,7 +274,7 @@ def test_estimates_tell_nothing_of_hidden_values(
         assert len({estimate(mallory, question) for question in questions}) == 1, (table, column, operator)
 
 
-# ------------------------------------------------------------------ taking it back, and older schemas
+# ------------------------------------------------------------------ taking it back
 
 
 def test_a_role_that_lost_its_grant_reads_no_table(owner: PostgresStore, mallory: Connection) -> None:
@@ -297,40 +293,3 @@ def test_a_grant_of_a_role_that_is_gone_can_be_taken_back(
     owner.grant("passer_by")
     postgres_server.execute("DROP OWNED BY passer_by", "DROP ROLE passer_by")
     assert owner.revoke("passer_by") == 1
-
-
-def test_an_older_schema_is_closed_when_its_owner_opens_it(
-    postgres_server: PostgresServer, roles: None
-) -> None:
-    url = postgres_server.url(SCHEMA)
-    with psycopg.connect(DatabaseUrl.parse(url).uri(), autocommit=True) as connection:
-        dump = lzma.decompress(OLD.read_bytes()).decode().split("\n")
-        connection.execute("\n".join(line for line in dump if not line.startswith("\\")).encode())
-        connection.execute(f"ANALYZE {SCHEMA}.documents".encode())
-        tables = "state, models, schema_version, collections, tenants, documents, tags, chunks, notes, rows, postings"
-        for table in (*tables.split(", "), "declared", "settings"):
-            connection.execute(f"GRANT SELECT ON {SCHEMA}.{table} TO {ROLE}".encode())
-        connection.execute(f"GRANT USAGE ON SCHEMA {SCHEMA} TO {ROLE}".encode())
-        connection.execute(f"INSERT INTO {SCHEMA}.tenants VALUES ('{ROLE}', 999)".encode())
-    trick = (
-        "CREATE TEMP TABLE tenants AS SELECT current_user::name AS role, generate_series(1, 9) AS collection_id"
-    )
-    try:
-        with log_in(url, ROLE) as mallory:
-            mallory.execute(trick.encode())
-            assert readable(mallory), "the old schema has the hole that the new one has not"
-        store = open_at_url(url)
-        assert list(store.check()) == []
-        store.close()
-        with log_in(url, ROLE) as mallory:
-            mallory.execute(trick.encode())
-            assert readable(mallory) == set()
-            assert mallory.execute("SELECT count(*) FROM vectors").fetchall() == [(0,)]
-        with psycopg.connect(DatabaseUrl.parse(url).uri()) as connection:
-            sampled = connection.execute(
-                "SELECT attname FROM pg_stats WHERE schemaname = %s AND tablename = 'documents'", (SCHEMA,)
-            ).fetchall()
-        assert sampled
-        assert not {"title", "uri", "path", "collection", "meta"} & {name for (name,) in sampled}
-    finally:
-        postgres_server.drop(SCHEMA)

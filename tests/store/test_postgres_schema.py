@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -13,18 +14,20 @@ import psycopg
 import pytest
 from tests.postgres.server import PostgresServer
 from tests.store.builders import make_write, put
+from tests.store.example_steps import STEPS, registered
 from tests.store.places import open_at_url
 
 from outcrop.errors import NewerDatabase, NotFound, StoreError
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.records.derived import Deriver
-from outcrop.store.postgres import open_postgres
-from outcrop.store.postgres.schema import MIGRATIONS, migrate
+from outcrop.store.postgres import open_postgres, schema
 
+ROOT = Path(__file__).parents[2]
 _OPEN = """
 import sys
 sys.path.insert(0, sys.argv[2])
 from tests.store.builders import make_write, put
+from tests.store.example_steps import STEPS, registered
 from tests.store.places import open_at_url
 store = open_at_url(sys.argv[1])
 put(store, make_write(sys.argv[3], f"written by {sys.argv[3]}"))
@@ -33,9 +36,10 @@ store.close()
 
 
 def test_many_processes_make_the_tables_at_once(postgres_url: str) -> None:
-    root = str(Path(__file__).parents[2])
     children = [
-        subprocess.Popen([sys.executable, "-c", _OPEN, postgres_url, root, f"{i}.md"], stderr=subprocess.PIPE)
+        subprocess.Popen(
+            [sys.executable, "-c", _OPEN, postgres_url, str(ROOT), f"{i}.md"], stderr=subprocess.PIPE
+        )
         for i in range(4)
     ]
     said = [child.communicate(timeout=60)[1] for child in children]
@@ -50,7 +54,7 @@ def test_who_waited_while_another_made_the_tables_makes_none(postgres_url: str) 
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     with ThreadPoolExecutor(1) as pool, connect(postgres_url) as first:
         with first.transaction():
-            migrate(first, DatabaseUrl.parse(postgres_url).schema)  # which nobody sees yet
+            schema.migrate(first, DatabaseUrl.parse(postgres_url).schema)  # which nobody sees yet
             second = pool.submit(open_at_url, postgres_url)
             while first.execute(waiting).fetchone() == (0,):
                 assert not second.done()
@@ -74,9 +78,9 @@ def test_a_newer_schema_is_left_alone(postgres_url: str) -> None:
 
 
 def test_tables_of_another_program_are_left_alone(postgres_url: str) -> None:
-    schema = DatabaseUrl.parse(postgres_url).schema
+    name = DatabaseUrl.parse(postgres_url).schema
     with connect(postgres_url) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}; CREATE TABLE mine (x int)".encode())
+        connection.execute(f"CREATE SCHEMA {name}; CREATE TABLE mine (x int)".encode())
     with pytest.raises(StoreError, match="another program"):
         open_at_url(postgres_url)
     with connect(postgres_url) as connection:
@@ -86,18 +90,42 @@ def test_tables_of_another_program_are_left_alone(postgres_url: str) -> None:
 def test_a_step_that_fails_leaves_the_schema_as_it_was(postgres_url: str) -> None:
     store = open_at_url(postgres_url)
     put(store, make_write())
-    schema = DatabaseUrl.parse(postgres_url).schema
 
-    def fails(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    def fail(connection: psycopg.Connection[tuple[object, ...]]) -> None:
         connection.execute("DROP TABLE notes CASCADE")
         raise RuntimeError("no")
 
-    with connect(postgres_url) as connection:
-        with pytest.raises(RuntimeError):
-            migrate(connection, schema, (*MIGRATIONS, fails))
-        migrate(connection, schema, (*MIGRATIONS, lambda c: None))
-    assert store.stats().schema_version == len(MIGRATIONS) + 1
+    with registered([fail], schema), pytest.raises(RuntimeError):
+        open_at_url(postgres_url)
+    assert store.stats().schema_version == len(schema.MIGRATIONS)
     assert list(store.check()) == []
+    store.close()
+
+
+def test_a_migration_that_is_killed_is_resumed_by_the_next_open(postgres_url: str) -> None:
+    store = open_at_url(postgres_url)
+    put(store, make_write("a.md"), make_write("b.md"))
+    before = store.export(0, 9)
+    version = store.stats().schema_version
+    for point in ("begun", "changed"):
+        command = [sys.executable, "-m", "tests.store.child", "migrate-postgres", postgres_url, point]
+        assert subprocess.run(command, cwd=ROOT, check=False, timeout=100).returncode == -signal.SIGKILL
+        with connect(postgres_url) as connection:
+            reached = connection.execute("SELECT version FROM schema_version").fetchall()
+            shelves = connection.execute("SELECT count(shelf) FROM documents").fetchall()
+        assert (reached, shelves) == ([(version + 1,)], [(0,)]), "the first step is done, the second is not"
+    with registered(STEPS, schema):
+        migrated = open_at_url(postgres_url)
+        assert migrated.stats().schema_version == version + 2
+        assert migrated.export(0, 9) == before
+        put(migrated, make_write("c.md"))
+        assert list(migrated.check()) == []
+        migrated.close()
+    with connect(postgres_url) as connection:
+        rows = connection.execute("SELECT path, shelf FROM documents ORDER BY id").fetchall()
+    assert rows == [("a.md", "main/a.md"), ("b.md", "main/b.md"), ("c.md", None)]
+    with pytest.raises(NewerDatabase, match="upgrade Outcrop"):
+        open_at_url(postgres_url)
     store.close()
 
 

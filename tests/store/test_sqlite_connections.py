@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shutil
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import apsw
 import pytest
 from tests.store.builders import make_write, put
+from tests.store.example_steps import registered
 
 from outcrop.errors import DatabaseBusy, StoreError
-from outcrop.store.sqlite.schema import migrate, schema_version
+from outcrop.store.sqlite.schema import MIGRATIONS, migrate, schema_version
 from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 
@@ -100,13 +101,16 @@ def test_who_waited_while_another_brought_the_file_up_to_date_does_nothing(db: P
         def step(connection: apsw.Connection) -> None:
             steps.append(connection)
             connection.execute("CREATE TABLE made (x)")
-            waiting.append(pool.submit(migrate, second, (step,)))
+            waiting.append(pool.submit(migrate, second))
             assert waits.wait(60)
 
-        waiting: list[object] = []
-        migrate(first, (step,))
+        waiting: list[Future[None]] = []
+        with registered([step]):
+            migrate(first)
+            for found in waiting:
+                found.result(60)
+            assert schema_version(second) == len(MIGRATIONS) + 1
     assert steps == [first]
-    assert schema_version(second, 1) == 1
     first.close()
     second.close()
 

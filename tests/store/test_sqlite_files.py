@@ -32,7 +32,7 @@ def pieces_of_blocks(db: Path, document_id: int) -> list[bytes]:
     raw = apsw.Connection(str(db))
     blocks: list[tuple[bytes]] = list(
         raw.execute(
-            "SELECT packed FROM blocks WHERE first_chunk IN (SELECT id FROM chunks WHERE document_id = ?)",
+            "SELECT packed FROM text_blocks WHERE first_chunk IN (SELECT id FROM chunks WHERE document_id = ?)",
             (document_id,),
         )
     )
@@ -285,11 +285,11 @@ def test_what_sqlite_says_of_a_damaged_file_is_cut_to_a_readable_length(db: Path
     ("sql", "sentence"),
     [
         ("DELETE FROM chunks WHERE id = 2", "1 texts belong to no chunk"),
-        ("DELETE FROM blocks", "4 chunks have no text"),
-        ("UPDATE blocks SET packed = x'00'", "2 texts are damaged"),
-        ("UPDATE blocks SET packed = (SELECT packed FROM blocks LIMIT 1)", "2 texts are damaged"),
+        ("DELETE FROM text_blocks", "4 chunks have no text"),
+        ("UPDATE text_blocks SET packed = x'00'", "2 texts are damaged"),
+        ("UPDATE text_blocks SET packed = (SELECT packed FROM text_blocks LIMIT 1)", "2 texts are damaged"),
         ("UPDATE chunks SET end_offset = end_offset + 1 WHERE id = 1", "1 texts are damaged"),
-        ("UPDATE blocks SET first_chunk = 30 WHERE first_chunk = 1", "2 texts belong to no chunk"),
+        ("UPDATE text_blocks SET first_chunk = 30 WHERE first_chunk = 1", "2 texts belong to no chunk"),
         ("DELETE FROM vectors WHERE id = (SELECT min(id) FROM vectors)", "have no "),
         ("INSERT INTO vectors (id, vector) VALUES ((1 << 40) + 77, x'00')", "1 vectors belong to no content"),
         (
@@ -354,7 +354,7 @@ def test_a_chunk_that_lost_its_vector_is_told_from_one_that_waits(db: Path) -> N
     assert list(store.check()) == []
     raw = apsw.Connection(str(db))
     raw.execute("DELETE FROM vectors WHERE id = (1 << 40) + (SELECT content_id FROM chunks WHERE id = 1)")
-    raw.execute("INSERT INTO waiting VALUES (999)")
+    raw.execute("INSERT INTO pending VALUES (999)")
     raw.close()
     assert list(store.check()) == [
         "1 chunks have no vector of the active model",

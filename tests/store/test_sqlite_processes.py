@@ -40,7 +40,7 @@ def test_readers_in_other_threads_and_processes_see_the_old_state_while_a_write_
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(lambda: len(sqlite.feed(0, 10))).result() == 2  # a reader that waits is told "busy"
         assert pool.submit(sqlite.version).result() == version
-    assert output(child("read", db)).split() == ["1", str(version)]
+    assert output(child("read", db, "0.1")).split() == ["1", str(version)]
     other.execute("ROLLBACK")
     other.close()
 

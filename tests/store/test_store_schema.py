@@ -1,31 +1,27 @@
-"""A database of an earlier version becomes a current one, or stays what it was."""
+"""Migrations of a SQLite index: an older database becomes a current one, or stays what it was.
+
+There is one version so far, so the steps are those of example_steps.py.
+"""
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.builders import MODEL, make_code, make_write, notes_of, put, vector
+from tests.store.builders import make_code, make_write, put
+from tests.store.example_steps import STEPS, add_shelf, registered
 
 from outcrop.errors import NewerDatabase, StoreError
 from outcrop.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, migrate, schema_version
 from outcrop.store.sqlite.store import open_sqlite
 
 ROOT = Path(__file__).parents[2]
-VERSIONS = {version: Path(__file__).with_name(f"schema_{version}.sql") for version in (1, 2, 3, 4)}
-"""A database of each version that was released, as SQL."""
-
-CODE_OF_VERSION_1 = """
-INSERT INTO documents SELECT id + 2, collection, '/home/me/' || name, name, origin, root, kind, title, meta, sha256,
-    mtime_ns, size, dated_at, created_at, updated_at, 0, 9, x'', tail
-FROM (SELECT 1 id, 'file' origin, 'code' kind, 'a.py' name UNION SELECT 2, 'url', 'code', 'b.py'
-    UNION SELECT 3, 'file', 'json', 'c.json') CROSS JOIN (SELECT collection, root, title, meta, sha256, mtime_ns,
-    size, dated_at, created_at, updated_at, 'no chunks' tail FROM documents WHERE id = 1)
-"""
+VERSION = len(MIGRATIONS)
+NEXT = VERSION + len(STEPS)
 
 
 def schema_of(db: Path) -> list[tuple[object, ...]]:
@@ -35,82 +31,8 @@ def schema_of(db: Path) -> list[tuple[object, ...]]:
     return rows
 
 
-def make_database(db: Path, version: int) -> Path:
-    """A database as a version made it, with two documents."""
-    raw = apsw.Connection(str(db))
-    raw.execute("PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal").fetchall()
-    raw.execute(VERSIONS[version].read_text("utf-8")).fetchall()
-    raw.close()
-    return db
-
-
-@pytest.fixture
-def version_1(tmp_path: Path) -> Path:
-    return make_database(tmp_path / "version_1.db", 1)
-
-
-def test_every_version_has_its_fixture() -> None:
-    assert list(VERSIONS) == list(range(1, len(MIGRATIONS) + 1))
-
-
-def test_a_database_of_version_1_opens_with_all_that_is_in_it(version_1: Path) -> None:
-    store = open_sqlite(version_1)
-    assert store.stats().schema_version == len(MIGRATIONS)
-    assert list(store.check()) == []
-    first, second = store.documents()
-    assert (first.path, first.tags, first.meta) == ("notes/a.md", ("blue", "red"), {"author": "Zoë"})
-    assert (first.language, first.role) == ("", "")
-    assert store.text(first.id) == "One apple.\n\nTwo pears.\n"
-    assert store.text(second.id) == "no chunks"
-    assert [chunk.heading_path for chunk in store.chunks_of(first.id)] == [(), ("Fruit", "Pears")]
-    assert [
-        (chunk.code, row.code) for chunk, row in zip(store.chunks_of(first.id), store.feed(0, 9), strict=True)
-    ] == [(None, None)] * 2
-    assert [c.text for c in store.chunks(store.match_phrase("two PEARS").tolist())] == ["Two pears."]
-    put(store, make_write("b.md"), make_code())
-    assert list(store.check()) == []
-    store.close()
-
-
-def test_a_database_of_version_2_opens_with_all_that_is_in_it(tmp_path: Path) -> None:
-    store = open_sqlite(make_database(tmp_path / "version_2.db", 2))
-    assert store.stats().schema_version == len(MIGRATIONS)
-    assert list(store.check()) == []
-    prose, code = store.documents()
-    assert (prose.path, prose.language, prose.sha256[:4]) == ("notes/a.md", "", "40f8")
-    assert (code.path, code.language, code.role) == ("src/pool.py", "python", "test")
-    assert [chunk.code for chunk in store.chunks_of(code.id)] == [None, notes_of("Pool", "keeps connections")]
-    vectors = [row.summary_vector for row in store.feed(0, 9)]
-    assert [found is not None for found in vectors] == [False, False, False, True]
-    store.close()
-
-
-def test_a_database_of_version_3_opens_with_what_waits_in_it(tmp_path: Path) -> None:
-    store = open_sqlite(make_database(tmp_path / "version_3.db", 3))
-    assert list(store.check()) == []
-    assert store.pending() == [1]
-    assert [found.vector is not None for found in store.feed(0, 9)] == [True, False, True, True]
-    ((late, _),) = store.unembedded(MODEL, 9)
-    assert store.fill(MODEL, {late: vector(late)}) == 1
-    assert store.pending() == []
-    assert list(store.check()) == []
-    store.close()
-
-
-def test_a_database_of_version_4_opens_with_all_that_is_in_it(tmp_path: Path) -> None:
-    store = open_sqlite(make_database(tmp_path / "version_4.db", 4))
-    assert list(store.check()) == []
-    prose, code = store.documents()
-    assert store.text(prose.id) == "One apple.\n\nTwo pears.\n"
-    assert [chunk.heading_path for chunk in store.chunks_of(prose.id)] == [(), ("Guide", "Part 1")]
-    assert [chunk.code for chunk in store.chunks_of(code.id)] == [None, notes_of("Pool", "keeps connections")]
-    assert store.pending() == [1]
-    assert [found.vector is not None for found in store.feed(0, 9)] == [True, False, True, True]
-    store.close()
-
-
-def what_is_in(db: Path) -> list[object]:
-    """All that a store gives back of its documents, but for vectors, which are rounded once."""
+def content_of(db: Path) -> list[object]:
+    """Everything a store gives back of its documents."""
     store = open_sqlite(db)
     assert list(store.check()) == []
     found = [*store.export(0, 99), *store.pending(), *[row.chunk_id for row in store.feed(0, 99)]]
@@ -118,144 +40,123 @@ def what_is_in(db: Path) -> list[object]:
     return found
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_a_conversion_that_was_killed_goes_on_where_it_stopped(tmp_path: Path, version: int) -> None:
-    whole, cut = (make_database(tmp_path / name, version) for name in ("whole.db", "cut.db"))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.store.child", "convert", str(cut)], cwd=ROOT, check=False
-    )
-    assert done.returncode == -signal.SIGKILL
-    raw = apsw.Connection(str(cut))
-    assert raw.pragma("user_version") == len(MIGRATIONS), "an older Outcrop leaves it alone"
-    assert raw.execute("SELECT value FROM meta WHERE key = 'converting'").fetchall() == [(1,)]
-    raw.close()
-    with pytest.raises(StoreError, match="once for writing"):
-        open_sqlite(cut, read_only=True)
-    assert what_is_in(cut) == what_is_in(whole)
-    assert schema_of(cut) == schema_of(whole)
-
-
-def test_a_conversion_leaves_nothing_of_the_old_form_and_gives_the_space_back(tmp_path: Path) -> None:
-    db = make_database(tmp_path / "old.db", 3)
-    raw = apsw.Connection(str(db))
-    raw.execute("UPDATE notes SET summary = ?", ("xyzzysecret" * 40_000,))
-    raw.close()
-    before = db.stat().st_size
-    open_sqlite(db).close()
-    assert b"xyzzysecret" not in db.read_bytes()
-    assert db.stat().st_size < before / 2
-
-
-def test_what_was_deleted_before_stays_deleted_and_ids_go_on_after_it(tmp_path: Path) -> None:
-    db = make_database(tmp_path / "old.db", 3)
-    raw = apsw.Connection(str(db))
-    raw.execute("UPDATE sqlite_sequence SET seq = 70 WHERE name = 'chunks'")
-    raw.close()
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """An index of the current version, which is an old one where the example steps are registered."""
+    db = tmp_path / "old.db"
     store = open_sqlite(db)
-    (id_,) = put(store, make_write("new.md"))
-    assert [chunk.id for chunk in store.chunks_of(id_)] == [71, 72]
+    put(store, make_write("notes/a.md", "One apple.\n\nTwo pears.\n"), make_code())
     store.close()
+    return db
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_migrations_still_make_what_each_version_was(tmp_path: Path, version: int) -> None:
-    made = tmp_path / "made.db"
-    raw = apsw.Connection(str(made))
-    migrate(raw, MIGRATIONS[:version])
+@pytest.fixture
+def steps() -> Iterator[None]:
+    with registered():
+        yield
+
+
+def test_an_old_index_opens_with_everything_in_it_and_is_written_to(old: Path) -> None:
+    before = content_of(old)
+    with registered():
+        assert content_of(old) == before
+        store = open_sqlite(old)
+        assert store.stats().schema_version == NEXT
+        put(store, make_write("b.md"))
+        assert list(store.check()) == []
+        store.close()
+    raw = apsw.Connection(str(old))
+    shelves = raw.execute("SELECT path, shelf FROM documents ORDER BY id").fetchall()
     raw.close()
-    kept = make_database(tmp_path / "kept.db", version)
-    assert schema_of(made) == schema_of(kept)
-    raw = apsw.Connection(str(kept))
-    migrate(raw)
-    raw.close()
-    new = tmp_path / "new.db"
-    open_sqlite(new).close()
-    assert schema_of(kept) == schema_of(new), "an old database becomes what a new one is"
+    assert shelves == [
+        ("notes/a.md", "main/notes/a.md"),
+        ("src/pool.py", "main/src/pool.py"),
+        ("b.md", None),
+    ]
 
 
-def test_files_of_code_that_version_1_wrote_are_unknown_to_the_next_sync_and_others_are_not(
-    version_1: Path,
-) -> None:
-    raw = apsw.Connection(str(version_1))
-    raw.execute(CODE_OF_VERSION_1)
-    raw.close()
-    store = open_sqlite(version_1)
-    states = {info.path: (info.mtime_ns, info.size, info.sha256) for info in store.documents()}
-    known = (1700000000000000000, 23, "40f8e8935b2f25be224040a66e3bc760e30a28061e8ef67463e1a24574ea5141")
-    assert states["a.py"] == (None, None, "")
-    assert [states[name] for name in ("notes/a.md", "b.py", "c.json")] == [known] * 3
-    assert list(store.check()) == []
-    store.close()
+def test_a_migrated_index_has_the_schema_of_a_new_one(old: Path, tmp_path: Path, steps: None) -> None:
+    for db in (old, tmp_path / "new.db"):
+        open_sqlite(db).close()
+    assert schema_of(old) == schema_of(tmp_path / "new.db")
 
 
-def next_step(connection: apsw.Connection) -> None:
-    connection.execute("ALTER TABLE documents ADD COLUMN colour TEXT")
-
-
-def test_a_next_migration_runs_once_and_keeps_the_data(version_1: Path) -> None:
+def test_a_step_runs_once(old: Path) -> None:
     ran: list[int] = []
 
     def count(connection: apsw.Connection) -> None:
         ran.append(1)
-        next_step(connection)
+        add_shelf(connection)
 
-    raw = apsw.Connection(str(version_1))
-    for _ in range(2):
-        migrate(raw, [*MIGRATIONS, count])
+    raw = apsw.Connection(str(old))
+    with registered([count]):
+        for _ in range(2):
+            migrate(raw)
     assert ran == [1]
-    assert raw.pragma("user_version") == len(MIGRATIONS) + 1
+    assert raw.pragma("user_version") == VERSION + 1
     assert raw.pragma("application_id") == APPLICATION_ID
-    assert raw.execute("SELECT count(colour), count(*) FROM documents").fetchall() == [(0, 2)]
-    with pytest.raises(NewerDatabase):
-        migrate(raw)
+    assert raw.execute("SELECT count(shelf), count(*) FROM documents").fetchall() == [(0, 2)]
     raw.close()
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_migration_that_fails_leaves_the_old_database(tmp_path: Path, version: int) -> None:
+def test_a_newer_index_is_refused_with_what_to_do_and_stays_as_it_is(old: Path) -> None:
+    with registered():
+        open_sqlite(old).close()
+    before = old.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(
+            NewerDatabase,
+            match=rf"has schema version {NEXT}, this Outcrop knows up to {VERSION}: upgrade Outcrop, or choose another",
+        ):
+            open_sqlite(old, read_only=read_only)
+    assert old.read_bytes() == before
+
+
+def test_a_step_that_fails_leaves_the_database_as_the_step_before_it_did(old: Path) -> None:
     def fail(connection: apsw.Connection) -> None:
-        next_step(connection)
         connection.execute("DELETE FROM documents")
         raise ZeroDivisionError
 
-    db = make_database(tmp_path / "old.db", version)
-    before = schema_of(db)
-    raw = apsw.Connection(str(db))
-    with pytest.raises(ZeroDivisionError):
-        migrate(raw, [*MIGRATIONS, fail])
-    assert raw.pragma("user_version") == version
+    content = content_of(old)
+    with registered([fail]), pytest.raises(ZeroDivisionError):
+        open_sqlite(old)
+    assert content_of(old) == content
+    with registered([add_shelf, fail]), pytest.raises(ZeroDivisionError):
+        open_sqlite(old)
+    raw = apsw.Connection(str(old))
+    assert raw.pragma("user_version") == VERSION + 1
     raw.close()
-    assert schema_of(db) == before
-    store = open_sqlite(db)
-    assert store.stats().documents == 2
-    assert list(store.check()) == []
-    store.close()
+    with registered():
+        assert content_of(old) == content
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_migration_killed_in_the_middle_leaves_the_old_database(tmp_path: Path, version: int) -> None:
-    db = make_database(tmp_path / "old.db", version)
-    before = schema_of(db)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.store.child", "migrate", str(db), str(version)], cwd=ROOT, check=False
-    )
-    assert done.returncode == -signal.SIGKILL
-    assert schema_of(db) == before
-    raw = apsw.Connection(str(db))
-    assert raw.pragma("user_version") == version
-    raw.close()
-    store = open_sqlite(db)
-    assert (store.stats().documents, store.stats().schema_version) == (2, len(MIGRATIONS))
-    assert store.documents()[0].chunks == 2
-    assert list(store.check()) == []
-    store.close()
+def test_a_migration_killed_at_any_statement_is_resumed_by_the_next_open(old: Path, tmp_path: Path) -> None:
+    before = content_of(old)
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    command = [sys.executable, "-m", "tests.store.child", "migrate-killed", str(old), str(copies)]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=300)
+    killed = sorted(copies.glob("*.db"))
+    assert len(killed) > 5, "two transactions of several statements"
+    reached = []
+    for copy in killed:
+        raw = apsw.Connection(str(copy))
+        reached.append(raw.pragma("user_version"))
+        raw.close()
+        with registered():
+            assert content_of(copy) == before
+            store = open_sqlite(copy)
+            assert store.stats().schema_version == NEXT
+            store.close()
+    assert reached == sorted(reached)
+    assert set(reached) == {VERSION, VERSION + 1}, "each step is there as a whole or not at all"
 
 
-def test_a_reader_asks_for_an_upgrade_and_leaves_version_1_as_it_is(version_1: Path) -> None:
-    before = schema_of(version_1)
+def test_a_reader_asks_for_an_upgrade_and_leaves_the_index_as_it_is(old: Path, steps: None) -> None:
+    before = schema_of(old)
     with pytest.raises(StoreError, match="once for writing"):
-        open_sqlite(version_1, read_only=True)
-    assert schema_of(version_1) == before
+        open_sqlite(old, read_only=True)
+    assert schema_of(old) == before
 
 
 def test_an_older_database_is_not_upgraded_by_a_reader(db: Path) -> None:
@@ -267,7 +168,7 @@ def test_an_older_database_is_not_upgraded_by_a_reader(db: Path) -> None:
 
 
 def test_several_processes_may_create_the_database_at_once(db: Path) -> None:
-    command = [sys.executable, "-m", "tests.store.child", "read", str(db)]
+    command = [sys.executable, "-m", "tests.store.child", "read", str(db), "60"]
     children = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(5)]
     for process in children:
         with process:

@@ -11,7 +11,7 @@ from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.deriving import unpack_lists
 from outcrop.store.postgres.vectors import ACTIVE, active_model, fresh, points
 
-_WAITING: Final = "SELECT document_id FROM waiting"
+_PENDING: Final = "SELECT document_id FROM pending"
 
 # Each counts rows that should not exist.
 _PROBLEMS: Final = (
@@ -32,12 +32,12 @@ _PROBLEMS: Final = (
     (
         f"SELECT count(*) FROM chunks c WHERE NOT EXISTS"
         f" (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = {ACTIVE})"
-        f" AND c.document_id NOT IN ({_WAITING})",
+        f" AND c.document_id NOT IN ({_PENDING})",
         "{} chunks have no vector of the active model",
     ),
     (
         f"SELECT count(*) FROM documents d WHERE length(d.path_key) > 0 AND NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = {ACTIVE}) AND d.id NOT IN ({_WAITING})",
+        f" (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = {ACTIVE}) AND d.id NOT IN ({_PENDING})",
         "{} documents have no path vector of the active model",
     ),
     (
@@ -54,11 +54,11 @@ _PROBLEMS: Final = (
     (
         f"SELECT count(*) FROM notes n WHERE length(n.summary_key) > 0 AND NOT EXISTS"
         f" (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = {ACTIVE})"
-        f" AND n.chunk_id NOT IN (SELECT id FROM chunks WHERE document_id IN ({_WAITING}))",
+        f" AND n.chunk_id NOT IN (SELECT id FROM chunks WHERE document_id IN ({_PENDING}))",
         "{} summaries have no vector of the active model",
     ),
     (
-        "SELECT count(*) FROM waiting WHERE document_id NOT IN (SELECT id FROM documents)",
+        "SELECT count(*) FROM pending WHERE document_id NOT IN (SELECT id FROM documents)",
         "{} documents that wait for vectors are not there",
     ),
     (
@@ -136,7 +136,7 @@ def _point_problems(connection: Connection) -> list[str]:
         connection,
         f"SELECT count(*) FROM chunks c JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}"
         f" WHERE NOT EXISTS (SELECT 1 FROM ({both}) p WHERE p.chunk_id = c.id AND p.part = 0)"
-        f" AND c.document_id NOT IN ({_WAITING}) AND v.vector != decode(repeat('00', length(v.vector)), 'hex')",
+        f" AND c.document_id NOT IN ({_PENDING}) AND v.vector != decode(repeat('00', length(v.vector)), 'hex')",
     )
     if missing:
         problems.append(f"{missing} chunks have no vector for search")

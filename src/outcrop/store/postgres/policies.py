@@ -19,7 +19,7 @@ from outcrop.store.postgres.connections import Connection
 # parsed once, here (BEGIN ATOMIC), so it refers to these very tables; no search path can lead it to others. It runs as
 # the caller, who sees no other role's rows of `tenants`.
 _VISIBLE: Final = """
-CREATE OR REPLACE FUNCTION {schema}.visible_collections() RETURNS pg_catalog.int4[] LANGUAGE sql STABLE
+CREATE FUNCTION {schema}.visible_collections() RETURNS pg_catalog.int4[] LANGUAGE sql STABLE
 SET search_path TO pg_catalog, pg_temp
 BEGIN ATOMIC
     SELECT CASE
@@ -29,12 +29,8 @@ BEGIN ATOMIC
     END;
 END
 """
+_BY_COLLECTION_TABLES: Final = ("documents", "tags", "chunks", "notes", "rows", "postings", "declared")
 _BY_COLLECTION: Final = "collection_id = ANY ((SELECT {schema}.visible_collections())::int[])"
-_GRANTED: Final = (
-    "EXISTS (SELECT 1 FROM {schema}.tenants t WHERE t.role = current_user"
-    " AND coalesce(t.collection_id, collections.id) = collections.id)"
-)
-
 # A role that may read all: asked once a query, not once a row, and asked first, since the rest is several times slower.
 _ALL: Final = (
     "EXISTS (SELECT 1 FROM {schema}.tenants t WHERE t.role = current_user AND t.collection_id IS NULL)"
@@ -46,12 +42,16 @@ _ALL: Final = (
 # `revisions:COLLECTION:/ROOT`. A kind of setting that is not named here is nobody's but the owner's.
 _OTHER_TABLES: Final[Mapping[str, str]] = {
     "tenants": "role = current_user",
+    "collections": (
+        "EXISTS (SELECT 1 FROM {schema}.tenants t WHERE t.role = current_user"
+        " AND coalesce(t.collection_id, collections.id) = collections.id)"
+    ),
     "vectors": (
         f"{_ALL} OR EXISTS (SELECT 1 FROM {{schema}}.chunks c WHERE c.text_key = vectors.key)"
         " OR EXISTS (SELECT 1 FROM {schema}.documents d WHERE d.path_key = vectors.key)"
         " OR EXISTS (SELECT 1 FROM {schema}.notes n WHERE n.summary_key = vectors.key)"
     ),
-    "waiting": f"{_ALL} OR EXISTS (SELECT 1 FROM {{schema}}.documents d WHERE d.id = waiting.document_id)",
+    "pending": f"{_ALL} OR EXISTS (SELECT 1 FROM {{schema}}.documents d WHERE d.id = pending.document_id)",
     "settings": (
         f"{_ALL} OR name = 'model' OR starts_with(name, 'model ')"
         " OR EXISTS (SELECT 1 FROM {schema}.collections c WHERE starts_with(settings.name, 'tags ' || c.name || ' /')"
@@ -74,23 +74,27 @@ _UNSAMPLED: Final[Mapping[str, tuple[str, ...]]] = {
     "postings": ("term", "body"),
     "declared": ("name", "scope"),
 }
-_NONE: Final = sql.Composed([])
+
+
+def secure_tables(connection: Connection) -> None:
+    """Give every table its policy, and keep what rows hold out of the statistics."""
+    connection.execute(sql.SQL(_VISIBLE).format(schema=_schema(connection)))
+    for table in _BY_COLLECTION_TABLES:
+        restrict(connection, table)
+    for table, condition in _OTHER_TABLES.items():
+        _add_policy(connection, table, condition)
+    for table, columns in _UNSAMPLED.items():
+        for column in columns:
+            connection.execute(
+                sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET STATISTICS 0").format(
+                    sql.Identifier(table), sql.Identifier(column)
+                )
+            )
 
 
 def restrict(connection: Connection, table: str) -> None:
     """Let a role see those rows of a table whose collection it was given."""
     _add_policy(connection, table, _BY_COLLECTION)
-
-
-def close_side_doors(connection: Connection) -> None:
-    """The second migration: what a granted role could read past the policies of the first."""
-    connection.execute("DROP POLICY by_collection ON collections")  # no column changes that a policy refers to
-    _forget_samples(connection)
-    _add_policy(connection, "collections", _GRANTED)
-    connection.execute(sql.SQL(_VISIBLE).format(schema=_schema(connection)))
-    for table, condition in _OTHER_TABLES.items():
-        _add_policy(connection, table, condition)
-    grant_as_chunks(connection, "vectors")
 
 
 def grant_as_chunks(connection: Connection, table: str) -> None:
@@ -115,30 +119,6 @@ def _add_policy(connection: Connection, table: str, condition: str) -> None:
             schema, name, sql.SQL(condition).format(schema=schema)
         )
     )
-
-
-def _forget_samples(connection: Connection) -> None:
-    """Keep content out of the statistics. To set a column to the type it has drops what was sampled before."""
-    for table, columns in _UNSAMPLED.items():
-        types = connection.execute(
-            "SELECT a.attname, format_type(a.atttypid, a.atttypmod), c.collname FROM pg_attribute a"
-            " LEFT JOIN pg_collation c ON c.oid = a.attcollation"
-            " WHERE a.attrelid = to_regclass(%s) AND a.attname = ANY (%s)",
-            (table, list(columns)),
-        ).fetchall()
-        for column, type_, collation in types:
-            name = sql.Identifier(column)
-            sorted_by = (
-                sql.SQL("COLLATE {}").format(sql.Identifier("pg_catalog", collation)) if collation else _NONE
-            )
-            connection.execute(
-                sql.SQL("ALTER TABLE {} ALTER COLUMN {} TYPE {} {}").format(
-                    sql.Identifier(table), name, sql.SQL(type_), sorted_by
-                )
-            )
-            connection.execute(
-                sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET STATISTICS 0").format(sql.Identifier(table), name)
-            )
 
 
 def _schema(connection: Connection) -> sql.Identifier:

@@ -226,7 +226,7 @@ class PostgresStore(Searching):
 
     def pending(self, limit: int | None = None) -> list[int]:
         """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
-        rows = self._read("SELECT document_id FROM waiting ORDER BY document_id LIMIT %s", (limit,))
+        rows = self._read("SELECT document_id FROM pending ORDER BY document_id LIMIT %s", (limit,))
         return [id_ for (id_,) in rows]
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:

@@ -74,4 +74,4 @@ def switch_model(
         kind = chosen(tuning, there)
         replace_points(connection, deriver(), model_id, model.dimensions, kind)
     stored_vectors.drop_other_models(connection, model_id)
-    connection.execute("DELETE FROM waiting")  # all have their vectors, of this model
+    connection.execute("DELETE FROM pending")  # all have their vectors, of this model

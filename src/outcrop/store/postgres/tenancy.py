@@ -21,7 +21,7 @@ _READABLE: Final = (
         "schema_version",
         "collections",
         "tenants",
-        "waiting",
+        "pending",
         "removals",
     ),
     *("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared"),

@@ -54,7 +54,7 @@ WITH came AS (SELECT unnest(%(came)s::bytea[]) AS key), likely AS (
     UNION SELECT c.document_id FROM came JOIN notes n ON n.summary_key = came.key JOIN chunks c ON c.id = n.chunk_id
     UNION SELECT d.id FROM came JOIN documents d ON d.path_key = came.key
 )
-SELECT document_id FROM waiting w JOIN likely ON likely.id = w.document_id
+SELECT document_id FROM pending w JOIN likely ON likely.id = w.document_id
 WHERE NOT EXISTS (
     SELECT 1 FROM chunks c WHERE c.document_id = w.document_id
     AND NOT EXISTS (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = %(model)s)
@@ -127,7 +127,7 @@ def put_documents(
         id_ for id_, (write, _) in zip(ids, writes, strict=True) if not missing.isdisjoint(keys_of(write))
     ]
     if lacking:
-        connection.execute("INSERT INTO waiting SELECT unnest(%s::bigint[]) ON CONFLICT DO NOTHING", (lacking,))
+        connection.execute("INSERT INTO pending SELECT unnest(%s::bigint[]) ON CONFLICT DO NOTHING", (lacking,))
     return ids
 
 
@@ -181,7 +181,7 @@ def complete_documents(connection: Connection, state: State, deriver: Deriver, c
             (before, after),
         )
     derive_chunks(connection, deriver, after)
-    connection.execute("DELETE FROM waiting WHERE document_id = ANY (%s)", (done,))
+    connection.execute("DELETE FROM pending WHERE document_id = ANY (%s)", (done,))
     return len(done)
 
 
@@ -203,7 +203,7 @@ def _clear(connection: Connection, state: State, document_ids: Sequence[int]) ->
     forget_chunks(connection, chunk_ids)
     _note_removals(connection, state, chunk_ids)
     connection.execute("DELETE FROM tags WHERE document_id = ANY (%s)", (ids,))
-    connection.execute("DELETE FROM waiting WHERE document_id = ANY (%s)", (ids,))
+    connection.execute("DELETE FROM pending WHERE document_id = ANY (%s)", (ids,))
     return {bytes(row[-1]) for row in (*gone, *summaries, *paths)} - {b""}
 
 
@@ -254,7 +254,7 @@ def _put_vectors(
         set_active(connection, state, model_id, model)
     needed = {key for write in writes for key in keys_of(write)}
     given = needed & new_vectors.keys()
-    waits = connection.execute("SELECT 1 FROM waiting LIMIT 1").fetchone() is not None
+    waits = connection.execute("SELECT 1 FROM pending LIMIT 1").fetchone() is not None
     came = vectors.missing(connection, model_id, given) if waits else set()
     vectors.add(connection, model_id, model, {key: new_vectors[key] for key in given})
     return vectors.missing(connection, model_id, needed - given), came

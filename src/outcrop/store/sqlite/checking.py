@@ -19,13 +19,13 @@ _PROBLEMS = (
     (
         f"SELECT count(*) FROM chunks c WHERE NOT EXISTS"
         f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.content_id)"
-        " AND c.document_id NOT IN (SELECT document_id FROM waiting)",
+        " AND c.document_id NOT IN (SELECT document_id FROM pending)",
         "{} chunks have no vector of the active model",
     ),
     (
         f"SELECT count(*) FROM documents d WHERE d.path_id IS NOT NULL AND NOT EXISTS"
         f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + d.path_id)"
-        " AND d.id NOT IN (SELECT document_id FROM waiting)",
+        " AND d.id NOT IN (SELECT document_id FROM pending)",
         "{} documents have no path vector of the active model",
     ),
     (
@@ -51,11 +51,11 @@ _PROBLEMS = (
     (
         f"SELECT count(*) FROM chunks c WHERE c.summary_id IS NOT NULL AND NOT EXISTS"
         f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.summary_id)"
-        " AND c.document_id NOT IN (SELECT document_id FROM waiting)",
+        " AND c.document_id NOT IN (SELECT document_id FROM pending)",
         "{} summaries have no vector of the active model",
     ),
     (
-        "SELECT count(*) FROM waiting WHERE document_id NOT IN (SELECT id FROM documents)",
+        "SELECT count(*) FROM pending WHERE document_id NOT IN (SELECT id FROM documents)",
         "{} documents that wait for vectors are not there",
     ),
     (
@@ -106,7 +106,7 @@ def _find_text_problems(connection: apsw.Connection) -> list[str]:
     damaged = without = beyond = 0
     chunks = connection.execute("SELECT id, document_id, end_offset - start_offset FROM chunks ORDER BY id")
     waiting = next(chunks, None)
-    for first, packed in connection.execute("SELECT first_chunk, packed FROM blocks ORDER BY first_chunk"):
+    for first, packed in connection.execute("SELECT first_chunk, packed FROM text_blocks ORDER BY first_chunk"):
         while waiting is not None and waiting[0] < first:
             without, waiting = without + 1, next(chunks, None)
         try:

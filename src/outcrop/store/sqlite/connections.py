@@ -23,8 +23,7 @@ import apsw
 
 from outcrop.errors import CorruptDatabase, DatabaseBusy, StoreError
 from outcrop.store.filters import path_matches
-from outcrop.store.sqlite.converting import is_converting
-from outcrop.store.sqlite.schema import MIGRATIONS, migrate, schema_version
+from outcrop.store.sqlite.schema import is_current, migrate, schema_version
 from outcrop.system.private import create_file, make_folder
 
 log = logging.getLogger(__name__)
@@ -213,8 +212,7 @@ class Connections:
     def _check_readable(self) -> None:
         if not self.path.is_file():
             raise StoreError(f"there is no index at {self.path}; add something to create it")
-        version = schema_version(self._reader())
-        if version < len(MIGRATIONS) or is_converting(self._reader()):
+        if not is_current(self._reader()):
             raise StoreError(
                 f"{self.path} is of an older Outcrop; open it once for writing to bring it up to date"
             )

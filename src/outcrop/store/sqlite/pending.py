@@ -15,7 +15,7 @@ _MINE = "document_id IN (SELECT value FROM json_each(?))"
 # A document is complete when nothing of its own lacks a vector: no chunk, no summary, not its path.
 _COMPLETED = """
 WITH came (id) AS (SELECT value FROM json_each(?2))
-SELECT document_id FROM waiting w
+SELECT document_id FROM pending w
 WHERE document_id IN (
     SELECT c.document_id FROM came JOIN chunks c ON c.content_id = came.id
     UNION SELECT c.document_id FROM came JOIN chunks c ON c.summary_id = came.id
@@ -39,14 +39,14 @@ ORDER BY document_id
 
 def is_any_waiting(connection: apsw.Connection) -> bool:
     """Whether a document waits for a vector: an ordinary write need not look any further if none does."""
-    return bool(fetch(connection, "SELECT 1 FROM waiting LIMIT 1"))
+    return bool(fetch(connection, "SELECT 1 FROM pending LIMIT 1"))
 
 
 def pending_documents(connection: apsw.Connection, limit: int | None) -> list[int]:
     """The documents that wait, ascending."""
     rows = fetch(
         connection,
-        "SELECT document_id FROM waiting ORDER BY document_id LIMIT ?",
+        "SELECT document_id FROM pending ORDER BY document_id LIMIT ?",
         (-1 if limit is None else limit,),
     )
     return [id_ for (id_,) in rows]
@@ -55,13 +55,13 @@ def pending_documents(connection: apsw.Connection, limit: int | None) -> list[in
 def wait_for_vectors(connection: apsw.Connection, document_ids: Collection[int]) -> None:
     """These documents lack a vector."""
     connection.executemany(
-        "INSERT INTO waiting (document_id) VALUES (?) ON CONFLICT DO NOTHING", ((id_,) for id_ in document_ids)
+        "INSERT INTO pending (document_id) VALUES (?) ON CONFLICT DO NOTHING", ((id_,) for id_ in document_ids)
     )
 
 
 def stop_waiting(connection: apsw.Connection, document_ids: str) -> None:
     """These documents (a JSON list) are complete, or about to go."""
-    connection.execute(f"DELETE FROM waiting WHERE {_MINE}", (document_ids,))
+    connection.execute(f"DELETE FROM pending WHERE {_MINE}", (document_ids,))
 
 
 def complete_documents(connection: apsw.Connection, model_id: int, came: Collection[int]) -> int:
@@ -97,7 +97,7 @@ def _renumber(connection: apsw.Connection, document_ids: str) -> None:
         return
     blocks = fetch(
         connection,
-        f"SELECT first_chunk FROM blocks WHERE first_chunk IN (SELECT id FROM chunks WHERE {_MINE})",
+        f"SELECT first_chunk FROM text_blocks WHERE first_chunk IN (SELECT id FROM chunks WHERE {_MINE})",
         (document_ids,),
     )
     connection.executemany("INSERT INTO removals (chunk_id) VALUES (?)", sorted(old))
@@ -108,7 +108,8 @@ def _renumber(connection: apsw.Connection, document_ids: str) -> None:
     )
     # The chunks of a block follow each other, before and after.
     connection.executemany(
-        "UPDATE blocks SET first_chunk = ? WHERE first_chunk = ?", ((changes[id_], id_) for (id_,) in blocks)
+        "UPDATE text_blocks SET first_chunk = ? WHERE first_chunk = ?",
+        ((changes[id_], id_) for (id_,) in blocks),
     )
     # AUTOINCREMENT only notes the ids of inserted rows.
     connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'chunks'", (first + len(old) - 1,))

@@ -1,4 +1,4 @@
-"""Chunks as they are read: their rows, and what they say from the blocks of texts (see bodies.py)."""
+"""Chunks as they are read: their rows, and what they say from the blocks of texts (see text_blocks.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from outcrop.text.phrases import phrase_finder
 _COLUMNS: Final = (
     "c.id, c.document_id, c.position, c.start_offset, c.end_offset, c.tokens, c.line_start, c.line_end, c.page"
 )
-_BEFORE: Final = "(SELECT max(first_chunk) FROM blocks WHERE first_chunk <= {})"
+_BEFORE: Final = "(SELECT max(first_chunk) FROM text_blocks WHERE first_chunk <= {})"
 """SQL for the block that holds a chunk."""
 _READ_AT_ONCE: Final = 2048
 """Chunks whose texts are looked through for a phrase at a time: bounds memory."""
@@ -36,7 +36,9 @@ def bodies_of(connection: apsw.Connection, chunk_ids: Iterable[int]) -> Bodies[B
 
 def _blocks(connection: apsw.Connection, condition: str, *values: str | int) -> list[tuple[int, bytes]]:
     return fetch(
-        connection, f"SELECT first_chunk, packed FROM blocks WHERE {condition} ORDER BY first_chunk", values
+        connection,
+        f"SELECT first_chunk, packed FROM text_blocks WHERE {condition} ORDER BY first_chunk",
+        values,
     )
 
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import apsw
 
 from outcrop.errors import NewerDatabase, StoreError
-from outcrop.store.sqlite.converting import begin_conversion, finish_conversion
 
 log = logging.getLogger(__name__)
 
@@ -19,17 +18,18 @@ APPLICATION_ID = 0x4F555443
 Migration = Callable[[apsw.Connection], None]
 """One step from schema version n to n + 1, run inside the transaction that also sets the version."""
 
-# Why it looks like this (version 4 changed what is marked so):
+# Why it looks like this:
 # - AUTOINCREMENT where an id leaves the store: ids are never used again, so arrays made of them stay true.
-# - documents.tail and chunks.text (until 4) come last in their rows: reading other columns skips their overflow pages.
-# - A text is kept once: each chunk holds its text and the gap before it, the document what follows the last.
+# - documents.tail comes last in its row: reading other columns skips its overflow pages.
+# - A text is kept once: each chunk holds its text and the gap before it, the document what follows the last. Both are
+#   packed, some chunks of a document in one block (text_blocks.py).
 # - documents_by_path covers every column a filter looks at, so `select` never reads the wide table.
-# - vectors is a plain rowid table (until 4 with one index): appended, not scattered (a 512-byte row in a
-#   random-order WITHOUT ROWID tree splits pages all the time).
+# - A content address stands in one place, contents, where it has a number; vectors is a plain rowid table that is only
+#   appended to (vectors.py).
+# - A document stands in pending while a vector of its own is still to be made: that is the queue, and what tells a
+#   document that waits from one that was damaged.
 # - history draws a number for each version: a database restored from a copy and written again reaches the same
 #   versions by another way, and what was derived from the first must not be taken for the second's.
-# - keywords (until 4) serves exact phrases only.
-# - Marks (Mn, Mc) belong to words, else Hindi and Thai words fall apart at their vowels.
 _TABLES = """
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
@@ -76,13 +76,15 @@ CREATE TABLE documents (
     updated_at REAL NOT NULL,
     chunk_count INTEGER NOT NULL,
     char_count INTEGER NOT NULL,
-    path_key BLOB NOT NULL,
+    path_id INTEGER,
+    language TEXT NOT NULL,
+    role TEXT NOT NULL,
     tail TEXT NOT NULL,
     UNIQUE (collection, uri)
 ) STRICT;
 CREATE INDEX documents_by_path
-    ON documents (collection, path, kind, dated_at, mtime_ns, created_at);
-CREATE INDEX documents_by_path_key ON documents (path_key);
+    ON documents (collection, path, kind, language, dated_at, mtime_ns, created_at);
+CREATE INDEX documents_by_path_id ON documents (path_id) WHERE path_id IS NOT NULL;
 
 CREATE TABLE tags (
     document_id INTEGER NOT NULL,
@@ -101,33 +103,36 @@ CREATE TABLE chunks (
     page INTEGER,
     line_start INTEGER NOT NULL,
     line_end INTEGER NOT NULL,
-    heading_path TEXT,
-    text_key BLOB NOT NULL,
-    gap TEXT NOT NULL,
-    text TEXT NOT NULL,
+    content_id INTEGER NOT NULL,
+    summary_id INTEGER,
     UNIQUE (document_id, position)
 ) STRICT;
-CREATE INDEX chunks_by_text_key ON chunks (text_key);
+CREATE INDEX chunks_by_content ON chunks (content_id);
+CREATE INDEX chunks_by_summary ON chunks (summary_id) WHERE summary_id IS NOT NULL;
+
+CREATE TABLE text_blocks (
+    first_chunk INTEGER PRIMARY KEY,
+    packed BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE contents (
+    id INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE
+) STRICT;
 
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY,
-    model_id INTEGER NOT NULL,
-    key BLOB NOT NULL,
-    vector BLOB NOT NULL,
-    UNIQUE (key, model_id)
+    vector BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE pending (
+    document_id INTEGER PRIMARY KEY
 ) STRICT;
 
 CREATE TABLE removals (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     chunk_id INTEGER NOT NULL
 ) STRICT;
-
-CREATE VIRTUAL TABLE keywords USING fts5 (
-    body,
-    content = '',
-    detail = full,
-    tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
-);
 
 INSERT INTO meta (key, value) VALUES ('version', 1);
 INSERT INTO history (version, mark) VALUES (1, random());
@@ -139,61 +144,12 @@ def _create_tables(connection: apsw.Connection) -> None:
     connection.execute(_TABLES).fetchall()
 
 
-# Version 2, source code. A row of notes goes with its chunk. Names are JSON, not rows: fifteen a chunk would cost more
-# than all the rest of the write, and only the search arrays ever look a name up. Documents of code written before are
-# marked as unknown, so that the next sync reads them again and finds their declarations.
-_CODE = """
-ALTER TABLE documents ADD COLUMN language TEXT NOT NULL DEFAULT '';
-ALTER TABLE documents ADD COLUMN role TEXT NOT NULL DEFAULT '';
-UPDATE documents SET mtime_ns = NULL, size = NULL, sha256 = '' WHERE kind = 'code' AND origin = 'file';
-DROP INDEX documents_by_path;
-CREATE INDEX documents_by_path
-    ON documents (collection, path, kind, language, dated_at, mtime_ns, created_at);
-
-CREATE TABLE notes (
-    chunk_id INTEGER PRIMARY KEY,
-    symbol TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    signature TEXT NOT NULL,
-    summary TEXT NOT NULL,
-    summary_key BLOB NOT NULL,
-    names TEXT NOT NULL
-) STRICT;
-CREATE INDEX notes_by_summary_key ON notes (summary_key);
-"""
+MIGRATIONS: Sequence[Migration] = (_create_tables,)
+"""Step i brings a database of version i to version i + 1. Append; never edit one that was released.
+`tests/store/example_steps.py` shows what a step looks like and how it is tested."""
 
 
-def _add_code(connection: apsw.Connection) -> None:
-    connection.execute(_CODE).fetchall()
-
-
-# Version 3, vectors that come later. A document stands here while a vector of its own is still to be made: that is the
-# queue, and what tells a document that waits from one that was damaged.
-_WAITING = """
-CREATE TABLE waiting (
-    document_id INTEGER PRIMARY KEY
-) STRICT;
-"""
-
-
-def _add_waiting(connection: apsw.Connection) -> None:
-    connection.execute(_WAITING).fetchall()
-
-
-# Version 4, an index of a million chunks. What chunks say is packed, some of a document in one block (bodies.py);
-# vectors have eight bits a dimension (levels.py); a content address stands in one place, where it has a number
-# (vectors.py); the words of phrases are looked up in the search arrays, and no longer in an FTS5 table. A database of
-# code shrinks to less than half. This step sets the old tables aside, and `finish_conversion` empties them.
-MIGRATIONS: Sequence[Migration] = (_create_tables, _add_code, _add_waiting, begin_conversion)
-"""Step i brings a database of version i to version i + 1. Append; never edit one that was released. A step after the
-fourth that needs chunks has to call `finish_conversion` first."""
-
-
-_CONVERTED = 4
-"""The version whose step leaves a conversion to be finished."""
-
-
-def schema_version(connection: apsw.Connection, known: int = len(MIGRATIONS)) -> int:
+def schema_version(connection: apsw.Connection) -> int:
     """The version of the database's schema, 0 when it is empty; refuses what is newer than us or not ours."""
     with _one_moment(connection):  # another process may be creating the tables just now
         version, application_id = (int(connection.pragma(name)) for name in ("user_version", "application_id"))
@@ -205,18 +161,23 @@ def schema_version(connection: apsw.Connection, known: int = len(MIGRATIONS)) ->
                 "it was left alone: choose another file for the index"
             )
         return 0
-    if version > known:
+    if version > len(MIGRATIONS):
         raise NewerDatabase(
-            f"{connection.filename} has schema version {version}, this Outcrop knows up to {known}: "
+            f"{connection.filename} has schema version {version}, this Outcrop knows up to {len(MIGRATIONS)}: "
             "upgrade Outcrop, or choose another file for the index"
         )
     return version
 
 
+def is_current(connection: apsw.Connection) -> bool:
+    """Whether the database needs no migration."""
+    return schema_version(connection) == len(MIGRATIONS)
+
+
 @contextmanager
 def _one_moment(connection: apsw.Connection) -> Iterator[None]:
-    """All that is read inside is of one moment. Not the connection's own block: after an error that ended the
-    transaction that says there is none, and not what the error was."""
+    """Everything read inside comes from one snapshot. Not the connection's own context manager: when an error has
+    already ended the transaction, that one complains about the missing transaction and hides the error."""
     outermost = not connection.in_transaction
     if outermost:
         connection.execute("BEGIN")
@@ -227,28 +188,26 @@ def _one_moment(connection: apsw.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
-def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Bring the database to the current schema in one transaction, then convert what is in it, some documents at a
-    time; several processes may do so at once. A kill leaves the old schema, or a conversion that the next goes on with.
+def migrate(connection: apsw.Connection) -> None:
+    """Bring the database to the current schema, step by step; several processes may do so at once.
+
+    Each step is one transaction, which also sets the version: killed, the next open resumes with the step that was
+    not finished.
     """
-    version = schema_version(connection, len(migrations))
-    if version != len(migrations):
-        _take_steps(connection, migrations)
-    if len(migrations) >= _CONVERTED:
-        finish_conversion(connection)
+    while not is_current(connection):
+        _take_next_step(connection)
 
 
-def _take_steps(connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
+def _take_next_step(connection: apsw.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = schema_version(connection, len(migrations))  # another process may have been first
-        for step in migrations[version:]:
-            step(connection)
-        connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", len(migrations))
+        version = schema_version(connection)  # another process may have been first
+        if version < len(MIGRATIONS):
+            MIGRATIONS[version](connection)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", version + 1)
+            log.info("schema migrated", extra={"from_version": version, "to_version": version + 1})
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-    if version != len(migrations):
-        log.info("schema migrated", extra={"from_version": version, "to_version": len(migrations)})

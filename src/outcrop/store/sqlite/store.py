@@ -246,7 +246,7 @@ class SqliteStore:
                 )
             stored_vectors.set_active(connection, model_id)
             stored_vectors.drop_other_models(connection, model_id)
-            connection.execute("DELETE FROM waiting")  # arrays are made anew for another model
+            connection.execute("DELETE FROM pending")  # arrays are made anew for another model
         self._connections.purge()
 
     # ------------------------------------------------------------------ reading

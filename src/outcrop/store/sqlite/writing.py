@@ -20,7 +20,7 @@ INSERT_CHUNK: Final = (
     "INSERT INTO chunks (id, document_id, position, start_offset, end_offset, tokens, page, line_start, line_end,"
     " content_id, summary_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-INSERT_BLOCK: Final = "INSERT INTO blocks (first_chunk, packed) VALUES (?, ?)"
+INSERT_BLOCK: Final = "INSERT INTO text_blocks (first_chunk, packed) VALUES (?, ?)"
 _FIELDS: Final = DOCUMENT_FIELDS.replace("path_key", "path_id")
 _PATH: Final = DOCUMENT_FIELDS.split(", ").index("path_key")
 _INSERT_DOCUMENT: Final = f"INSERT INTO documents ({_FIELDS}) VALUES ({', '.join('?' * 20)}) RETURNING id"
@@ -101,7 +101,9 @@ def _clear(connection: apsw.Connection, document_ids: Sequence[int]) -> set[int]
     connection.execute(
         f"INSERT INTO removals (chunk_id) SELECT id FROM chunks WHERE {mine} ORDER BY id", (ids,)
     )
-    connection.execute(f"DELETE FROM blocks WHERE first_chunk IN (SELECT id FROM chunks WHERE {mine})", (ids,))
+    connection.execute(
+        f"DELETE FROM text_blocks WHERE first_chunk IN (SELECT id FROM chunks WHERE {mine})", (ids,)
+    )
     connection.execute(f"DELETE FROM chunks WHERE {mine}", (ids,))
     connection.execute(f"DELETE FROM tags WHERE {mine}", (ids,))
     pending.stop_waiting(connection, ids)
