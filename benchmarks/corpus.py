@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.errors import ParseError
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 
 PIECE_CHARS = 1200
 """About the size of the chunks that Outcrop makes of prose."""

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from outcrop.chunk import ChunkOptions, chunk_document, estimate_tokens
-from outcrop.chunk.strategies import STRATEGIES
+from outcrop.chunk.size import estimate_tokens
+from outcrop.chunk.strategies import STRATEGIES, ChunkOptions, chunk_document
 from outcrop.records import Chunk, Document, Heading
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from outcrop.config import Config, load_config
 from outcrop.errors import ConfigError
-from outcrop.parse import ParseLimits
+from outcrop.parse.limits import ParseLimits
 from outcrop.records.database_url import DatabaseUrl
 
 

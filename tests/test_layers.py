@@ -8,7 +8,7 @@ from pathlib import Path
 import outcrop
 
 PACKAGE = Path(outcrop.__file__).parent
-ROOT_MODULES = {"__init__", "__main__", "engine", "config", "contracts", "errors"}
+ROOT_MODULES = {"__init__", "__main__", "config", "contracts", "errors"}
 GROUND = {"records", "contracts", "errors", "text", "system", "workers"}
 STAGES = {"sources", "parse", "mask", "chunk", "embed", "store", "index", "rank"}
 PATHS = {"write", "read", "code", "maintain", "cluster"}

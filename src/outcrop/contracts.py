@@ -6,7 +6,7 @@ tests that every store passes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
@@ -28,6 +28,9 @@ from outcrop.records import (
     Vector,
 )
 from outcrop.records.derived import ChunkRows, DeclaredRows, TermRows, Totals
+
+Stop = Callable[[], bool]
+"""Asked inside loops: whether whoever wanted the work has given it up."""
 
 
 @runtime_checkable

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.cost import cpu_below
 
-from outcrop.chunk import ChunkOptions, chunk_document, estimate_tokens
-from outcrop.chunk.strategies import STRATEGIES
+from outcrop.chunk.size import estimate_tokens
+from outcrop.chunk.strategies import STRATEGIES, ChunkOptions, chunk_document
 from outcrop.records import Document, Heading
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from outcrop.chunk import ChunkOptions, chunk_document, estimate_tokens
-from outcrop.chunk.strategies import StrategyName
+from outcrop.chunk.size import estimate_tokens
+from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
 from outcrop.errors import ConfigError
 from outcrop.records import Chunk, Document, Heading
 

@@ -13,10 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.cost import calls
 
-from outcrop.chunk import ChunkOptions, chunk_document, estimate_tokens
 from outcrop.chunk.declarations import MAX_DEFINITIONS, MAX_MENTIONS
-from outcrop.chunk.strategies import AUTO_CODE_TOKENS
-from outcrop.parse import ParseLimits, parse
+from outcrop.chunk.size import estimate_tokens
+from outcrop.chunk.strategies import AUTO_CODE_TOKENS, ChunkOptions, chunk_document
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Chunk, Declaration, Document, Outline
 
 ROOT = Path(__file__).parents[2]

@@ -11,14 +11,14 @@ import pytest
 from tests.serve.cli.runner import Outcrop
 
 import outcrop as library
-from outcrop.chunk import ChunkOptions
+from outcrop.chunk.strategies import ChunkOptions
 from outcrop.cluster.attempts import Attempts
 from outcrop.cluster.deliver import add_vectors, deliver, open_once
 from outcrop.cluster.order import Embedding
 from outcrop.cluster.over import outcomes_of
 from outcrop.embed.models import open_embedder
 from outcrop.errors import ClusterError, EmbedError, SourceError
-from outcrop.parse import ParseLimits
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import SourceFile
 from outcrop.write.batches import BYTES_A_BATCH, FILES_A_BATCH, cut
 from outcrop.write.prepare import Job, Prepared, Recipe, Unchanged, Unreadable, vector_keys

@@ -7,9 +7,10 @@ from dataclasses import fields, is_dataclass
 import pytest
 from tests.mask.fakes import ALNUM, FAKES, draw, private_key
 
-from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.mask import mask_document
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document
 
 LIMITS = ParseLimits(timeout_s=30, memory_bytes=2**30)

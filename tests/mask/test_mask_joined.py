@@ -12,7 +12,8 @@ from benchmarks.masking.places import NAMED, WAYS, manifest
 from tests.mask.fakes import ALNUM, HEX, base64_of, draw, uuid
 
 from outcrop.mask import mask_document, mask_secrets
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 
 CHANCE = random.Random(7)
 TOKEN, PASSWORD = draw(ALNUM, 40), "kX9#mP2$vLq"

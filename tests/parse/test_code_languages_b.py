@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from outcrop.parse import parse
 from outcrop.parse.code import find_language
 from outcrop.parse.code.extract import extract_outline
 from outcrop.parse.code.modules import import_leaves, module_path
 from outcrop.parse.code.wording import first_sentence
+from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Declaration, Outline
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cost import cpu_below
 
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.parse.links import MAX_REFERENCES, links_in
 from outcrop.records import Document, Reference
 

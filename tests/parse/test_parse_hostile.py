@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 from tests.cost import cpu_below
 
 from outcrop.errors import ParseError
-from outcrop.parse import ParseLimits, close_worker, isolate, parse
+from outcrop.parse import isolate
+from outcrop.parse.entry import parse
 from outcrop.parse.formats import FORMATS
+from outcrop.parse.isolate import close_worker
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document
 
 MB = 1_000_000
@@ -169,7 +172,7 @@ def test_threads_share_the_worker_without_mixing_answers() -> None:
 
 def test_a_process_that_parsed_exits_at_once_and_without_warnings() -> None:
     code = (
-        "from outcrop.parse import parse, ParseLimits\n"
+        "from outcrop.parse.entry import parse\nfrom outcrop.parse.limits import ParseLimits\n"
         "print(parse(b'<p>hi', path='x.html', limits=ParseLimits(20, 10**9)).text)"
     )
     done = subprocess.run(
@@ -184,7 +187,8 @@ def test_a_process_that_parsed_exits_at_once_and_without_warnings() -> None:
 
 def test_the_worker_dies_with_its_parent() -> None:
     code = (
-        "import os, signal\nfrom outcrop.parse import parse, ParseLimits, isolate\n"
+        "import os, signal\nfrom outcrop.parse import isolate\n"
+        "from outcrop.parse.entry import parse\nfrom outcrop.parse.limits import ParseLimits\n"
         "parse(b'<p>hi', path='x.html', limits=ParseLimits(20, 10**9))\n"
         "print(isolate._worker._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -203,7 +207,7 @@ def is_running(pid: int) -> bool:
 
 def test_a_forked_child_starts_its_own_worker() -> None:
     code = (
-        "import os\nfrom outcrop.parse import parse, ParseLimits\n"
+        "import os\nfrom outcrop.parse.entry import parse\nfrom outcrop.parse.limits import ParseLimits\n"
         "def go(n): return parse(b'<p>%d' % n, path='x.html', limits=ParseLimits(20, 10**9)).text\n"
         "go(0)\npid = os.fork()\n"
         "if not pid:\n    assert go(1) == '1'\nelse:\n    assert go(2) == '2'\n"

@@ -14,7 +14,8 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
 
 from outcrop.errors import ParseError
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document
 
 LIMITS = ParseLimits(timeout_s=30, memory_bytes=1024**3)

@@ -17,7 +17,8 @@ from docx.oxml.ns import nsdecls
 from pptx.util import Inches
 
 from outcrop.errors import ParseError
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document
 
 LIMITS = ParseLimits(timeout_s=30, memory_bytes=1024**3)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outcrop.errors import ParseError
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document
 
 LIMITS = ParseLimits(timeout_s=20, memory_bytes=1024**3)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.chunk import ChunkOptions, chunk_document
 from outcrop.chunk.sections import Outline
+from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.parse.markdown import find_headings, read_markdown

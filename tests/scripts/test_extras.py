@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import sys
 import tomllib
@@ -73,7 +74,7 @@ def test_the_models_are_advised_only_where_they_can_be_had(
     lines["gone"] = f"outcrop-models @ {(tmp_path / 'gone').as_uri()} ; extra == 'mini'"
     told = {}
     for name, line in lines.items():
-        monkeypatch.setattr(machine, "requires", lambda _, line=line: [line])
+        monkeypatch.setattr(importlib.metadata, "requires", lambda _, line=line: [line])
         told[name] = machine.install_command("mini")
     assert told["clone"].endswith("install 'outcrop[mini]'")
     assert (

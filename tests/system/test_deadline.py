@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from tests.test_engine import CountingEmbedder
 
 import outcrop
-from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.config import load_config
 from outcrop.errors import ParseError
 from outcrop.mask import mask_document, mask_secrets
-from outcrop.parse import ParseLimits, markdown, parse, title
+from outcrop.parse import markdown, title
+from outcrop.parse.entry import parse
 from outcrop.parse.formats import FORMATS, TextFormat
+from outcrop.parse.limits import ParseLimits
 from outcrop.parse.markdown import find_headings
 from outcrop.records import Document, SourceFile
 from outcrop.system.deadline import check_time, limit_time, restart_limit, timed

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import outcrop
-from outcrop.chunk import ChunkOptions
+from outcrop.chunk.strategies import ChunkOptions
 from outcrop.errors import Cancelled, ConfigError, SourceError
-from outcrop.parse import ParseLimits
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import SourceFile
 from outcrop.write import readers
 from outcrop.write.prepare import Job, Prepared, Recipe, Unreadable, prepare_here

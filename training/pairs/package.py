@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from outcrop.errors import ParseError
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document
 from training.pairs.code import Symbol, TestCase, read_source
 from training.pairs.links import CHANGELOG, Symbols, link_changelog, link_tests, link_usage

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from outcrop.engine import Documents, Engine
+from outcrop.engine import Engine
 from outcrop.errors import (
     Conflict,
     DatabaseBusy,
@@ -28,7 +28,7 @@ from outcrop.errors import (
 from outcrop.notes.files import LOCK_WAIT_S, MAX_BYTES, NoteFiles
 from outcrop.notes.names import note_path
 from outcrop.notes.relevance import relevance
-from outcrop.records import Answer, CollectionInfo, Filter, Hit, IngestReport, SourceFile
+from outcrop.records import Answer, CollectionInfo, DocumentInfo, Filter, Hit, IngestReport, SourceFile
 
 log = logging.getLogger(__name__)
 
@@ -308,7 +308,7 @@ class KnowledgeBase:
         """What the index says of the collection; changes with every document that is written or removed."""
         return next((info for info in self._engine.collections() if info.name == COLLECTION), None)
 
-    def _documents(self) -> Documents:
+    def _documents(self) -> Sequence[DocumentInfo]:
         """The notes that are indexed."""
         if not self._count():
             return []

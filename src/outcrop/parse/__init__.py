@@ -1,14 +1,6 @@
-"""Bytes to Documents: one module a format, one table of formats (`formats.py`).
+"""Bytes to Documents: `entry.py` is the way in, one module a format, one table of formats (`formats.py`).
 
 Text formats are read in this process, in one pass. Formats that need a library (HTML, PDF, Office, EPUB,
 notebooks) are read in a worker process with a deadline and a memory limit, so that a hostile file costs an
 error and nothing else.
 """
-
-from __future__ import annotations
-
-from outcrop.parse.entry import parse
-from outcrop.parse.isolate import close_worker
-from outcrop.parse.limits import ParseLimits
-
-__all__ = ["ParseLimits", "close_worker", "parse"]

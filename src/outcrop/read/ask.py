@@ -8,9 +8,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from outcrop.config import Config
+from outcrop.contracts import Stop
 from outcrop.errors import QueryError, StoreError
 from outcrop.read.parts import PartsMaker
-from outcrop.read.search import Stop
 from outcrop.records import Answer, Filter, SearchOptions
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.contracts import Embedder, Reranker, Store
+from outcrop.contracts import Embedder, Reranker, Stop, Store
 from outcrop.errors import Cancelled, DatabaseLost, EmbedError, QueryError
 from outcrop.index.candidates import POOL, Found
 from outcrop.index.describe import describe
@@ -69,8 +69,6 @@ CACHED_QUERY_BYTES = 16_000_000
 CACHED_ANSWERS = 256
 CACHED_ANSWER_CHARS = 32_000_000
 """Queries and hits can be long, and a client chooses them: caches are bounded by size, not only by number."""
-
-Stop = Callable[[], bool]
 
 
 class Retriever:

@@ -58,7 +58,7 @@ from outcrop.records.reports import (
     StaleDocument,
     Status,
 )
-from outcrop.records.source import Failure, Skipped, SourceFile, Text
+from outcrop.records.source import DEFAULT_COLLECTION, Failure, Skipped, SourceFile, Text
 from outcrop.records.stored import (
     CollectionInfo,
     DocumentInfo,
@@ -70,6 +70,7 @@ from outcrop.records.stored import (
 )
 
 __all__ = [
+    "DEFAULT_COLLECTION",
     "EXTRACTED_KINDS",
     "MIN_OVERLAP",
     "RERANK_SECONDS",

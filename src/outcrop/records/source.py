@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+DEFAULT_COLLECTION: Final = "default"
+"""Where texts and single pages go unless a collection is named."""
 
 
 @dataclass(frozen=True, slots=True)

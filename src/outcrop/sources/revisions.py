@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from outcrop.contracts import Store
 from outcrop.records import DocumentInfo, Hit
-from outcrop.sources.checkout import Checkouts
 from outcrop.sources.freshness import looks_stale
 from outcrop.sources.survey import Stamp, Survey, survey_documents
+
+if TYPE_CHECKING:
+    from outcrop.sources.checkout import Checkouts
 
 _SETTING = "revisions"
 

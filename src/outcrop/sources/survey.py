@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from outcrop.errors import SourceError
 from outcrop.records import FileState
-from outcrop.sources.checkout import Checkout, Checkouts, is_dirty
-from outcrop.sources.gitindex import Tracked
 from outcrop.sources.read import read_plain
+
+if TYPE_CHECKING:  # a search reads surveys; only a sync makes them, from what git says
+    from outcrop.sources.checkout import Checkout, Checkouts
+    from outcrop.sources.gitindex import Tracked
 
 _FORMAT = 1
 
@@ -149,4 +152,6 @@ def _judge(
     # The document is to be judged, not what became of its file since.
     if sha256(data).hexdigest() != state.sha256:
         return verdict
+    from outcrop.sources.checkout import is_dirty
+
     return replace(verdict, dirty=is_dirty(checkout, path, data))

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
 
 _OWN_MODELS: Final = "outcrop-models"
 
@@ -40,6 +38,9 @@ _FOLDER: Final = ", where FOLDER holds the wheel of outcrop-models, which comes 
 
 def _knows_its_models() -> bool:
     """Whether the extra `mini` of this installation names a folder that is there: so it does when made from a clone."""
+    from importlib.metadata import PackageNotFoundError, requires  # slow to import, and only for advice
+    from urllib.parse import unquote, urlsplit
+
     try:
         lines = requires("outcrop") or []
     except PackageNotFoundError:

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard, TypeVar
 
-from outcrop.chunk import ChunkOptions
+from outcrop.chunk.strategies import ChunkOptions
 from outcrop.config import Config
-from outcrop.contracts import Store
+from outcrop.contracts import Stop, Store
 from outcrop.errors import SourceError, StoreError
 from outcrop.maintain import health
-from outcrop.parse import ParseLimits
+from outcrop.parse.limits import ParseLimits
 from outcrop.read.parts import PartsMaker
-from outcrop.read.search import Stop
 from outcrop.records import IngestReport, OnProgress, SourceFile
 from outcrop.write.folders import collection_of, tags_of, watch_roots
 from outcrop.write.ingest import IngestOptions, Ingestor

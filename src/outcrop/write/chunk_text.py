@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from outcrop.chunk import ChunkOptions, StrategyName, chunk_document
-from outcrop.parse import ParseLimits, parse
+from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Chunk
 from outcrop.sources.text import text_source
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from outcrop.contracts import Store
 from outcrop.errors import SourceError
-from outcrop.records import Failure, IngestReport, OnProgress
+from outcrop.records import DEFAULT_COLLECTION, Failure, IngestReport, OnProgress
 from outcrop.write.ingest import Ingestor
-
-DEFAULT_COLLECTION = "default"
 
 
 def collection_of(store: Store, path: Path, given: str | None) -> str:

@@ -16,10 +16,10 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from outcrop.chunk import ChunkOptions
+from outcrop.chunk.strategies import ChunkOptions
 from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
-from outcrop.parse import ParseLimits
+from outcrop.parse.limits import ParseLimits
 from outcrop.parse.title import cut_title
 from outcrop.records import (
     DocumentInfo,

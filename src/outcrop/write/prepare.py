@@ -14,10 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
 from outcrop.errors import ParseError, SourceError
-from outcrop.parse import ParseLimits, parse
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document, DocumentWrite, SourceFile, Vector
 from outcrop.sources.credentials import CREDENTIALS, holds_credentials
 from outcrop.sources.left_out import looks_binary

@@ -1,0 +1,125 @@
+"""What only source code is asked. Imported by a search, so what does the work is imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from outcrop.contracts import Tokenizer
+from outcrop.engine.reading import EVERYTHING, Reading
+from outcrop.errors import QueryError
+from outcrop.read.ask import at_least_one, read_options
+from outcrop.records import CodeMap, Context, Filter, Graph, Message, Related, StoredChunk
+
+if TYPE_CHECKING:
+    from outcrop.code.related import Codebase
+
+
+class CodeQuestions(Reading):
+    """The part of an Engine that answers questions about source code."""
+
+    def code_context(
+        self,
+        request: str | Sequence[Message],
+        *,
+        budget_tokens: int | None = None,
+        reference_follow: float = 1.0,
+        must: Sequence[str] = (),
+        prefer: Sequence[str] = (),
+        tokenizer: Tokenizer | None = None,
+        **options: Any,
+    ) -> Context:
+        """Source code for a prompt as `<codeRag:chunk>` elements, never over `budget_tokens` tokens.
+
+        `request` is a question, or a conversation of which the part that matters becomes the query. What `must` names
+        (files, folders that end in `/`, declarations) is in the text or reported; what `prefer` names comes early.
+        `reference_follow` says how strongly code that the hits lean on is drawn in, 0 not at all. Takes the options of
+        `search`.
+        """
+        from outcrop.code.context import Gathering, pack_gathered, read_request
+
+        budget = self._budget("budget_tokens", budget_tokens)
+        if not reference_follow >= 0:  # also rejects NaN
+            raise QueryError(f"reference_follow must be 0 or more, not {reference_follow}")
+        read = read_request(request, must, prefer)
+        gathering = Gathering(self._store, self.parts.index, self.run_search)
+        found = gathering.gather(read, read_options(self.config, **options), reference_follow)
+        dated = self._revisions.dated
+        found = replace(found, hits=dated(found.hits), must=dated(found.must))
+        return pack_gathered(found, budget, (tokenizer or self._tokenizer).count)
+
+    @staticmethod
+    def query_of(messages: Sequence[Message]) -> str:
+        """What a conversation asks for, as words to search by: the latest question and what it refers back to."""
+        from outcrop.code.request import read_conversation
+
+        return read_conversation(messages).query
+
+    def related(self, target: str, *, limit: int = 10, collection: str | None = None) -> Related:
+        """Callers, callees, tests and docs of a declaration (`Pool.acquire`) or a place (`pool.py:120`)."""
+        from outcrop.code.related import steadily
+        from outcrop.read.headings import name_headings
+
+        def ask() -> Related:
+            chunks = self.codebase.find(target, self._known.names(), collection)
+            found = self.codebase.related(chunks, limit, target)
+            return replace(found, target=tuple(map(name_headings, found.target)))
+
+        return steadily(self._store, ask)
+
+    def map(
+        self,
+        *,
+        budget_tokens: int | None = None,
+        focus: Sequence[str] = (),
+        where: Filter = EVERYTHING,
+        tokenizer: Tokenizer | None = None,
+    ) -> CodeMap:
+        """The most central declarations as an outline within a budget; `focus` names what it should be centred on."""
+        from outcrop.code.map import draw_map
+
+        self._known.require(where.collections)
+        budget = self._budget("budget_tokens", budget_tokens)
+        graph, names = self.codebase.graph(), self._known.names()
+        chunks = [chunk.id for target in focus for chunk in self.codebase.find(target, names)]
+        within = None if where.is_empty() else self._store.select(where)
+        count = (tokenizer or self._tokenizer).count
+        return draw_map(graph, self._store, budget, count, within=within, focus=graph.find_chunks(chunks))
+
+    def graph(self, target: str | None = None, *, collection: str | None = None, limit: int = 60) -> Graph:
+        """The references among chunks as a graph of at most `limit` of them: around a declaration, a file, a place
+        (`pool.py:120`) or a chunk's number; without one the most central of a collection, or of all."""
+        from outcrop.code.graph import draw_centre, draw_neighbourhood
+        from outcrop.code.related import steadily
+
+        at_least_one("limit", limit)
+        self._known.require(() if collection is None else (collection,))
+        where = Filter(collections=() if collection is None else (collection,))
+
+        def draw() -> Graph:
+            within = None if where.is_empty() else self._store.select(where)
+            graph = self.codebase.graph()
+            if target is None:
+                return draw_centre(graph, self._store, limit, within)
+            chunks = self.codebase.find(target, self._known.names(), collection, numbers=True)
+            return draw_neighbourhood(graph, self._store, limit, within, chunks)
+
+        return steadily(self._store, draw)
+
+    def definitions(
+        self, name: str, *, collection: str | None = None, limit: int = 20
+    ) -> tuple[StoredChunk, ...]:
+        """The chunks that declare a name (`acquire`, `Pool.acquire`), the likeliest first; none where none does."""
+        from outcrop.code.related import steadily
+
+        at_least_one("limit", limit)
+        self._known.require(() if collection is None else (collection,))
+        return steadily(self._store, lambda: tuple(self.codebase.declarations(name, collection)[:limit]))
+
+    @property
+    def codebase(self) -> Codebase:
+        """What is asked of source code."""
+        from outcrop.code.related import Codebase
+
+        return Codebase(self._store, self.parts.index)

@@ -1,0 +1,185 @@
+"""What changes an index: add, sync, watch, delete. The write path is imported by the first call that needs it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from outcrop.contracts import Stop
+from outcrop.engine.reading import Reading
+from outcrop.errors import QueryError, SourceError
+from outcrop.records import DEFAULT_COLLECTION, Filter, IngestReport, OnProgress, SourceFile, Text
+
+if TYPE_CHECKING:
+    from outcrop.write.prepare import Prepare
+
+MAX_COUNTED_PENDING: Final = 10_000
+"""`pending` counts no further than this, which keeps it cheap enough to ask every second (not measured)."""
+
+
+class Writing(Reading):
+    """The part of an Engine that changes the index."""
+
+    def add(
+        self,
+        source: str | Path | None = None,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        title: str | None = None,
+        kind: str | None = None,
+        collection: str | None = None,
+        tags: Sequence[str] = (),
+        force: bool = False,
+        defer_embedding: bool = False,
+        ray: str | None = None,
+        progress: OnProgress | None = None,
+        stopped: Stop | None = None,
+    ) -> IngestReport:
+        """Add a folder, a file, a URL or a text. What is there already and unchanged costs next to nothing.
+
+        A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
+        text, so that adding it again replaces it; `kind` says how to read it (`md`, `text`, `html`, `json` …), where
+        neither the id's extension nor the text itself does. `force` reads and chunks again what did not change. With
+        `defer_embedding` it is found by its words at once, and by meaning after `embed_pending`, in whatever process.
+        `ray` is the address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
+        `ray://HOST:PORT`, or `local` for one on this machine alone."""
+        if (source is None) == (text is None) or source == "":
+            raise SourceError("give either a source (folder, file or URL) or a text")
+        if kind is not None and text is None:
+            raise SourceError("kind goes with a text; files and URLs tell theirs")
+        from outcrop.sources.text import text_source
+        from outcrop.write.add import fetch_url, is_url
+
+        if text is not None:
+            file, data = text_source(text, id, kind=kind)
+        elif is_url(source):
+            file, data = fetch_url(self.config, source)
+        else:
+            path = Path(str(source)).expanduser()
+            return self._adder.add_path(
+                path,
+                collection,
+                tags,
+                force=force,
+                defer_embedding=defer_embedding,
+                prepare=self._cluster(ray, defer_embedding=defer_embedding),
+                progress=progress,
+                stopped=stopped,
+            )
+        if ray is not None:
+            raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
+        target = collection or DEFAULT_COLLECTION
+        wanted = Text("", title=title, tags=tuple(tags))
+        return self._adder.run(
+            lambda ingestor: ingestor.add(
+                file, data, target, wanted, force=force, defer_embedding=defer_embedding
+            )
+        )
+
+    def _cluster(self, address: str | None, *, defer_embedding: bool) -> Prepare | None:
+        if address is None:
+            return None
+        from outcrop.cluster.over import open_cluster
+
+        return open_cluster(self.config, self.parts, address, defer_embedding=defer_embedding)
+
+    def add_texts(
+        self,
+        texts: Iterable[Text],
+        *,
+        collection: str | None = None,
+        force: bool = False,
+        defer_embedding: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Stop | None = None,
+    ) -> IngestReport:
+        """Add many texts in few transactions; memory stays bounded however many the iterable gives."""
+        target = collection or DEFAULT_COLLECTION
+        return self._adder.run_once(
+            lambda ingestor: ingestor.add_many(
+                texts, target, force=force, defer_embedding=defer_embedding, progress=progress, stopped=stopped
+            )
+        )
+
+    def sync(
+        self,
+        path: str | Path | None = None,
+        *,
+        collection: str | None = None,
+        force: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Stop | None = None,
+    ) -> IngestReport:
+        """Bring folders up to date: those added before, or the one given. Deleted files leave the index."""
+        if path is not None:
+            target = Path(path).expanduser()
+            return self.add(target, collection=collection, force=force, progress=progress, stopped=stopped)
+        roots = [(name, root) for name, root in self._store.roots() if collection in (None, name)]
+        if collection is not None and not roots:
+            self._known.require((collection,))
+        from outcrop.write.folders import sync_root
+
+        reports = self._adder.run(
+            lambda ingestor: [
+                sync_root(
+                    self._store, ingestor, name, Path(root), force=force, progress=progress, stopped=stopped
+                )
+                for name, root in roots
+            ]
+        )
+        return sum(reports, IngestReport())
+
+    def sync_files(
+        self,
+        files: Sequence[SourceFile],
+        gone: Iterable[str] = (),
+        *,
+        collection: str,
+        read: Callable[[SourceFile], bytes],
+        defer_embedding: bool = False,
+    ) -> IngestReport:
+        """Bring single files of a folder up to date, found and read by the caller, whatever the folder's rules say of
+        them; documents with a uri of `gone` leave the index, or move where a new file has the same bytes."""
+        return self._adder.run(
+            lambda ingestor: ingestor.sync_files(
+                files, gone, collection, read=read, defer_embedding=defer_embedding
+            )
+        )
+
+    def embed_pending(self, *, stopped: Stop | None = None) -> int:
+        """Embed what was added with `defer_embedding`, by whatever process, in small batches; how many documents were
+        completed.
+
+        The queue is the index itself: interrupted, it goes on where it stopped. Two processes that do so at once only
+        waste work.
+        """
+        return self._adder.embed_pending(stopped) if self.pending() else 0
+
+    def pending(self) -> int:
+        """How many documents wait for a vector, counted up to 10 000. Cheap: for asking each second."""
+        return len(self._store.pending(MAX_COUNTED_PENDING))
+
+    def watch(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        collection: str | None = None,
+        stop: threading.Event | None = None,
+    ) -> Iterator[IngestReport]:
+        """Sync folders, then keep them fresh: yields a report after the first sync and after every change."""
+        roots = [Path(path).expanduser().resolve() for path in paths]
+        yield from self._adder.watch(roots, collection, stop or threading.Event())
+
+    def delete(self, *references: int | str, collection: str | None = None, where: Filter | None = None) -> int:
+        """Remove documents by id, uri or path, or all that pass a filter; how many went. Gone means gone."""
+        ids = [self.get(reference, collection=collection).id for reference in references]
+        if where is not None:
+            if where.is_empty():
+                raise QueryError("an empty filter would delete everything; name collections instead")
+            ids.extend(self._store.select(where).tolist())
+        removed = self._store.delete(ids)
+        self.parts.index.purge()
+        return removed
