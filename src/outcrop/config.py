@@ -7,10 +7,8 @@ points: one that lies in a folder being indexed is somebody else's word and is i
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -237,6 +235,8 @@ def find_exposed_keys(environ: Mapping[str, str] | None = None) -> Path | None:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
+    import tomllib  # where there is a file
+
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -261,6 +261,8 @@ _CHOICES = {
 
 def _check_known(name: str) -> None:
     if name not in _FIELDS:
+        import difflib  # only for a suggestion
+
         near = difflib.get_close_matches(name, _FIELDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(_FIELDS))}"
         raise ConfigError(f"there is no setting {name!r}{hint}")

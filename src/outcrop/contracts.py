@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,9 @@ from outcrop.records import (
     Trust,
     Vector,
 )
-from outcrop.records.derived import ChunkRows, DeclaredRows, TermRows, Totals
+
+if TYPE_CHECKING:  # only a store that is searched in place has these
+    from outcrop.records.derived import ChunkRows, DeclaredRows, TermRows, Totals
 
 Stop = Callable[[], bool]
 """Asked inside loops: whether whoever wanted the work has given it up."""

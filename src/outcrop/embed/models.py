@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +119,8 @@ def _look_up(what: str, given: str, table: Mapping[str, tuple[str, _Opening]]) -
     """How to open what is named, and what stands after the colon."""
     kind, _, name = given.partition(":")
     if kind not in table:
+        import difflib  # only for a suggestion
+
         near = difflib.get_close_matches(kind, table, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
         choices = ", ".join(f"{choice}:{rest}" if rest else choice for choice, (rest, _) in table.items())

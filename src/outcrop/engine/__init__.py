@@ -12,14 +12,17 @@ search needs; the write path, the questions about code and the upkeep are import
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from outcrop.config import load_config
 from outcrop.engine.code import CodeQuestions
 from outcrop.engine.upkeep import Upkeep
 from outcrop.engine.writing import Writing
 from outcrop.read.ask import When, as_timestamp
-from outcrop.records import Check
 from outcrop.records.database_url import DatabaseUrl
+
+if TYPE_CHECKING:
+    from outcrop.records import Check
 
 __all__ = ["Engine", "When", "as_timestamp", "examine_machine", "open_engine"]
 

@@ -10,10 +10,11 @@ from outcrop.contracts import Tokenizer
 from outcrop.engine.reading import EVERYTHING, Reading
 from outcrop.errors import QueryError
 from outcrop.read.ask import at_least_one, read_options
-from outcrop.records import CodeMap, Context, Filter, Graph, Message, Related, StoredChunk
+from outcrop.records import Context, Filter, Message, StoredChunk
 
 if TYPE_CHECKING:
     from outcrop.code.related import Codebase
+    from outcrop.records import CodeMap, Graph, Related
 
 
 class CodeQuestions(Reading):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from outcrop.contracts import Stop
 from outcrop.engine.reading import Reading
 from outcrop.errors import ConfigError, EmbedError, StoreError
-from outcrop.records import Check, Filter, Hit, MoveReport, OnProgress, StaleDocument, Status
+from outcrop.records import Filter, Hit
 
 if TYPE_CHECKING:
     from outcrop.contracts import HasRoles
+    from outcrop.records import Check, MoveReport, OnProgress, StaleDocument, Status
 
 
 class Upkeep(Reading):
@@ -64,6 +65,8 @@ class Upkeep(Reading):
 
     def status(self) -> Status:
         """What the index holds."""
+        from outcrop.records import Status
+
         return Status(
             db=str(self.config.db),
             collections=self.collections(roots=True),

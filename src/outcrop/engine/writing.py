@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 from outcrop.contracts import Stop
 from outcrop.engine.reading import Reading
 from outcrop.errors import QueryError, SourceError
-from outcrop.records import DEFAULT_COLLECTION, Filter, IngestReport, OnProgress, SourceFile, Text
+from outcrop.records import DEFAULT_COLLECTION, Filter, SourceFile, Text
 
 if TYPE_CHECKING:
+    from outcrop.records import IngestReport, OnProgress
     from outcrop.write.prepare import Prepare
 
 MAX_COUNTED_PENDING: Final = 10_000
@@ -120,6 +121,7 @@ class Writing(Reading):
         roots = [(name, root) for name, root in self._store.roots() if collection in (None, name)]
         if collection is not None and not roots:
             self._known.require((collection,))
+        from outcrop.records import IngestReport
         from outcrop.write.folders import sync_root
 
         reports = self._adder.run(

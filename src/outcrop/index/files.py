@@ -12,7 +12,6 @@ import logging
 import os
 import shutil
 import time
-import uuid
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -174,7 +173,7 @@ class SegmentFiles:
 
     def _write_manifest(self, saved: Saved, entries: list[dict[str, Any]]) -> None:
         facts = {name: getattr(saved, name) for name in _FACTS}
-        temporary = self._folder / f"manifest-{uuid.uuid4().hex}.tmp"
+        temporary = self._folder / f"manifest-{os.urandom(16).hex()}.tmp"
         manifest = {"format": FORMAT, **facts, "segments": entries}
         with open_new(temporary, like_folder=True) as file:
             file.write(json.dumps({**manifest, "checksum": _checksum(manifest)}).encode())
@@ -184,7 +183,7 @@ class SegmentFiles:
         file = segment.file
         if file is None or not file.is_file():
             # New, or another process has removed it since: the mapping still holds all of it.
-            file = self._folder / f"segment-{uuid.uuid4().hex}"
+            file = self._folder / f"segment-{os.urandom(16).hex()}"
             staging = file.with_name(f"{file.name}.tmp")
             save_segment(segment, staging)
             staging.replace(file)

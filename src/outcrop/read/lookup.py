@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -41,6 +40,8 @@ class KnownCollections:
         known = self.names()
         for name in names:
             if name not in known:
+                import difflib  # only for a suggestion
+
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none yet'}"
                 raise NotFound(f"there is no collection {name!r}; {hint}")

@@ -10,7 +10,7 @@ import logging
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from outcrop.config import Config
 from outcrop.contracts import Commentator, Embedder, Reranker, SearchableStore, Store
@@ -21,8 +21,10 @@ from outcrop.index.seam import Index
 from outcrop.read.search import Retriever
 from outcrop.records import Model
 from outcrop.records.database_url import DatabaseUrl
-from outcrop.records.derived import Deriver
 from outcrop.text.terms import Terms
+
+if TYPE_CHECKING:
+    from outcrop.records.derived import Deriver
 
 log = logging.getLogger(__name__)
 

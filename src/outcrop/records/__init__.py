@@ -1,73 +1,78 @@
 """The nouns that flow through the pipeline, from a source to a packed context; a module for each stretch of the way.
 
-All are frozen: a stage makes new ones, it never edits another stage's. Wherever a noun lives, it is imported from here.
+All are frozen: a stage makes new ones, it never edits another stage's. Wherever a noun lives, it is imported from here,
+and its module is loaded when it is first asked for: a search does not wait for the reports of a write.
 """
 
 from __future__ import annotations
 
-from outcrop.records.asked import (
-    RERANK_SECONDS,
-    Directive,
-    Filter,
-    Fusion,
-    Message,
-    QueryType,
-    SearchMode,
-    SearchOptions,
-)
-from outcrop.records.code import CodeMap, Graph, GraphEdge, GraphNode, MapEntry, Related, Relation, Relative
-from outcrop.records.embedded import Matrix, Model, Trust, Vector
-from outcrop.records.found import (
-    EXTRACTED_KINDS,
-    Answer,
-    Boost,
-    Context,
-    Copy,
-    Explanation,
-    Hit,
-    LeftOut,
-    MatchType,
-    MeaningShare,
-    PackedSource,
-    Reason,
-    place_of,
-)
-from outcrop.records.parsed import (
-    Chunk,
-    CodeNotes,
-    Declaration,
-    Definition,
-    Document,
-    Heading,
-    Mention,
-    Outline,
-    Reference,
-    ReferenceKind,
-    Role,
-)
-from outcrop.records.reports import (
-    MIN_OVERLAP,
-    Check,
-    Holdings,
-    IngestReport,
-    MovedCollection,
-    MoveReport,
-    OnProgress,
-    Progress,
-    RankingParity,
-    StaleDocument,
-    Status,
-)
-from outcrop.records.source import DEFAULT_COLLECTION, Failure, Skipped, SourceFile, Text
-from outcrop.records.stored import (
-    CollectionInfo,
-    DocumentInfo,
-    DocumentWrite,
-    FeedRow,
-    FileState,
-    StoredChunk,
-    StoreStats,
-)
+import importlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from outcrop.records.asked import (
+        RERANK_SECONDS,
+        Directive,
+        Filter,
+        Fusion,
+        Message,
+        QueryType,
+        SearchMode,
+        SearchOptions,
+    )
+    from outcrop.records.code import CodeMap, Graph, GraphEdge, GraphNode, MapEntry, Related, Relation, Relative
+    from outcrop.records.embedded import Matrix, Model, Trust, Vector
+    from outcrop.records.found import (
+        EXTRACTED_KINDS,
+        Answer,
+        Boost,
+        Context,
+        Copy,
+        Explanation,
+        Hit,
+        LeftOut,
+        MatchType,
+        MeaningShare,
+        PackedSource,
+        Reason,
+        place_of,
+    )
+    from outcrop.records.parsed import (
+        Chunk,
+        CodeNotes,
+        Declaration,
+        Definition,
+        Document,
+        Heading,
+        Mention,
+        Outline,
+        Reference,
+        ReferenceKind,
+        Role,
+    )
+    from outcrop.records.reports import (
+        MIN_OVERLAP,
+        Check,
+        Holdings,
+        IngestReport,
+        MovedCollection,
+        MoveReport,
+        OnProgress,
+        Progress,
+        RankingParity,
+        StaleDocument,
+        Status,
+    )
+    from outcrop.records.source import DEFAULT_COLLECTION, Failure, Skipped, SourceFile, Text
+    from outcrop.records.stored import (
+        CollectionInfo,
+        DocumentInfo,
+        DocumentWrite,
+        FeedRow,
+        FileState,
+        StoredChunk,
+        StoreStats,
+    )
 
 __all__ = [
     "DEFAULT_COLLECTION",
@@ -138,3 +143,16 @@ __all__ = [
     "Vector",
     "place_of",
 ]
+
+_MODULES: Final = ("source", "embedded", "parsed", "stored", "asked", "found", "code", "reports")
+"""Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        for module in _MODULES:
+            home = vars(importlib.import_module(f"outcrop.records.{module}"))
+            if name in home:
+                globals()[name] = home[name]  # the next access does not come through here
+                return home[name]
+    raise AttributeError(f"module 'outcrop.records' has no attribute {name!r}")

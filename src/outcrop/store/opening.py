@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from outcrop.contracts import Store
 from outcrop.errors import ConfigError, NotFound
 from outcrop.records.database_url import DatabaseUrl
-from outcrop.records.derived import Deriver
 from outcrop.store.sqlite.store import open_sqlite
 from outcrop.system.machine import install_command
+
+if TYPE_CHECKING:
+    from outcrop.records.derived import Deriver
 
 
 def open_store(

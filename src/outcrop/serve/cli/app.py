@@ -9,7 +9,6 @@ Exit codes: 0 done; 1 no hits, a failed check, or (add, sync) nothing indexed be
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import io
 import json
@@ -97,6 +96,8 @@ class LazyGroup(click.Group):
         """As click does, with the nearest name when there is no such command."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
+            import difflib  # only for a suggestion
+
             near = difflib.get_close_matches(name, COMMANDS, n=1)
             hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(COMMANDS)}."
             raise click.UsageError(f"No such command '{clean(name)}'. {hint}", ctx)

@@ -12,11 +12,12 @@ import re
 import zlib
 from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from outcrop.text.tokens.merging import count_merged
 
+_DATA: Final = Path(__file__).parent / "data"
 SINGLE_BYTES: Final = 256
 SEPARATOR: Final = b"\xff"
 STRETCH_CHARS: Final = 500
@@ -133,7 +134,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _load(name: str) -> dict[bytes, int]:
-    content = zlib.decompress((files(__name__) / "data" / f"{name}.zlib").read_bytes())
+    content = zlib.decompress((_DATA / f"{name}.zlib").read_bytes())
     ranks = {content[rank : rank + 1]: rank for rank in range(SINGLE_BYTES)}
     longer = content[SINGLE_BYTES:].split(SEPARATOR)
     ranks.update(zip(longer, range(SINGLE_BYTES, SINGLE_BYTES + len(longer)), strict=True))
@@ -145,7 +146,7 @@ def _compile(name: str, *, ascii_only: bool) -> re.Pattern[str]:
     """The pattern of a vocabulary; for text of ASCII alone one that is made at once and says the same."""
     pattern, classes = _PATTERNS[name], _ASCII
     if not ascii_only:
-        classes = json.loads((files(__name__) / "data" / "classes.json").read_text("utf-8"))
+        classes = json.loads((_DATA / "classes.json").read_text("utf-8"))
     for class_name, ranges in classes.items():
         pattern = pattern.replace(f"%{class_name}", ranges)
     return re.compile(pattern)
