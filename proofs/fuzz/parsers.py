@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable
 from functools import partial
 
-from outcrop.chunk import ChunkOptions, chunk_document
+from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.errors import ParseError
 from outcrop.mask import mask_document
-from outcrop.parse import ParseLimits, parse
 from outcrop.parse.code import LANGUAGES
 from outcrop.parse.decode import decode
+from outcrop.parse.entry import parse
+from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document, Outline
 from proofs.chunk_properties import broken_promises
 from proofs.fuzz.mutate import change_json, change_some, change_zip

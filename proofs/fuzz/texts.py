@@ -11,8 +11,7 @@ import apsw
 from tests.mask.fakes import FAKES, private_key
 from tests.store.builders import make_write, put
 
-from outcrop.chunk import ChunkOptions, chunk_document
-from outcrop.chunk.strategies import STRATEGIES
+from outcrop.chunk.strategies import STRATEGIES, ChunkOptions, chunk_document
 from outcrop.code.request import read_conversation
 from outcrop.contracts import Store
 from outcrop.engine import as_timestamp
