@@ -121,8 +121,9 @@ def _describe(name: str, value: Any) -> str:
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """The public methods and properties that a class declares itself."""
-    for name, value in vars(kind).items():
+    """The public methods and properties of a class: its own, or for the Engine those of the parts it is made of."""
+    parts = [part for part in kind.__mro__ if part.__module__.startswith("outcrop.engine")] or [kind]
+    for name, value in (item for part in parts for item in vars(part).items()):
         if name.startswith("_"):
             continue
         if isinstance(value, classmethod | staticmethod):
