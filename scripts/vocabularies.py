@@ -16,7 +16,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parents[1] / "src" / "outcrop" / "tokens" / "data"
+DATA = Path(__file__).parents[1] / "src" / "outcrop" / "text" / "tokens" / "data"
 SOURCES = {
     "o200k": ("o200k_base.js", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
     "cl100k": ("cl100k_base.js", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
@@ -28,7 +28,7 @@ CLASSES = {
     "lower": r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]",
     "space": r"\s",
 }
-COUNTS = Path(__file__).parents[1] / "tests" / "tokens" / "counts.json"
+COUNTS = Path(__file__).parents[1] / "tests" / "text" / "counts.json"
 """Texts and how many tokens they are for tiktoken, for the tests."""
 ALPHABETS = {
     "ASCII": (0x20, 0x7F),
