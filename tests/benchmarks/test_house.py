@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import house
 from benchmarks.house import ROOT, Tree, functions
+
+from benchmarks import house
 
 
 def test_functions_are_measured_from_def_to_their_last_line(tmp_path: Path) -> None:
