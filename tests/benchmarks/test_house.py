@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.house import ROOT, Tree, functions
+from benchmarks.house import Tree, functions
+from benchmarks.report import ROOT
 
 from benchmarks import house
 
