@@ -20,9 +20,10 @@ from outcrop.config import load_config
 from outcrop.contracts import Tokenizer
 from outcrop.engine import Engine
 from outcrop.rank.merge import Scored, as_hit
-from outcrop.read.pack import FileTokenizer, SafeEstimate, pack
+from outcrop.read.pack import FileTokenizer, pack
 from outcrop.records import Answer, Explanation, Hit
 from outcrop.text.tokens import Vocabulary, vocabulary
+from outcrop.text.tokens.estimate import SafeEstimate
 
 BUDGET = 1200
 CHARACTERS = 40_000

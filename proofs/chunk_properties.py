@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from outcrop.chunk.size import estimate_tokens
+from outcrop.chunk.size import measure_tokens
 from outcrop.chunk.strategies import STRATEGIES, ChunkOptions, chunk_document
 from outcrop.records import Chunk, Document, Heading
 
@@ -46,7 +46,7 @@ def broken_promises(document: Document, options: ChunkOptions, chunks: tuple[Chu
             wrong.append(f"{here} says page {chunk.page}")
         if any(chunk.start < page < chunk.end for page in document.pages):
             wrong.append(f"{here} crosses a page")
-        if chunk.tokens != estimate_tokens(chunk.text):
+        if chunk.tokens != measure_tokens(chunk.text):
             wrong.append(f"{here} says {chunk.tokens} tokens")
         if _size(options, chunk.text) > 4 * (options.target_tokens or strategy.target_tokens):
             wrong.append(f"{here} is larger than the target")
@@ -60,7 +60,7 @@ def _broken_between(document: Document, options: ChunkOptions, chunks: tuple[Chu
     overlap = strategy.overlap if options.overlap is None else options.overlap
     limit = 4 * (options.target_tokens or strategy.target_tokens)
     room = max(limit - int(limit * overlap), 4)
-    wide = not strategy.by_characters and any(estimate_tokens(4 * one) > 1 for one in set(document.text))
+    wide = not strategy.by_characters and any(measure_tokens(4 * one) > 1 for one in set(document.text))
     minimum = strategy.min_chars if options.min_chars is None else options.min_chars
     minimum = min(minimum, room // (8 if wide else 2))
     walls = {*document.pages, *((h.start for h in document.headings) if strategy.by_sections else ())}
@@ -82,7 +82,7 @@ def _broken_between(document: Document, options: ChunkOptions, chunks: tuple[Chu
 def _size(options: ChunkOptions, text: str) -> int:
     if STRATEGIES[options.strategy].by_characters or text.isascii():
         return len(text)
-    return 4 * estimate_tokens(text)
+    return 4 * measure_tokens(text)
 
 
 def _starts_well(text: str, chunk: Chunk) -> bool:

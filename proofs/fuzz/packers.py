@@ -13,8 +13,9 @@ from outcrop.code.elide import ELLIPSIS, elide, matched_lines
 from outcrop.code.pack import pack_code
 from outcrop.contracts import Tokenizer
 from outcrop.rank.merge import merge_hits
-from outcrop.read.pack import SafeEstimate, pack
+from outcrop.read.pack import pack
 from outcrop.records import Answer, CodeNotes, Context, Hit
+from outcrop.text.tokens.estimate import SafeEstimate
 from proofs.fuzz.mutate import change_some
 from proofs.fuzz.seeds import Seeds
 from proofs.fuzz.target import CHOICES_BYTES, Draw, Target, need

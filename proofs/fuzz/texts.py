@@ -23,7 +23,8 @@ from outcrop.records import Document, Filter, Heading, Message
 from outcrop.serve.excerpt import Marker, best_lines
 from outcrop.store.filters import glob_plain, glob_regex, path_matches
 from outcrop.store.sqlite.store import open_sqlite
-from outcrop.text.phrases import UNSPACED, holds_phrase, phrase_finder, phrase_words
+from outcrop.text.phrases import holds_phrase, phrase_finder, phrase_words
+from outcrop.text.scripts import UNSPACED_CHARACTER
 from outcrop.text.terms import Terms
 from proofs.chunk_properties import broken_promises
 from proofs.fuzz.mutate import change_some
@@ -228,7 +229,7 @@ def check_phrase(data: bytes) -> None:
     if words and max(map(ord, text)) < 0x180:
         connection = _keywords()
         connection.execute("DELETE FROM t")
-        connection.execute("INSERT INTO t VALUES (?)", (UNSPACED.sub(r" \1 ", text),))
+        connection.execute("INSERT INTO t VALUES (?)", (UNSPACED_CHARACTER.sub(r" \1 ", text),))
         quoted = '"' + " ".join(words) + '"'
         found = bool(connection.execute("SELECT rowid FROM t WHERE t MATCH ?", (quoted,)).fetchall())
         need(found == holds_phrase(text, words), f"{phrase!r} is found by both or by none")

@@ -33,13 +33,15 @@ MODULES = (
         f"outcrop.rank.{name}"
         for name in "asked calibrate excerpt fusion merge repeats rerank signals walk".split()
     ),
-    *("outcrop.read.pack", "outcrop.code.pack", "outcrop.code.elide", "outcrop.index.query"),
+    *("outcrop.read.pack", "outcrop.text.tokens.estimate", "outcrop.code.pack", "outcrop.code.elide"),
+    "outcrop.index.query",
 )
 """The code that ranks and packs."""
 TESTS = (
     "tests/rank",
     *(
         "tests/read/test_pack.py",
+        "tests/text/test_estimate.py",
         "tests/code/test_pack_code.py",
         "tests/code/test_elide.py",
         "tests/index/test_query_types.py",

@@ -83,7 +83,7 @@ def test_whatever_the_text_it_stays_between_its_marks(texts: list[str], path: st
     numbers = count()
     sources = [source(n, text, path, title) for n, text in enumerate(texts, 1)]
     # Marks that a text may well hold, so that the choice of another one is put to the test as well.
-    for block in (fence(sources), fence(sources, lambda: f"m{next(numbers)}")):
+    for block in (fence(sources), fence(sources, lambda _: f"m{next(numbers)}")):
         found = unfence(block)
         assert [number for number, _ in found] == list(range(1, len(texts) + 1))
         assert all(inner.endswith(f"\n\n{text}") for (_, inner), text in zip(found, texts, strict=True))

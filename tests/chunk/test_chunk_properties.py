@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.cost import cpu_below
 
-from outcrop.chunk.size import estimate_tokens
+from outcrop.chunk.size import measure_tokens
 from outcrop.chunk.strategies import STRATEGIES, ChunkOptions, chunk_document
 from outcrop.records import Document, Heading
 
@@ -119,9 +119,9 @@ def test_the_same_document_gives_the_same_chunks(text: str, options: ChunkOption
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_the_estimate_grows_with_the_text_and_counts_what_is_joined(left: str, right: str) -> None:
-    whole = estimate_tokens(left + right)
-    assert max(estimate_tokens(left), estimate_tokens(right)) <= whole
-    assert whole <= estimate_tokens(left) + estimate_tokens(right)
+    whole = measure_tokens(left + right)
+    assert max(measure_tokens(left), measure_tokens(right)) <= whole
+    assert whole <= measure_tokens(left) + measure_tokens(right)
 
 
 SENTENCES = "The quick brown fox jumps over the lazy dog. Does it matter? It does, e.g. here! "

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from outcrop.chunk.size import estimate_tokens
+from outcrop.chunk.size import measure_tokens
 from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
 from outcrop.errors import ConfigError
 from outcrop.records import Chunk, Document, Heading
@@ -63,7 +63,7 @@ def test_prose_overlaps_by_whole_sentences_within_a_tenth_of_the_target() -> Non
         shared = text[after.start : before.end]
         assert shared.startswith("This is")
         assert shared.endswith(".")
-        assert 0 < estimate_tokens(shared) <= 77
+        assert 0 < measure_tokens(shared) <= 77
 
 
 def test_the_tail_is_never_a_scrap() -> None:
@@ -345,4 +345,4 @@ def test_an_option_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> N
     ],
 )
 def test_four_characters_are_a_token_and_one_is_in_scripts_without_spaces(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) == tokens
+    assert measure_tokens(text) == tokens

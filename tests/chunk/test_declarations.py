@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.cost import calls
 
 from outcrop.chunk.declarations import MAX_DEFINITIONS, MAX_MENTIONS
-from outcrop.chunk.size import estimate_tokens
+from outcrop.chunk.size import measure_tokens
 from outcrop.chunk.strategies import AUTO_CODE_TOKENS, ChunkOptions, chunk_document
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
@@ -140,7 +140,7 @@ def assert_promises(document: Document, chunks: tuple[Chunk, ...], target: int =
         assert chunk.start >= done, "chunks overlap or are out of order"
         assert not text[done : chunk.start].strip(), "text was left out"
         done = chunk.end
-        assert estimate_tokens(chunk.text) == chunk.tokens <= target
+        assert measure_tokens(chunk.text) == chunk.tokens <= target
         assert chunk.line_start == text.count("\n", 0, chunk.start) + 1
         assert chunk.line_end == text.count("\n", 0, chunk.end) + 1
         assert chunk.code is not None
@@ -362,7 +362,7 @@ def test_a_declaration_that_fits_is_never_cut() -> None:
         chunks = chunk_document(document)
         for item in document.outline.declarations:
             whole = document.text[item.start : item.end]
-            if item.start >= document.outline.header_end and estimate_tokens(whole) < AUTO_CODE_TOKENS - 8:
+            if item.start >= document.outline.header_end and measure_tokens(whole) < AUTO_CODE_TOKENS - 8:
                 around = [chunk for chunk in chunks if chunk.start <= item.start and item.end <= chunk.end]
                 assert around, f"{path.name}: {item.qualified} was cut"
 

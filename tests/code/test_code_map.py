@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import outcrop
 from outcrop.errors import NotFound, QueryError
-from outcrop.read.pack import SafeEstimate
 from outcrop.records import Filter
+from outcrop.text.tokens.estimate import SafeEstimate
 
 HUB = "def hub_{0}(x):\n    return x\n\n\n"
 

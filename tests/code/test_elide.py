@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outcrop.code.elide import MAX_LINE_CHARS, _compose, _rank_lines, elide, matched_lines, signature
-from outcrop.read.pack import SafeEstimate
+from outcrop.text.tokens.estimate import SafeEstimate
 
 CODE = '''# Gives out connections.
 @retrying(

@@ -13,9 +13,9 @@ from lxml import etree
 from tests.cost import cpu_below
 
 from outcrop.code.pack import CLOSING, NAMESPACE, OPENING, pack_code
-from outcrop.read.pack import SafeEstimate
 from outcrop.records import CodeNotes, Context, DocumentInfo, Explanation, Hit
 from outcrop.text.tokens import vocabulary
+from outcrop.text.tokens.estimate import SafeEstimate
 
 TAG = f"{{{NAMESPACE}}}"
 safe = SafeEstimate().count

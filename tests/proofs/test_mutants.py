@@ -86,9 +86,9 @@ def test_what_is_tried_again_is_counted_with_what_was_noticed_before() -> None:
 _REACH = """
 from proofs.mutants.trying import find_reach
 what = ("is_never_below_what_tokenizers_count", "is_not_far_above_for_prose_and_code")
-tests = [f"tests/read/test_pack.py::test_the_estimate_{each}[prose]" for each in what]
-reach = find_reach(["outcrop.read.pack"], tests)
-print("\\n" + str(reach.tests["outcrop.read.pack", "_weigh_word"] == set(tests)))
+tests = [f"tests/text/test_estimate.py::test_the_estimate_{each}[prose]" for each in what]
+reach = find_reach(["outcrop.text.tokens.estimate"], tests)
+print("\\n" + str(reach.tests["outcrop.text.tokens.estimate", "_weigh_word"] == set(tests)))
 """
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.text.phrases import UNSPACED, holds_phrase, phrase_finder, phrase_words
+from outcrop.text.phrases import holds_phrase, phrase_finder, phrase_words
+from outcrop.text.scripts import UNSPACED_CHARACTER
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def fts5() -> apsw.Connection:
 
 def seen_by(connection: apsw.Connection, text: str) -> list[str]:
     connection.execute("DELETE FROM t")
-    connection.execute("INSERT INTO t VALUES (?)", (UNSPACED.sub(r" \1 ", text),))
+    connection.execute("INSERT INTO t VALUES (?)", (UNSPACED_CHARACTER.sub(r" \1 ", text),))
     return [str(term) for (term,) in connection.execute("SELECT term FROM words ORDER BY offset")]
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cost import cpu_below
-from tests.rank.measured_texts import TEXTS, TOKENS
+from tests.text.measured_texts import TEXTS, TOKENS
 
 from outcrop.text.tokens import LONGEST_REMEMBERED, Vocabulary, cut, vocabulary
 from outcrop.text.tokens.merging import _merge_by_heap, _scan

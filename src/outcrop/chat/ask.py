@@ -19,10 +19,11 @@ from outcrop.chat.exchange import Limits, Stop
 from outcrop.chat.fence import fence, nothing_found
 from outcrop.chat.frames import Call
 from outcrop.chat.index import ReopenedIndex
-from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, estimate, read_messages, write_prompt
+from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, read_messages, write_prompt
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
 from outcrop.records import Context, Message, Reason
+from outcrop.text.tokens.estimate import estimate_tokens
 
 _log = logging.getLogger(__name__)
 
@@ -203,7 +204,7 @@ class Chat:
             messages.append(_calling(ended.calls))
             for at, call in enumerate(ended.calls):
                 result = yield from self._call(call, at, request, answer, room)
-                room -= estimate(result) + MESSAGE_TOKENS
+                room -= estimate_tokens(result) + MESSAGE_TOKENS
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
     # -- their parts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,15 +9,11 @@ from typing import Final
 from outcrop.chat.fence import RULES
 from outcrop.errors import QueryError
 from outcrop.records import Message
+from outcrop.text.tokens.estimate import estimate_tokens
 
 ROLES: Final = ("system", "user", "assistant")
 MESSAGE_TOKENS: Final = 8
 """What a message costs beside its text: its role and the marks around it; a little high for the templates in use."""
-
-
-def estimate(text: str) -> int:
-    """Tokens of a text, a little high: three bytes each, where English has four and Chinese three."""
-    return math.ceil(len(text.encode("utf-8", "replace")) / 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +90,4 @@ def _message(role: str, content: str) -> dict[str, str]:
 
 
 def _cost(message: dict[str, str]) -> int:
-    return estimate(message["content"]) + MESSAGE_TOKENS
+    return estimate_tokens(message["content"]) + MESSAGE_TOKENS

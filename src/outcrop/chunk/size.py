@@ -12,29 +12,19 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.text.scripts import DENSE
+
 QUARTERS = 4
 """Quarters in a token; also what one character of a wide script weighs."""
 
-_WIDE_RANGES = (
-    (0x0E00, 0x109F),  # Thai, Lao, Tibetan, Myanmar
-    (0x1100, 0x11FF),  # Hangul letters
-    (0x1780, 0x17FF),  # Khmer
-    (0x2E80, 0xA4CF),  # CJK radicals, kana, ideographs, Yi
-    (0xA960, 0xA97F),  # Hangul letters, extended
-    (0xAC00, 0xD7FF),  # Hangul syllables
-    (0xF900, 0xFAFF),  # CJK compatibility ideographs
-    (0xFE30, 0xFE4F),  # CJK compatibility forms
-    (0xFF00, 0xFFEF),  # full-width forms
-)
 _ASTRAL = 0xFFFF
 """One entry of the table stands for everything past the basic plane: emoji and rare ideographs, all wide."""
 
 
 def _weight_table() -> NDArray[np.uint8]:
     table = np.ones(_ASTRAL + 1, dtype=np.uint8)
-    for first, last in _WIDE_RANGES:
-        table[first : last + 1] = QUARTERS
-    table[_ASTRAL] = QUARTERS
+    for first, last in DENSE:
+        table[min(first, _ASTRAL) : last + 1] = QUARTERS
     return table
 
 
@@ -106,7 +96,7 @@ def measure(text: str) -> Ruler:
     return MixedRuler(weights) if weights.max() > 1 else EvenRuler()
 
 
-def estimate_tokens(text: str) -> int:
+def measure_tokens(text: str) -> int:
     """About how many tokens a text takes: four characters each, one each in scripts without spaces."""
     return to_tokens(len(text) if text.isascii() else int(_weigh(text).sum()))
 

@@ -10,6 +10,7 @@ from typing import Final
 import Stemmer
 
 from outcrop.text.phrases import phrase_lines
+from outcrop.text.words import PART, WORD
 
 ELLIPSIS: Final = "..."
 MAX_SIGNATURE_LINES: Final = 8
@@ -17,8 +18,6 @@ MAX_SIGNATURE_LINES: Final = 8
 MAX_LINE_CHARS: Final = 200
 """In a shortened text a longer line is cut: one minified line would otherwise cost more than the rest together."""
 
-_WORD: Final = re.compile(r"[^\W_]+")
-_PARTS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 # Lines that stand before a declaration: comments, decorators, attributes. `#include` and `*pointer = …` are code.
 _PREAMBLE: Final = re.compile(r"//|/\*|\*(?: |/|$)|#(?![A-Za-z])|--(?: |$)|@|\"\"\"|'''|<!--")
 _STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"' + r"|'[^'\\]*(?:\\.[^'\\]*)*'")
@@ -49,10 +48,10 @@ def matched_lines(text: str, terms: Sequence[str]) -> list[int]:
 
 def _words(text: str) -> Iterable[str]:
     """The words of a text in lower case, and the parts of those that are made of several."""
-    for word in _WORD.findall(text):
+    for word in WORD.findall(text):
         yield word.lower()
         if not (word.islower() or word.isdigit()):
-            yield from (part.lower() for part in _PARTS.findall(word))
+            yield from (part.lower() for part in PART.findall(word))
 
 
 def elide(

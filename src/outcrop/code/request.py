@@ -16,6 +16,7 @@ from typing import Final
 from outcrop.code.traces import Trace, innermost_first, tidy_path
 from outcrop.errors import QueryError
 from outcrop.records import Directive, Message
+from outcrop.text.words import WORD
 
 # How much of a conversation is read and kept: the numbers are judgement.
 MAX_QUERY_WORDS: Final = 400
@@ -73,7 +74,6 @@ _POINTING: Final = re.compile(
 )
 _LEADING_ON: Final = re.compile(r"(?i)\s*(?:and|now|but|also|then|again|what about|how about)\b")
 
-_WORD: Final = re.compile(r"[^\W_]+")
 _EMPTY_LINES: Final = re.compile(r"\n{3,}+")
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 _TICKED: Final = re.compile(r"`([^`\n]{1,160})`")
@@ -215,12 +215,12 @@ def _query_of(reading: _Reading, borrowed: Sequence[_Reading]) -> str:
     for earlier in borrowed:
         topic = [word for word in _plain(earlier.text).split() if _meaningful(word)]
         more += [*topic[:BORROWED_WORDS], *_errors_of(earlier), *_names_in_paste(earlier)]
-    if not any(_WORD.search(word) for word in (*prose, *more)):
+    if not any(WORD.search(word) for word in (*prose, *more)):
         more = [word for line in reading.pasted for word in line.split()]
     said = set(prose)
     added = dict.fromkeys(word for item in more for word in item.split() if word not in said)
     words = [word[:MAX_WORD_CHARS] for word in islice((*prose, *added), MAX_QUERY_WORDS)]
-    return " ".join(words) if any(_WORD.search(word) for word in words) else ""
+    return " ".join(words) if any(WORD.search(word) for word in words) else ""
 
 
 def _plain(text: str) -> str:
@@ -252,7 +252,7 @@ def _is_name(name: str) -> bool:
 
 
 def _meaningful(word: str) -> bool:
-    return any(part.lower() not in _STOP_WORDS for part in _WORD.findall(word))
+    return any(part.lower() not in _STOP_WORDS for part in WORD.findall(word))
 
 
 def _borrow(reading: _Reading, earlier: Sequence[str]) -> list[_Reading]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import re
-import secrets
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any, Final
 from outcrop.embed.endpoint import Endpoint, Patience, Refused
 from outcrop.embed.fingerprint import fingerprint
 from outcrop.errors import ConfigError, EmbedError
+from outcrop.text.marks import draw_mark
 
 _log = logging.getLogger(__name__)
 
@@ -138,8 +138,9 @@ def clean_comment(answer: str) -> str:
 
 
 def _messages(place: str, code: str) -> list[dict[str, str]]:
-    mark = f"====={secrets.token_hex(16)}====="  # nobody who wrote the code can have known it
-    fenced = f"{mark}\n{' '.join(place.split())}\n\n{code[:_MAX_CODE_CHARACTERS]}\n{mark}"
+    inside = f"{' '.join(place.split())}\n\n{code[:_MAX_CODE_CHARACTERS]}"
+    mark = f"====={draw_mark([inside])}====="
+    fenced = f"{mark}\n{inside}\n{mark}"
     return [{"role": "system", "content": _PROMPT}, {"role": "user", "content": f"{fenced}\n\n{_TASK}"}]
 
 

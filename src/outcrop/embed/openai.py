@@ -16,9 +16,8 @@ from outcrop.embed.transformer import Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Vector
+from outcrop.text.tokens.estimate import BYTES_PER_TOKEN
 
-_BYTES_PER_TOKEN = 3
-"""Of UTF-8, on the safe side: English has about four, Chinese three."""
 _PROBE = "dimensions"
 """Embedded once when the dimensions must be known before any text has been."""
 
@@ -50,7 +49,7 @@ class OpenAIEmbedder(Transformer):
         self._document_prefix = document_prefix
         self._batch_texts = batch_texts
         # A request may hold 300 000 tokens at OpenAI; ours are an estimate, hence the distance.
-        self._batch_bytes = batch_tokens * _BYTES_PER_TOKEN
+        self._batch_bytes = batch_tokens * BYTES_PER_TOKEN
         self._options: dict[str, Any] = {"model": name, "encoding_format": encoding}
         if dimensions is not None:
             self._options["dimensions"] = dimensions

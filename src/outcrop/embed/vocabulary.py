@@ -12,10 +12,11 @@ known and 68 µs while they are learnt; a regular expression over every text and
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
+
+from outcrop.text.words import PART
 
 ID_BYTES = array("I").itemsize
 """Width of a packed token id, in the machine's own byte order."""
@@ -36,9 +37,6 @@ _CACHED_STRETCHES = 1 << 17
 _CACHED_STRETCH_BYTES = 64
 """Longer stretches are blobs or text without spaces, hardly ever seen twice."""
 
-# Upper-case runs end before a capitalised word (`HTTPServer` → HTTP, Server); letters outside ASCII make
-# words of their own.
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 # Bytes of UTF-8: ASCII letters and digits and all of a non-ASCII character stay, the rest becomes a space.
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _TO_STRETCHES = bytes(c if c >= 0x80 or c in _KEPT else 0x20 for c in range(256))
@@ -46,7 +44,7 @@ _TO_STRETCHES = bytes(c if c >= 0x80 or c in _KEPT else 0x20 for c in range(256)
 
 def words(text: str) -> list[str]:
     """The words of a text, cut as the model's tokens are, in lower case."""
-    return [word.lower() for word in _WORD.findall(text)]
+    return [word.lower() for word in PART.findall(text)]
 
 
 class Vocabulary:
@@ -61,7 +59,7 @@ class Vocabulary:
 
     def knows(self, text: str) -> bool:
         """Whether any word of a text is a token, or begins or ends as one does: `autogenrate`, not `zzqqxx`."""
-        return any(self._stretches.knows(match.group().lower()) for match in _WORD.finditer(text))
+        return any(self._stretches.knows(match.group().lower()) for match in PART.finditer(text))
 
     def pack(self, text: str) -> bytes:
         """The ids of a text's tokens in their order, `ID_BYTES` each."""
@@ -84,8 +82,8 @@ class _Stretches(dict[bytes, bytes]):
         text = stretch.decode("utf-8")
         if len(stretch) > _CACHED_STRETCH_BYTES:
             # One match at a time: a blob of megabytes must not become a list of millions of words.
-            return self._pack(match.group() for match in _WORD.finditer(text))
-        packed = self._pack(_WORD.findall(text))
+            return self._pack(match.group() for match in PART.finditer(text))
+        packed = self._pack(PART.findall(text))
         if len(self) >= _CACHED_STRETCHES:
             self.clear()
         self[stretch] = packed

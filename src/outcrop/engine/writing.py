@@ -52,7 +52,8 @@ class Writing(Reading):
         if kind is not None and text is None:
             raise SourceError("kind goes with a text; files and URLs tell theirs")
         from outcrop.sources.text import text_source
-        from outcrop.write.add import fetch_url, is_url
+        from outcrop.text.urls import is_url
+        from outcrop.write.add import fetch_url
 
         if text is not None:
             file, data = text_source(text, id, kind=kind)

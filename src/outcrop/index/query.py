@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from outcrop.records import QueryType
+from outcrop.text.scripts import HANGUL, UNSPACED, match_any
 
 _QUOTED: Final = re.compile(r'"([^"]+)"|“([^“”]+)”')
 _IDENTIFIERS: Final = re.compile(
@@ -39,7 +40,7 @@ _QUESTION: Final = re.compile(
     r"will|explain|describe)\b|\?\s*$"
 )
 _PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
-_UNSPACED_QUERY: Final = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4,}")
+_UNSPACED_QUERY: Final = re.compile(f"(?:{match_any(UNSPACED + HANGUL)}){{4,}}")
 
 _BEFORE_PHRASE: Final = frozenset(" \t")
 _AFTER_PHRASE: Final = frozenset(" \t).,;:!?")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from outcrop.text.phrases import phrase_lines, phrase_spans
+from outcrop.text.words import PART, WORD
 
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""
@@ -15,8 +16,6 @@ LEAD: Final = 1
 MAX_LINE_CHARS: Final = 320
 """A longer line (minified code, a paragraph on one line) is cut around its first matching word."""
 
-_WORD: Final = re.compile(r"[^\W_]+")
-_PARTS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 
 Span = tuple[int, int]
 
@@ -30,7 +29,7 @@ class Marker:
         self._stem = Stemmer.Stemmer("english").stemWord
         terms = list(terms)
         self.phrases = [term for term in terms if " " in term]
-        words = {word.lower() for term in terms if " " not in term for word in _WORD.findall(term)}
+        words = {word.lower() for term in terms if " " not in term for word in WORD.findall(term)}
         self._stems = {self._stem(word) for word in words}
         # Scripts without spaces have no words to compare: what was asked for is looked up as it stands.
         self._verbatim = [word for word in words if not word.isascii()]
@@ -38,14 +37,14 @@ class Marker:
     def spans(self, text: str) -> list[Span]:
         """Where the matching words and phrases stand, in order, not overlapping."""
         found = self.phrase_spans(text)
-        for word in _WORD.finditer(text):
+        for word in WORD.finditer(text):
             if self._matches(word.group()):
                 found.append(word.span())
                 continue
             # camelCase: getUserName is found by `user`
             found.extend(
                 (word.start() + part.start(), word.start() + part.end())
-                for part in _PARTS.finditer(word.group())
+                for part in PART.finditer(word.group())
                 if part.span() != (0, len(word.group())) and self._matches(part.group())
             )
         for asked in self._verbatim:

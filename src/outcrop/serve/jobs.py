@@ -24,6 +24,7 @@ from outcrop.errors import Cancelled, NotAllowed, NotFound, OutcropError, Outsid
 from outcrop.records import Failure, IngestReport, Progress, Skipped
 from outcrop.serve.as_json import dump, plain
 from outcrop.system.private import create_file, make_folder
+from outcrop.text.urls import is_url
 
 log = logging.getLogger(__name__)
 
@@ -234,8 +235,7 @@ class Jobs:
     def _ingest(
         self, task: Task, progress: Callable[[Progress], None], stopped: Callable[[], bool]
     ) -> IngestReport:
-        is_url = task.source.lower().startswith(("http://", "https://"))
-        if not is_url:
+        if not is_url(task.source):
             if os.path.realpath(task.source) != task.source:
                 raise OutsideRoots("this path leads elsewhere than when it was asked for; ask again")
             self._require_root(task.source)

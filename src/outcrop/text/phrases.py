@@ -11,22 +11,11 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Final
 
-# Scripts written without spaces. Each character becomes a word, so that a phrase matches by sequence.
-UNSPACED: Final = re.compile(
-    "(["
-    "\u0e01-\u0e4e"  # Thai
-    "\u0e80-\u0ecf\u0edc-\u0edf"  # Lao
-    "\u1000-\u103f\u1050-\u108f\u109a-\u109f\ua9e0-\ua9ef\uaa60-\uaa7f"  # Myanmar
-    "\u1780-\u17d3\u17d7\u17dc\u17dd"  # Khmer
-    "\u1950-\u19cf\u1a20-\u1a7f"  # Tai Le, New Tai Lue, Tai Tham
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029"  # Han radicals, marks and numerals
-    "\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\uff66-\uff9f"  # kana, bopomofo
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
-    "])"
-)
+from outcrop.text.scripts import UNSPACED_CHARACTER
+from outcrop.text.words import WORD
+
 _ASCII_WORDS: Final = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 """What a character of a plain text counts as; to split what this gives takes two thirds of what a pattern takes."""
-_TYPED: Final = re.compile(r"[^\W_]+")
 
 
 def split_words(text: str) -> str:
@@ -48,7 +37,7 @@ def holds_phrase(text: str, words: Sequence[str]) -> bool:
 
 def phrase_spans(text: str, phrase: str) -> list[tuple[int, int]]:
     """Where a phrase stands in a text, for showing it: letters with accents are found only as they were typed."""
-    words = _TYPED.findall(phrase)
+    words = WORD.findall(phrase)
     if not words:
         return []
     pattern = r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, words)) + r"(?![^\W_])"
@@ -95,7 +84,7 @@ class _Folded(dict[int, str]):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         folded = _folded(character)
-        found = self[code] = f" {folded} " if UNSPACED.match(character) else folded
+        found = self[code] = f" {folded} " if UNSPACED_CHARACTER.match(character) else folded
         return found
 
 

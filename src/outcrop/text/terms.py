@@ -22,32 +22,18 @@ from typing import Final
 
 import Stemmer
 
+from outcrop.text.scripts import MARKS, TERM_CHARACTERS
+from outcrop.text.words import PART
+
 # One surface token: words joined by the marks that join identifiers, versions, dates and paths. It takes linear time
 # on any input: words are possessive, and `(?<!_)` keeps a line of underscores from being tried again at each.
 _JOINED: Final = r"{word}(?:[_.\-'’:/+#@]+{word})*[+#]{{0,2}}|(?<!_)_+{word}(?:_+{word})*"
 _SURFACE: Final = re.compile(_JOINED.format(word=r"[^\W_]++"))
 # The same for plain texts, in three quarters of the time.
 _SURFACE_ASCII: Final = re.compile(_JOINED.format(word=r"[0-9A-Za-z]++"))
-# Signs that Python does not count as letters but without which words fall apart: accents and points that stand
-# apart, the vowels of Indic scripts and of Thai, Tibetan, Burmese and Khmer.
-_MARKS: Final = (
-    r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0711\u0730-\u074a"
-    r"\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09cd\u09d7\u09e2\u09e3\u0a01-\u0a03"
-    r"\u0a3c-\u0a51\u0a70\u0a71\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03\u0b3c-\u0b57\u0b82\u0bbe-\u0bcd\u0bd7"
-    r"\u0c00-\u0c04\u0c3c-\u0c56\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d4d\u0d57\u0d81-\u0d83\u0dca-\u0df3"
-    r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u0f71-\u0f84\u0f90-\u0fbc\u102b-\u103e"
-    r"\u1056-\u1059\u105e-\u1064\u17b4-\u17d3\u1ab0-\u1aff\u1dc0-\u1dff"
-)
-_ANY_MARK: Final = re.compile(f"[{_MARKS}]")
-_SURFACE_WITH_MARKS: Final = re.compile(_JOINED.format(word=rf"(?:[^\W_]|[{_MARKS}])++"))
+_ANY_MARK: Final = re.compile(f"[{MARKS}]")
+_SURFACE_WITH_MARKS: Final = re.compile(_JOINED.format(word=rf"(?:[^\W_]|[{MARKS}])++"))
 _JOINTS: Final = re.compile(r"[_.\-'’:/+#@]+")
-# camelCase, HTTPServer, utf8: where an identifier changes case or kind of character.
-_PARTS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
-# Korean has spaces, but its particles stick to the words.
-_UNSPACED: Final = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    r"\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
-)
 
 MAX_SURFACE_CHARS: Final = 64
 """A longer word is a blob (base64, a hash, a minified line): this much of it is one term. A longer token is analysed
@@ -107,12 +93,12 @@ class Terms:
         return tuple(numbers) if len(surface) <= MAX_SURFACE_CHARS else numbers
 
     def _analyse_piece(self, piece: str) -> Iterable[str]:
-        if not piece.isascii() and _UNSPACED.search(piece):
+        if not piece.isascii() and TERM_CHARACTERS.search(piece):
             return self._analyse_unspaced(piece)
         if len(piece) > MAX_SURFACE_CHARS:
             return [piece[:MAX_SURFACE_CHARS].lower()]
         terms = [self._stem.stemWord(piece.lower())]
-        parts = _PARTS.findall(piece)
+        parts = PART.findall(piece)
         if len(parts) > 1 and piece.isascii():
             terms.extend(self._stem.stemWord(part.lower()) for part in parts if len(part) > 1 or part.isdigit())
         return terms
@@ -120,7 +106,7 @@ class Terms:
     def _analyse_unspaced(self, piece: str) -> Iterator[str]:
         """Characters and overlapping pairs of each run without spaces; what stands between the runs as words."""
         end = 0
-        for run in _UNSPACED.finditer(piece):
+        for run in TERM_CHARACTERS.finditer(piece):
             if run.start() > end:
                 yield from self._analyse_piece(piece[end : run.start()])
             text = run.group()

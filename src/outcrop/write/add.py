@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 from outcrop.chunk.strategies import ChunkOptions
 from outcrop.config import Config
@@ -31,11 +31,6 @@ SAVE_EVERY_CHUNKS = 4096
 much another process that searches meanwhile has to catch up by itself (0.1 ms a chunk)."""
 
 T = TypeVar("T")
-
-
-def is_url(source: str | Path | None) -> TypeGuard[str]:
-    """Whether this is fetched, and not read from a disk."""
-    return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
 
 
 def fetch_url(config: Config, url: str) -> tuple[SourceFile, bytes]:

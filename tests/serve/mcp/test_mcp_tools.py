@@ -16,9 +16,10 @@ from tests.serve.mcp.conftest import FILES, Library, text_of
 from tokenizers import Tokenizer
 
 from outcrop.serve import patience
-from outcrop.serve.mcp.reply import DEFAULT_TOKENS, count_tokens
+from outcrop.serve.mcp.reply import DEFAULT_TOKENS
 from outcrop.serve.mcp.server import list_tools
 from outcrop.serve.mcp.tools import TOOLS
+from outcrop.text.tokens.estimate import estimate_tokens
 
 READING = [tool.name for tool in TOOLS.values() if not tool.writes]
 WRITING = [tool.name for tool in TOOLS.values() if tool.writes]
@@ -79,16 +80,16 @@ def test_an_answer_keeps_to_its_size_and_says_how_to_get_the_rest(library: Libra
     state.engine.add(library.folder)
     state.engine.close()
     default = library.call("search", query="budget figures", limit=50)
-    assert count_tokens(default) < DEFAULT_TOKENS * 1.1
+    assert estimate_tokens(default) < DEFAULT_TOKENS * 1.1
     assert "call again with offset=" in default
-    assert count_tokens(library.call("search", query="budget figures", limit=50, max_tokens=400)) < 500
-    assert count_tokens(library.call("context", query="budget figures", budget_tokens=300)) < 500
+    assert estimate_tokens(library.call("search", query="budget figures", limit=50, max_tokens=400)) < 500
+    assert estimate_tokens(library.call("context", query="budget figures", budget_tokens=300)) < 500
     (library.folder / "long.md").write_text("".join(f"Line number {n} of a long story.\n" for n in range(5000)))
     state = library.open()
     state.engine.sync()
     state.engine.close()
     page = library.call("read_document", document="long.md")
-    assert count_tokens(page) < DEFAULT_TOKENS * 1.1
+    assert estimate_tokens(page) < DEFAULT_TOKENS * 1.1
     following = re.search(r"line_start=(\d+)", page)
     assert following
     assert f"Line number {int(following[1]) - 1} " in library.call(

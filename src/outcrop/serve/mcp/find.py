@@ -10,7 +10,6 @@ from outcrop.serve.mcp.call import Call
 from outcrop.serve.mcp.reply import (
     Part,
     Reply,
-    count_tokens,
     fence_parts,
     fence_text,
     fitting,
@@ -18,6 +17,7 @@ from outcrop.serve.mcp.reply import (
     readable,
     take_lines,
 )
+from outcrop.text.tokens.estimate import estimate_tokens
 
 if TYPE_CHECKING:
     from outcrop.records import Answer, Context, Hit
@@ -135,7 +135,7 @@ def _why(hit: Hit) -> str:
 def shorten(hit: Hit, most_tokens: int) -> tuple[str, bool]:
     """The text of a hit, and whether it is only the part with the most matching words."""
     text = hit.text.strip("\n")
-    size = count_tokens(text)
+    size = estimate_tokens(text)
     if size <= most_tokens:
         return text, False
     from outcrop.serve.excerpt import Marker, best_lines

@@ -6,20 +6,21 @@ made for this one answer, and each hit begins with it: a text cannot close a fen
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from outcrop.serve.cli.terminal import clean, clean_line
+from outcrop.text.marks import draw_mark
+from outcrop.text.tokens.estimate import BYTES_PER_TOKEN, estimate_tokens
 
-BYTES_PER_TOKEN: Final = 3
-"""English has some 4.5 bytes a token, code 3.3, Chinese 3 and more: dividing by 3 errs on the safe side."""
 MIN_TOKENS: Final = 200
 DEFAULT_TOKENS: Final = 2_000
 """What an answer may take unless asked otherwise: eight hits of a chunk of 200 tokens each. Judgement."""
 MAX_TOKENS: Final = 20_000
 """The most that can be asked for at a time: clients cut or refuse answers above some 25 000 tokens."""
+MARK_BYTES: Final = 4
+"""Short, since every hit carries the mark; it cannot be foreseen, and a text that holds it by chance gets another."""
 LONGEST_LINE: Final = 300
 """Characters of a hit's own line; the name of a file can have thousands."""
 
@@ -30,11 +31,6 @@ class Reply:
 
     text: str
     data: dict[str, Any] | None = None
-
-
-def count_tokens(text: str) -> int:
-    """About how many tokens a text has, a little high."""
-    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
 
 def readable(text: str) -> str:
@@ -52,10 +48,7 @@ class Fence:
     """A delimiter for one answer that none of its texts holds."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        texts = list(texts)
-        self.mark = secrets.token_hex(4)
-        while any(self.mark in text for text in texts):
-            self.mark = secrets.token_hex(4)
+        self.mark = draw_mark(list(texts), MARK_BYTES)
 
     def around(self, text: str) -> str:
         """The text between the two lines."""
@@ -91,7 +84,7 @@ def fitting(parts: Sequence[Part], max_tokens: int) -> int:
     total = 0
     for number, part in enumerate(parts):
         total += (
-            count_tokens(part.line) + count_tokens(part.text) + 8
+            estimate_tokens(part.line) + estimate_tokens(part.text) + 8
         )  # 8: the mark, the number, the blank line
         if total > max_tokens and number:
             return number
@@ -117,7 +110,7 @@ def take_lines(text: str, first: int, last: int | None, max_tokens: int) -> Line
     end = min(len(lines), last if last is not None else len(lines))
     room, taken = max_tokens, []
     for line in lines[first - 1 : end]:
-        room -= count_tokens(line + "\n")
+        room -= estimate_tokens(line + "\n")
         if room < 0:
             break
         taken.append(line)

@@ -15,6 +15,7 @@ from outcrop.serve.cli.options import collection_option, common_options, many
 from outcrop.serve.cli.progress import show_progress
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.cli.signals import stop_on_signal
+from outcrop.text.urls import is_url
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
@@ -102,7 +103,7 @@ def _check_add(texts: Sequence[str], others: Sequence[str], title: str | None, i
         raise click.UsageError("Nothing to add: name a folder, a file or a URL, or give --text.")
     if id_ is not None and (len(texts) != 1 or others):
         raise click.UsageError("--id names one text; files and URLs have their own names.")
-    files = [source for source in others if not _is_url(source)]
+    files = [source for source in others if not is_url(source)]
     if title is not None and (len(texts) + len(others) != 1 or files):
         raise click.UsageError("--title goes with one text or URL; files have their own titles.")
     for file in files:
@@ -115,17 +116,13 @@ def _check_add(texts: Sequence[str], others: Sequence[str], title: str | None, i
 def _check_ray(ray: str | None, texts: Sequence[str], others: Sequence[str]) -> None:
     if ray is None:
         return
-    if texts or any(map(_is_url, others)):
+    if texts or any(map(is_url, others)):
         raise click.UsageError("--ray reads files and folders; add texts and URLs without it.")
     if ray not in {"local", "auto"} and not re.fullmatch(r"(ray://)?[^/\s]+:\d+", ray):
         raise click.UsageError(
             f"{ray!r} is no address of a Ray cluster: write auto, HOST:PORT or ray://HOST:PORT after --ray, or name "
             "the folder before it."
         )
-
-
-def _is_url(source: str) -> bool:
-    return source.lower().startswith(("http://", "https://"))
 
 
 def _add_one(
@@ -143,7 +140,7 @@ def _add_one(
     from outcrop.records import Failure, IngestReport
 
     try:
-        if _is_url(source):
+        if is_url(source):
             return kb.add(source, collection=collection, tags=tags, title=title, force=force)
         with stop_on_signal() as stop, show_progress(session) as progress:
             return kb.add(

@@ -13,14 +13,10 @@ from outcrop.serve.http.events import job_events
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import IngestBody, SyncBody
 from outcrop.serve.jobs import Job, Task
+from outcrop.text.urls import is_url
 
 JobAnswer = shape("JobAnswer", job=Job)
 JobId = Annotated[str, Path(min_length=1, max_length=40, description="The job's id.")]
-
-
-def is_url(source: str) -> bool:
-    """Whether a source is fetched, not read from disk."""
-    return source.lower().startswith(("http://", "https://"))
 
 
 def jobs_router(shared: Shared) -> APIRouter:
