@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from outcrop.records import QueryType
-from outcrop.text.scripts import HANGUL, UNSPACED, match_any
+from outcrop.text.scripts import TERM_CHARACTERS
 
 _QUOTED: Final = re.compile(r'"([^"]+)"|“([^“”]+)”')
 _IDENTIFIERS: Final = re.compile(
@@ -40,7 +40,8 @@ _QUESTION: Final = re.compile(
     r"will|explain|describe)\b|\?\s*$"
 )
 _PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
-_UNSPACED_QUERY: Final = re.compile(f"(?:{match_any(UNSPACED + HANGUL)}){{4,}}")
+MIN_UNSPACED_SENTENCE: Final = 4
+"""Characters in a row of a script without spaces that are as good as four words (not measured)."""
 
 _BEFORE_PHRASE: Final = frozenset(" \t")
 _AFTER_PHRASE: Final = frozenset(" \t).,;:!?")
@@ -164,4 +165,5 @@ def _detect(text: str) -> QueryType:
     if identifiers:
         # One name in a long sentence is a question around that name: both legs have something to say.
         return "mixed" if len(words) > 4 + 2 * len(identifiers) else "exact"
-    return "semantic" if sentence or _UNSPACED_QUERY.search(text) else "mixed"
+    unspaced = max((match.end() - match.start() for match in TERM_CHARACTERS.finditer(text)), default=0)
+    return "semantic" if sentence or unspaced >= MIN_UNSPACED_SENTENCE else "mixed"

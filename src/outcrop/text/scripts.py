@@ -58,13 +58,13 @@ DENSE: Final[Ranges] = (
 """Characters that take about one token each, where most others take a quarter of one."""
 
 
-def match_any(ranges: Ranges) -> str:
+def _any_of(ranges: Ranges) -> str:
     """The pattern for one character of these ranges that is not a digit."""
     return rf"(?!\d)[{''.join(f'{chr(first)}-{chr(last)}' for first, last in ranges)}]"
 
 
-UNSPACED_CHARACTER: Final = re.compile(f"({match_any(UNSPACED)})")
-TERM_CHARACTERS: Final = re.compile(f"(?:{match_any(UNSPACED + HANGUL)})+")
+UNSPACED_CHARACTER: Final = re.compile(f"({_any_of(UNSPACED)})")
+TERM_CHARACTERS: Final = re.compile(f"(?:{_any_of(UNSPACED + HANGUL)})+")
 """A stretch whose terms are its characters and pairs of them."""
 
 # Python does not count marks as letters, but words fall apart without them: accents and points that stand apart from
