@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import tempfile
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +17,7 @@ from outcrop.chunk.strategies import ChunkOptions
 from outcrop.cluster.attempts import Attempts
 from outcrop.cluster.deliver import add_vectors, deliver, open_once
 from outcrop.cluster.order import Embedding
-from outcrop.cluster.over import outcomes_of
+from outcrop.cluster.over import RayPrepare, outcomes_of
 from outcrop.embed.models import open_embedder
 from outcrop.errors import ClusterError, EmbedError, SourceError
 from outcrop.parse.limits import ParseLimits
@@ -116,6 +118,27 @@ def test_without_the_package_the_error_says_how_to_get_it(
         pytest.raises(ClusterError, match=r"pip install 'outcrop\[ray\]'"),
     ):
         kb.add(tmp_path / "note.md", ray="local")
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("", "could not start"),
+        ("echo no luck today >&2\nexit 3", r"ended \(exit status 3\).*run it again\. It said: no luck today$"),
+    ],
+)
+def test_a_driver_that_fails_is_an_error_and_leaves_no_folder_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    python = tmp_path / "python"
+    if script:
+        python.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+        python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(ClusterError, match=told):
+        list(RayPrepare("local", None)([job(tmp_path / "note.md")], RECIPE, lambda: None))
+    assert not list(tmp_path.glob("outcrop-ray-*"))
 
 
 def test_what_is_no_address_is_wrong_usage_and_where_nobody_answers_an_error(outcrop: Outcrop) -> None:

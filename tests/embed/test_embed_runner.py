@@ -21,9 +21,9 @@ from tests.embed.onnx_models import write_embedder
 
 from outcrop.embed.onnx import OnnxEmbedder, OnnxFolder
 from outcrop.embed.running.graph import Graph
-from outcrop.embed.running.process import WorkerProcess
 from outcrop.embed.running.runner import Limits, Runner
 from outcrop.errors import EmbedError
+from outcrop.workers.process import Child
 
 TEXTS = ["red", "blue blue", "red green blue", "green", "red red red blue", "unknown words", "blue"]
 
@@ -61,14 +61,14 @@ def opened(folder: Path) -> Iterator[Opening]:
 def frames(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The texts of each slice that goes to a worker."""
     sent: list[list[str]] = []
-    ask = WorkerProcess.ask
+    ask = Child.ask
 
-    def noting(self: WorkerProcess, header: dict[str, Any], *, within_s: float) -> tuple[dict[str, Any], bytes]:
+    def noting(self: Child, header: dict[str, Any], *, within_s: float) -> tuple[dict[str, Any], bytes]:
         if header["op"] == "run":
             sent.append([item[0] for item in header["items"]])
         return ask(self, header, within_s=within_s)
 
-    monkeypatch.setattr(WorkerProcess, "ask", noting)
+    monkeypatch.setattr(Child, "ask", noting)
     return sent
 
 
@@ -159,17 +159,15 @@ def test_a_query_goes_before_documents_that_wait(
     embedder = OnnxEmbedder(folder, threads=2, runner=runner)
     embedder.embed_query("green")  # it is loaded
     frames.clear()
-    ask, out = WorkerProcess.ask, threading.Event()
+    ask, out = Child.ask, threading.Event()
 
-    def held_back(
-        self: WorkerProcess, header: dict[str, Any], *, within_s: float
-    ) -> tuple[dict[str, Any], bytes]:
+    def held_back(self: Child, header: dict[str, Any], *, within_s: float) -> tuple[dict[str, Any], bytes]:
         if header["op"] == "run" and not out.is_set():  # the first slice is out until the query waits, too
             out.set()
             wait_for(lambda: runner.state().waiting == 2)
         return ask(self, header, within_s=within_s)
 
-    monkeypatch.setattr(WorkerProcess, "ask", held_back)
+    monkeypatch.setattr(Child, "ask", held_back)
     ingest, outcome = in_thread(lambda: embedder.embed_documents(["blue"] * 300))
     assert out.wait(60)
     embedder.embed_query("red")
@@ -183,11 +181,9 @@ def test_a_query_goes_before_documents_that_wait(
 def test_a_text_that_fails_fails_its_own_caller_only(
     shared: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = WorkerProcess.ask
+    ask = Child.ask
 
-    def failing(
-        self: WorkerProcess, header: dict[str, Any], *, within_s: float
-    ) -> tuple[dict[str, Any], bytes]:
+    def failing(self: Child, header: dict[str, Any], *, within_s: float) -> tuple[dict[str, Any], bytes]:
         bad = [number for number, item in enumerate(header.get("items", [])) if item == ("green",)]
         if not bad:
             return ask(self, header, within_s=within_s)
@@ -197,7 +193,7 @@ def test_a_text_that_fails_fails_its_own_caller_only(
 
     expected = shared.embed_documents(["red", "red"])
     busy, _ = in_thread(lambda: shared.embed_documents(["slow"]))
-    monkeypatch.setattr(WorkerProcess, "ask", failing)
+    monkeypatch.setattr(Child, "ask", failing)
     calls = [["red", "red"], ["red", "green"], ["red", "red"]]
     running = [in_thread(lambda texts=texts: shared.embed_documents(texts)) for texts in calls]  # type: ignore[misc]
     for thread, _ in [*running, (busy, None)]:
@@ -243,14 +239,14 @@ def test_a_request_that_lost_two_workers_says_so_and_the_next_one_works(
 ) -> None:
     embedder, _ = opened()
     expected = embedder.embed_documents(["red", "blue"])
-    ask = WorkerProcess.ask
+    ask = Child.ask
 
-    def dying(self: WorkerProcess, header: dict[str, Any], *, within_s: float) -> tuple[dict[str, Any], bytes]:
+    def dying(self: Child, header: dict[str, Any], *, within_s: float) -> tuple[dict[str, Any], bytes]:
         if any("slow" in item[0] for item in header.get("items", [])):
             self.kill()
         return ask(self, header, within_s=within_s)
 
-    monkeypatch.setattr(WorkerProcess, "ask", dying)
+    monkeypatch.setattr(Child, "ask", dying)
     barrier = threading.Barrier(3)
 
     def together(text: str) -> object:

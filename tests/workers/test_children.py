@@ -47,7 +47,7 @@ FORBIDDEN = {
     "_posixsubprocess",
     "concurrent.futures.process",
 }
-OPENS_A_BROWSER = "serve/commands/serve.py"
+OPENS_A_BROWSER = "serve/cli/commands/serve.py"
 """`outcrop serve --open` hands an address to the desktop: no Python is started."""
 SHADOWED = (
     *(
@@ -122,6 +122,16 @@ def starts(tree: ast.AST) -> Iterator[str]:
             yield f"{node.value.id}.{node.attr}"
 
 
+def started_module(call: ast.Call) -> str | None:
+    """The module that a call runs as a Child, by name or from a subclass's `super().__init__`."""
+    is_child = isinstance(call.func, ast.Name) and call.func.id == "Child"
+    is_subclass = isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"
+    if (is_child or is_subclass) and call.args and isinstance(call.args[0], ast.Constant):
+        said = str(call.args[0].value)
+        return said if said.startswith("outcrop.") else None
+    return None
+
+
 def test_one_module_starts_processes() -> None:
     sources = [*PACKAGE.rglob("*.py"), *PACKAGE.parents[1].glob("models/src/**/*.py")]
     found = {
@@ -129,16 +139,20 @@ def test_one_module_starts_processes() -> None:
         for path in sources
         for what in starts(ast.parse(path.read_text("utf-8")))
     }
-    assert found == {("children.py", "subprocess"), (OPENS_A_BROWSER, "click.launch")}
+    assert found == {("workers/children.py", "subprocess"), (OPENS_A_BROWSER, "click.launch")}
 
 
 def test_every_module_that_is_started_is_tried_below() -> None:
-    started = {
-        ast.literal_eval(call.args[0])
+    asked = [
+        (path.relative_to(PACKAGE).as_posix(), call)
         for path in PACKAGE.rglob("*.py")
         for call in calls(ast.parse(path.read_text("utf-8")))
-        if isinstance(call.func, ast.Name) and call.func.id == "start_child"
-    }
+    ]
+    starting = [
+        where for where, call in asked if isinstance(call.func, ast.Name) and call.func.id == "start_child"
+    ]
+    assert starting == ["workers/process.py"]
+    started = {module for _, call in asked if (module := started_module(call)) is not None}
     assert started == set(MODULES)
     runnable = {
         "outcrop." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
@@ -181,12 +195,8 @@ def test_a_worker_that_reads_a_file_runs_nothing_there(trap: Path) -> None:
 
 def test_a_reader_that_prepares_files_runs_nothing_there(trap: Path, tmp_path: Path) -> None:
     notes = write_notes(tmp_path / "notes")
-    reader = _Reader(RECIPE)
-    try:
-        header, _ = reader.exchange([job(notes / "pool.py"), job(notes / "retries.md")])
-    finally:
-        reader.kill()
-        reader.close()
+    with _Reader(RECIPE) as reader:
+        header, _ = reader.prepare([job(notes / "pool.py"), job(notes / "retries.md")])
     assert "raised" not in header
     assert not trap.exists()
 

@@ -117,15 +117,15 @@ def test_a_file_that_kills_its_reader_is_a_line_in_the_report(
     at = 20
     deadly = Path(jobs[at].file.uri)
     killed: list[int] = []
-    taken = readers._Reader.exchange
+    prepare = readers._Reader.prepare
 
-    def exchange(self: readers._Reader, some: list[Job]) -> tuple[dict[str, Any], bytes]:
+    def prepare_or_die(self: readers._Reader, some: list[Job]) -> tuple[dict[str, Any], bytes]:
         if any(each.file.uri == str(deadly) for each in some):
             self.kill()
             killed.append(len(some))
-        return taken(self, some)
+        return prepare(self, some)
 
-    monkeypatch.setattr(readers._Reader, "exchange", exchange)
+    monkeypatch.setattr(readers._Reader, "prepare", prepare_or_die)
     outcomes = list(ReadersPrepare(2)(jobs, RECIPE, go_on))
     assert killed[-1] == 1
     assert len(killed) == 2
@@ -142,14 +142,14 @@ def test_a_stop_is_heard_while_a_reader_is_busy(tmp_path: Path, monkeypatch: pyt
     slow = tmp_path / "slow.md"
     slow.write_text("Words.\n" * 10, "utf-8")
     stopping = threading.Event()
-    exchange = readers._Reader.exchange
+    prepare = readers._Reader.prepare
 
     def hang(self: readers._Reader, some: list[Job]) -> tuple[dict[str, Any], bytes]:
-        os.kill(self._process.pid, signal.SIGSTOP)  # it will never answer
+        os.kill(self.pid, signal.SIGSTOP)  # it will never answer
         stopping.set()
-        return exchange(self, some)
+        return prepare(self, some)
 
-    monkeypatch.setattr(readers._Reader, "exchange", hang)
+    monkeypatch.setattr(readers._Reader, "prepare", hang)
 
     def check_stopped() -> None:
         if stopping.is_set():
@@ -173,7 +173,7 @@ def test_a_timeout_that_a_reader_raises_is_raised(folder: Path, monkeypatch: pyt
     """It is no sign that the reader is still at work."""
     monkeypatch.setattr(readers, "WORTH_BYTES", 1)
     raised = pickle.dumps(TimeoutError("too late"))
-    monkeypatch.setattr(readers._Reader, "exchange", lambda *_: ({"raised": True}, raised))
+    monkeypatch.setattr(readers._Reader, "prepare", lambda *_: ({"raised": True}, raised))
     with pytest.raises(TimeoutError, match="too late"):
         list(ReadersPrepare(1)(jobs_in(folder), RECIPE, go_on))
 

@@ -28,8 +28,8 @@ from urllib.parse import urlsplit
 import ray
 from ray.exceptions import RayError
 
-from outcrop.cluster.order import LOCAL, Frame, Order, Unable
-from outcrop.workers.frames import read_frame, write_frame
+from outcrop.cluster.order import LOCAL, Order, Unable
+from outcrop.workers.frames import Frame, read_frame, take_pipes, write_frame
 
 CONNECT_S: Final = 10.0
 """How long a cluster may take to answer at all; Ray itself would wait for minutes."""
@@ -43,13 +43,8 @@ LEAVE_S: Final = 10.0
 
 def main() -> None:
     """Fill one order."""
-    # Frames travel on private copies; what Ray prints goes to stderr, which the parent keeps.
-    orders = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nowhere, 0)
-    os.close(nowhere)
-    os.dup2(2, 1)
+    orders, answers = take_pipes()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # by which `_watch` interrupts the work
     order: Order = pickle.loads(read_frame(orders)[1])  # noqa: S301  see order.py
     threading.Thread(target=_watch, args=(orders,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):

@@ -15,9 +15,10 @@ import ray
 import ray.data
 
 from outcrop.cluster.attempts import Attempts
-from outcrop.cluster.order import Frame, Order, Unable
+from outcrop.cluster.order import Order, Unable
 from outcrop.cluster.stages import EmbedRows, prepare_rows
 from outcrop.embed.models import runs_on_gpu
+from outcrop.workers.frames import Frame
 from outcrop.write.batches import Batch, cut
 
 

@@ -7,7 +7,7 @@ workers can run code there. What a file says is data in it as ever.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from outcrop.write.prepare import Job, Outcome, Recipe
 
 LOCAL: Final = "local"
 """The address that stands for a cluster of this machine alone, started for one run."""
-
-Frame = tuple[dict[str, Any], bytes]
-"""What the driver sends: see `driver.py`."""
 
 
 class Unable(Exception):

@@ -6,29 +6,24 @@ import contextlib
 import importlib.util
 import os
 import pickle
-import signal
 import tempfile
-import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from pathlib import Path
-from queue import Empty, Queue
-from typing import BinaryIO, Final
+from typing import Final
 
-from outcrop.cluster.order import Delivery, Embedding, Frame, Order
+from outcrop.cluster.order import Delivery, Embedding, Order
 from outcrop.config import Config
 from outcrop.errors import ClusterError, EmbedError
 from outcrop.read.parts import Parts, lasting
 from outcrop.records import Model
 from outcrop.system.machine import install_command
-from outcrop.workers.children import start_child
-from outcrop.workers.frames import read_frame, write_frame
+from outcrop.workers.frames import Frame
+from outcrop.workers.process import PIPE, Child, ChildLost
 from outcrop.write.prepare import Job, Outcome, Prepared, Recipe, Unreadable
 
 POLL_S: Final = 0.2
 """How often a run that waits for workers looks whether it was stopped."""
-READ_AHEAD: Final = 2
-"""Deliveries that may wait here; the pipe, and Ray's own limits, hold back the rest."""
 STOP_S: Final = 15.0
 """How long the driver may take to leave, which includes shutting Ray down (2 s here), before it is killed."""
 TOLD_CHARACTERS: Final = 500
@@ -54,8 +49,8 @@ class RayPrepare:
             return
         _require_ray()
         order = Order(self.address, recipe, self.embedding, tuple(jobs))
-        with _Driver(order) as driver:
-            for header, payload in driver.frames(check_stopped):
+        with contextlib.closing(_frames(order, check_stopped)) as frames:
+            for header, payload in frames:
                 if "delivery" in header:
                     yield from outcomes_of(pickle.loads(payload))  # noqa: S301  see order.py
                 elif "lost" in header:
@@ -66,7 +61,6 @@ class RayPrepare:
                     raise (EmbedError if header["model"] else ClusterError)(header["error"])
                 else:
                     return
-            raise ClusterError(driver.last_words())
 
 
 def open_cluster(config: Config, parts: Parts, address: str, *, defer_embedding: bool) -> RayPrepare:
@@ -109,77 +103,43 @@ def _require_ray() -> None:
         raise ClusterError(f"--ray needs one more package: run {install_command('ray')} on every machine")
 
 
-class _Driver:
-    """The driver process: started with an order, gone at the end of the block, however that comes."""
+def _frames(order: Order, check_stopped: Callable[[], None]) -> Generator[Frame, None, None]:
+    """What a driver sends that is given this order, until it says that it is through; ClusterError when it dies.
 
-    def __init__(self, order: Order) -> None:
-        # Empty, because Ray lets its workers import from the driver's current folder; that of the caller may well be
-        # one that is being indexed.
-        self._folder = tempfile.TemporaryDirectory(prefix="outcrop-ray-", ignore_cleanup_errors=True)
-        self._log = Path(self._folder.name) / "log"
-        with self._log.open("wb") as log:
-            self._process = start_child(
-                "outcrop.cluster.driver",
-                stderr=log,
-                cwd=self._folder.name,
-                new_session=True,  # Ctrl-C is for this process, which then closes the driver's stdin
-                more={"RAY_USAGE_STATS_ENABLED": "0"},  # nothing phones home
-            )
-        self._received: Queue[Frame | None] = Queue(READ_AHEAD)
-        threading.Thread(target=self._receive, daemon=True).start()
-        with contextlib.suppress(OSError):  # it died at once; `frames` ends then
-            write_frame(self._pipe_in(), {}, pickle.dumps(order, protocol=5))
-
-    def __enter__(self) -> _Driver:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let it leave by itself, which ends the work in the cluster; kill it when it does not."""
-        with contextlib.suppress(OSError):
-            self._pipe_in().close()
-        killing = threading.Timer(STOP_S, self._process.kill)
-        killing.start()
-        while self._received.get() is not None:  # it may be about to send; the end comes when it is gone
-            pass
-        self._process.wait()
-        killing.cancel()
-        self._pipe_out().close()
-        self._folder.cleanup()
-
-    def frames(self, check_stopped: Callable[[], None]) -> Iterator[Frame]:
-        """What the driver sends, until it is gone; `check_stopped` may raise while there is nothing."""
-        while True:
-            try:
-                frame = self._received.get(timeout=POLL_S)
-            except Empty:
-                check_stopped()
-                continue
-            if frame is None:
-                self._received.put(None)  # `__exit__` waits for it too
-                return
-            yield frame
-
-    def last_words(self) -> str:
-        """What is to be said of a driver that is gone and should not be."""
-        code = self._process.wait()
-        how = f"exit status {code}"
-        if code < 0:
-            with contextlib.suppress(ValueError):
-                how = signal.Signals(-code).name
-        said = self._log.read_text("utf-8", "replace").strip()[-TOLD_CHARACTERS:]
-        return f"the process that talks to Ray ended ({how}); what was committed is kept, run it again. It said: {said}"
-
-    def _receive(self) -> None:
+    `check_stopped` may raise while there is nothing. Whoever takes no more ends the driver, and so the work in the
+    cluster.
+    """
+    # Ray lets its workers import from the driver's current folder, so it is given an empty one; that of the caller may
+    # well be one that is being indexed.
+    with (
+        tempfile.TemporaryDirectory(prefix="outcrop-ray-", ignore_cleanup_errors=True) as folder,
+        ThreadPoolExecutor(1, "outcrop-ray") as reading,
+        _start_driver(folder) as driver,
+    ):
         try:
+            driver.send({}, pickle.dumps(order, protocol=5))
+            coming = reading.submit(driver.receive)
             while True:
-                self._received.put(read_frame(self._pipe_out()))
-        except (EOFError, OSError):
-            self._received.put(None)
+                while not wait((coming,), POLL_S).done:
+                    check_stopped()
+                frame, coming = coming.result(), reading.submit(driver.receive)  # one is read ahead
+                yield frame
+        except ChildLost as lost:
+            raise ClusterError(
+                f"the process that talks to Ray ended ({lost.how}); what was committed is kept, run it again. It said: "
+                f"{lost.said[-TOLD_CHARACTERS:]}"
+            ) from lost
 
-    def _pipe_in(self) -> BinaryIO:
-        assert self._process.stdin is not None  # noqa: S101  Popen was asked for pipes
-        return self._process.stdin  # type: ignore[return-value]
 
-    def _pipe_out(self) -> BinaryIO:
-        assert self._process.stdout is not None  # noqa: S101
-        return self._process.stdout  # type: ignore[return-value]
+def _start_driver(folder: str) -> Child:
+    try:
+        return Child(
+            "outcrop.cluster.driver",
+            stderr=PIPE,
+            stop_s=STOP_S,
+            cwd=folder,
+            new_session=True,  # Ctrl-C is for this process, which then closes the driver's stdin
+            more={"RAY_USAGE_STATS_ENABLED": "0"},  # nothing phones home
+        )
+    except OSError as error:
+        raise ClusterError(f"the process that talks to Ray could not start ({error}); run it again") from error

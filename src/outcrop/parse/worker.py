@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +17,7 @@ from outcrop.parse.formats import LIBRARY_FORMATS
 from outcrop.parse.frames import pack_document
 from outcrop.parse.limits import RawFile
 from outcrop.records import Document
-from outcrop.workers.frames import read_frame, write_frame
+from outcrop.workers.frames import read_frame, take_pipes, write_frame
 
 try:
     import resource
@@ -31,13 +30,7 @@ _CPU_GRACE_S = 10
 
 def main() -> None:
     """Answer frames until stdin ends."""
-    # Frames travel on private copies; what a library prints to the usual descriptors goes to /dev/null.
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our stdin
+    requests, answers = take_pipes()  # stderr is /dev/null already
     memory_bytes = int(sys.argv[1])
     mapped_at_start = _mapped_bytes()
     _limit_memory(memory_bytes + mapped_at_start)

@@ -11,24 +11,16 @@ a file says is data in it, and whatever could forge an answer has taken over a p
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 import traceback
 
-from outcrop.workers.frames import read_frame, write_frame
+from outcrop.workers.frames import read_frame, take_pipes, write_frame
 from outcrop.write.prepare import Job, Recipe, prepare_file, rare_collections
 
 
 def main() -> None:
     """Prepare what comes, until stdin ends."""
-    # Frames travel on private copies; what a library prints to the usual descriptors goes nowhere.
-    orders = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1):
-        os.dup2(nowhere, descriptor)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our stdin
+    orders, answers = take_pipes()
     try:
         recipe: Recipe = pickle.loads(read_frame(orders)[1])  # noqa: S301  see above
         with rare_collections():

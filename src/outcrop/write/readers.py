@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import Final
 
 from outcrop.errors import Cancelled, SourceError
 from outcrop.system.machine import usable_cores
-from outcrop.workers.children import DEVNULL, start_child
-from outcrop.workers.frames import read_frame, write_frame
+from outcrop.workers.frames import Frame
+from outcrop.workers.process import Child, ChildLost
 from outcrop.write.batches import cut
 from outcrop.write.prepare import Job, Outcome, Recipe, Unreadable, prepare_here, rare_collections
 
@@ -87,7 +86,7 @@ class _Readers:
                 reader.kill()
         self._threads.shutdown(cancel_futures=True)
         for reader in self._running:
-            reader.close()
+            reader.stop()
 
     def prepare(self, jobs: list[Job]) -> Future[list[bytes]]:
         """What becomes of these, in pickled lists of outcomes, once a reader has time for it."""
@@ -103,9 +102,11 @@ class _Readers:
         """What a reader makes of these; None when it died. Raises what it raised."""
         reader = getattr(self._mine, "reader", None) or self._start()
         try:
-            header, packed = reader.exchange(jobs)
-        except (OSError, EOFError):
-            self._bury(reader)
+            header, packed = reader.prepare(jobs)
+        except ChildLost:
+            self._mine.reader = None
+            with self._lock:
+                self._running.discard(reader)
             return None
         if "raised" in header:
             raise pickle.loads(packed)  # noqa: S301  see reader.py
@@ -125,40 +126,17 @@ class _Readers:
         self._mine.reader = reader
         return reader
 
-    def _bury(self, reader: _Reader) -> None:
-        self._mine.reader = None
-        with self._lock:
-            self._running.discard(reader)
-        reader.kill()
-        reader.close()
 
-
-class _Reader:
-    """One process and the pipes to it."""
+class _Reader(Child):
+    """One process that reads files."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self._process = start_child("outcrop.write.reader", stderr=DEVNULL)
-        assert self._process.stdin is not None  # noqa: S101  Popen was asked for pipes
-        assert self._process.stdout is not None  # noqa: S101
-        self._orders: BinaryIO = self._process.stdin  # type: ignore[assignment]
-        self._answers: BinaryIO = self._process.stdout  # type: ignore[assignment]
+        super().__init__("outcrop.write.reader")
         self._recipe: Recipe | None = recipe
 
-    def exchange(self, jobs: list[Job]) -> tuple[dict[str, Any], bytes]:
-        """Its answer, still pickled; OSError or EOFError when it is gone."""
+    def prepare(self, jobs: list[Job]) -> Frame:
+        """Its answer, still pickled; ChildLost when it is gone."""
         if self._recipe is not None:
-            write_frame(self._orders, {}, pickle.dumps(self._recipe, protocol=5))
+            self.send({}, pickle.dumps(self._recipe, protocol=5))
             self._recipe = None
-        write_frame(self._orders, {}, pickle.dumps(jobs, protocol=5))
-        return read_frame(self._answers)
-
-    def kill(self) -> None:
-        """End it at once; whoever waits for its answer is told."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """Clear away what is left of a process that was killed."""
-        self._process.wait()
-        self._answers.close()
-        with contextlib.suppress(OSError):  # what was not sent yet has nobody to go to
-            self._orders.close()
+        return self.ask({}, pickle.dumps(jobs, protocol=5))

@@ -26,10 +26,10 @@ from typing import Any, Final
 import numpy as np
 
 from outcrop.embed.running.graph import Graph
-from outcrop.embed.running.process import WorkerLost, WorkerProcess
 from outcrop.embed.running.requests import Item, Lane, Request, Slice
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix
+from outcrop.workers.process import PIPE, Child, ChildLost
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class Runner:
         self._urgent_in_a_row = 0
         self._thread: threading.Thread | None = None
         # What follows is changed by the thread only.
-        self._worker: WorkerProcess | None = None
+        self._worker: Child | None = None
         self._opened: dict[Graph, int] = {}
         self._widths: dict[Graph, int] = {}
         self._broken: dict[Graph, str] = {}
@@ -230,17 +230,17 @@ class Runner:
         except EmbedError as error:
             for request in piece.requests:
                 request.fail(str(error))
-        except WorkerLost as lost:
+        except ChildLost as lost:
             self._lose_worker(lost)
             for request in piece.requests:
                 request.failures += 1
                 if request.failures >= _TRIES:
                     request.fail(self._advise(piece.graph, f"{lost}, twice in a row"))
 
-    def _open(self, graph: Graph) -> WorkerProcess:
-        """The worker with the model loaded; EmbedError when it cannot be, WorkerLost when the worker died of it."""
+    def _open(self, graph: Graph) -> Child:
+        """The worker with the model loaded; EmbedError when it cannot be, ChildLost when the worker died of it."""
         if self._worker is not None and not self._worker.is_alive():
-            self._lose_worker(WorkerLost(self._worker.stop()))
+            self._lose_worker(self._worker.lost())
         worker = self._worker or self._start()
         if graph not in self._opened:
             self._numbers += 1
@@ -258,8 +258,11 @@ class Runner:
             _log.info("model loaded", extra={"folder": graph.folder, "seconds": seconds, "worker": worker.pid})
         return worker
 
-    def _start(self) -> WorkerProcess:
-        worker = WorkerProcess()
+    def _start(self) -> Child:
+        try:
+            worker = Child("outcrop.embed.running.worker", stderr=PIPE)
+        except OSError as error:
+            raise ChildLost(f"could not start ({error})") from error
         with self._changed:
             self._worker = worker
             self._starts += 1
@@ -272,7 +275,7 @@ class Runner:
             self._open(graph)
         except EmbedError:
             pass  # remembered as broken; a request for it tries again and says so
-        except WorkerLost as lost:
+        except ChildLost as lost:
             self._lose_worker(lost)
             self._broken[graph] = ""  # not tried again for nobody, and nothing to tell of the model
 
@@ -281,10 +284,10 @@ class Runner:
             return
         try:
             self._memory_bytes = self._worker.ask(header, within_s=self._limits.ping_answer_s)[0]["memory"]
-        except WorkerLost as lost:
+        except ChildLost as lost:
             self._lose_worker(lost)  # the models that are held are loaded anew at once
 
-    def _lose_worker(self, lost: WorkerLost) -> None:
+    def _lose_worker(self, lost: ChildLost) -> None:
         with self._changed:
             self._worker = None
             self._opened.clear()
@@ -322,10 +325,7 @@ class Runner:
 
     def _after_fork(self) -> None:
         """In a forked child the thread is gone and the pipes are the parent's; the first request starts its own."""
-        worker = self._worker
         self._begin_afresh()
-        if worker is not None:
-            worker.forget()
 
 
 def _closed(graph: Graph) -> str:

@@ -13,7 +13,6 @@ the process's `memory` in bytes. The end of stdin ends it at once, whatever it d
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -25,7 +24,7 @@ import numpy as np
 from outcrop.embed.running.graph import Graph
 from outcrop.embed.running.session import Session
 from outcrop.errors import EmbedError
-from outcrop.workers.frames import read_frame, write_frame
+from outcrop.workers.frames import read_frame, take_pipes, write_frame
 
 try:
     import resource
@@ -37,14 +36,7 @@ Header = dict[str, Any]
 
 def main() -> None:
     """Answer frames until stdin ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our stdin
-    # Frames travel on private copies; what a library prints goes to stderr, which the parent logs.
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nowhere, 0)
-    os.close(nowhere)
-    os.dup2(2, 1)
+    requests, answers = take_pipes()
     waiting: SimpleQueue[Header] = SimpleQueue()
     threading.Thread(target=_receive, args=(requests, waiting), daemon=True).start()
     sessions: dict[int, Session] = {}

@@ -12,11 +12,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import queue
-import select
-import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, Final, cast
+from typing import Any
 
 import outcrop.errors
 from outcrop.config import Config, load_config
@@ -24,59 +22,27 @@ from outcrop.engine import Engine
 from outcrop.errors import OutcropError, StoreError
 from outcrop.serve.as_json import plain
 from outcrop.serve.patience import OVERDUE, REQUEST_S, Overdue, seconds_left
-from outcrop.workers.children import TimeoutExpired, start_child
-from outcrop.workers.frames import read_frame, write_frame
+from outcrop.workers.frames import read_frame, take_pipes, write_frame
+from outcrop.workers.process import STOP_S, Child, ChildLost
 
 log = logging.getLogger(__name__)
 
-_STOP_S: Final = 1.0
-"""How long a process may take to end by itself. Judgement: a search is far shorter."""
 
-
-class _Process:
+class _Searcher(Child):
     """One searching process, and what it is asked."""
 
     def __init__(self, config: Config) -> None:
-        self._running = start_child("outcrop.serve.http.searchers")
+        super().__init__("outcrop.serve.http.searchers", stderr=None)
         settings = plain({name: getattr(config, name) for name in Config.__slots__} | {"db": config.db_text()})
-        write_frame(self._stdin, {"settings": settings})
+        self.send({"settings": settings})
 
-    @property
-    def _stdin(self) -> BinaryIO:
-        return cast("BinaryIO", self._running.stdin)
-
-    @property
-    def _stdout(self) -> BinaryIO:
-        return cast("BinaryIO", self._running.stdout)
-
-    def ask(self, query: str, options: Mapping[str, Any]) -> tuple[dict[str, float], bytes]:
+    def search(self, query: str, options: Mapping[str, Any]) -> tuple[dict[str, float], bytes]:
         """How long each step took, and the answer as JSON."""
-        write_frame(self._stdin, {"query": query, "options": dict(options)})
-        ready = select.poll()
-        ready.register(self._stdout, select.POLLIN)
-        if not ready.poll(1000 * _time_left()):
-            self.kill()
-            raise Overdue(OVERDUE)
-        header, body = read_frame(self._stdout)
+        header, body = self.ask({"query": query, "options": dict(options)}, within_s=_time_left())
         if "error" in header:
             kind = getattr(outcrop.errors, header["error"], StoreError)
             raise kind(header["message"])
         return header["timings_ms"], body
-
-    def kill(self) -> None:
-        """End it at once."""
-        self._running.kill()
-
-    def close(self) -> None:
-        """End it: by the end of its input, else at once."""
-        with contextlib.suppress(OSError):
-            self._stdin.close()
-        try:
-            self._running.wait(_STOP_S)
-        except TimeoutExpired:
-            self._running.kill()
-            self._running.wait()
-        self._stdout.close()
 
 
 class Searchers:
@@ -85,8 +51,8 @@ class Searchers:
     def __init__(self, config: Config, count: int) -> None:
         self._config = config
         self._count = count
-        self._idle: queue.SimpleQueue[_Process] = queue.SimpleQueue()
-        self._busy: set[_Process] = set()
+        self._idle: queue.SimpleQueue[_Searcher] = queue.SimpleQueue()
+        self._busy: set[_Searcher] = set()
 
     @property
     def count(self) -> int:
@@ -96,15 +62,15 @@ class Searchers:
     def start(self) -> None:
         """Begin; each loads the index while the server already answers."""
         for _ in range(self._count):
-            self._idle.put(_Process(self._config))
+            self._idle.put(_Searcher(self._config))
 
     def search(self, query: str, options: Mapping[str, Any]) -> tuple[dict[str, float], bytes]:
         """As `Engine.search`: the timings, and the answer as JSON."""
         with self._one() as process:
-            return process.ask(query, options)
+            return process.search(query, options)
 
     @contextlib.contextmanager
-    def _one(self) -> Iterator[_Process]:
+    def _one(self) -> Iterator[_Searcher]:
         try:
             process = self._idle.get(timeout=_time_left())
         except queue.Empty as error:
@@ -112,13 +78,12 @@ class Searchers:
         self._busy.add(process)
         try:
             yield process
-        except (OSError, EOFError, Overdue) as error:
+        except ChildLost as error:
             log.warning("a searching process ended or was ended; starting another")
             self._busy.discard(process)
-            process.close()
-            process = _Process(self._config)
-            if isinstance(error, Overdue):
-                raise
+            process = _Searcher(self._config)
+            if error.expired:
+                raise Overdue(OVERDUE) from error
             raise StoreError("the search was interrupted; ask again") from error
         finally:
             self._busy.discard(process)
@@ -126,13 +91,13 @@ class Searchers:
 
     def stop(self) -> None:
         """End them all: those that search have a moment to answer."""
-        until = time.monotonic() + _STOP_S
+        until = time.monotonic() + STOP_S
         for _ in range(self._count):
             try:
                 process = self._idle.get(timeout=max(0.0, until - time.monotonic()))
             except queue.Empty:
                 break
-            process.close()
+            process.stop()
         for process in list(self._busy):
             process.kill()
 
@@ -146,7 +111,7 @@ def main() -> None:
     """One searching process: frames with queries in, frames with answers out, until the input ends."""
     from outcrop.serve.http.answers import as_bytes
 
-    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+    stdin, stdout = take_pipes()
     first, _ = read_frame(stdin)
     with Engine(load_config(first["settings"], environ={})) as engine:
         engine.warm()
