@@ -54,32 +54,22 @@ class Writing(Reading):
         from outcrop.sources.text import text_source
         from outcrop.text.urls import is_url
         from outcrop.write.add import fetch_url
+        from outcrop.write.run import WriteOptions
 
+        options = WriteOptions(force, defer_embedding, progress, stopped)
         if text is not None:
             file, data = text_source(text, id, kind=kind)
         elif is_url(source):
             file, data = fetch_url(self.config, source)
         else:
             path = Path(str(source)).expanduser()
-            return self._adder.add_path(
-                path,
-                collection,
-                tags,
-                force=force,
-                defer_embedding=defer_embedding,
-                prepare=self._cluster(ray, defer_embedding=defer_embedding),
-                progress=progress,
-                stopped=stopped,
-            )
+            cluster = self._cluster(ray, defer_embedding=defer_embedding)
+            return self._adder.add_path(path, collection, tags, options, cluster)
         if ray is not None:
             raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
         target = collection or DEFAULT_COLLECTION
         wanted = Text("", title=title, tags=tuple(tags))
-        return self._adder.run(
-            lambda ingestor: ingestor.add(
-                file, data, target, wanted, force=force, defer_embedding=defer_embedding
-            )
-        )
+        return self._adder.run(lambda ingestor: ingestor.add(file, data, target, wanted, options))
 
     def _cluster(self, address: str | None, *, defer_embedding: bool) -> Prepare | None:
         if address is None:
@@ -99,12 +89,11 @@ class Writing(Reading):
         stopped: Stop | None = None,
     ) -> IngestReport:
         """Add many texts in few transactions; memory stays bounded however many the iterable gives."""
+        from outcrop.write.run import WriteOptions
+
         target = collection or DEFAULT_COLLECTION
-        return self._adder.run_once(
-            lambda ingestor: ingestor.add_many(
-                texts, target, force=force, defer_embedding=defer_embedding, progress=progress, stopped=stopped
-            )
-        )
+        options = WriteOptions(force, defer_embedding, progress, stopped)
+        return self._adder.run_once(lambda ingestor: ingestor.add_many(texts, target, options))
 
     def sync(
         self,
@@ -124,13 +113,12 @@ class Writing(Reading):
             self._known.require((collection,))
         from outcrop.records import IngestReport
         from outcrop.write.folders import sync_root
+        from outcrop.write.run import WriteOptions
 
+        options = WriteOptions(force, progress=progress, stopped=stopped)
         reports = self._adder.run(
             lambda ingestor: [
-                sync_root(
-                    self._store, ingestor, name, Path(root), force=force, progress=progress, stopped=stopped
-                )
-                for name, root in roots
+                sync_root(self._store, ingestor, name, Path(root), options) for name, root in roots
             ]
         )
         return sum(reports, IngestReport())
@@ -146,10 +134,11 @@ class Writing(Reading):
     ) -> IngestReport:
         """Bring single files of a folder up to date, found and read by the caller, whatever the folder's rules say of
         them; documents with a uri of `gone` leave the index, or move where a new file has the same bytes."""
+        from outcrop.write.run import WriteOptions
+
+        options = WriteOptions(defer_embedding=defer_embedding)
         return self._adder.run(
-            lambda ingestor: ingestor.sync_files(
-                files, gone, collection, read=read, defer_embedding=defer_embedding
-            )
+            lambda ingestor: ingestor.sync_files(files, gone, collection, read=read, options=options)
         )
 
     def embed_pending(self, *, stopped: Stop | None = None) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from outcrop.records import IngestReport, OnProgress, SourceFile
 from outcrop.write.folders import collection_of, tags_of, watch_roots
 from outcrop.write.ingest import IngestOptions, Ingestor
 from outcrop.write.prepare import Prepare
+from outcrop.write.run import WriteOptions
 
 log = logging.getLogger(__name__)
 
@@ -132,30 +133,18 @@ class Adder:
         path: Path,
         collection: str | None,
         tags: Sequence[str],
-        *,
-        force: bool,
-        defer_embedding: bool,
+        options: WriteOptions,
         prepare: Prepare | None,
-        progress: OnProgress | None,
-        stopped: Stop | None,
     ) -> IngestReport:
         """Add a file or a folder and bring it up to date; what is gone from a folder leaves the index."""
         if not path.exists():
             raise SourceError(f"there is no file or folder {path}")
         target = collection_of(self.store, path, collection)
         tags, new = tags_of(self.store, target, path, tags)
+        options = replace(options, force=options.force or new)
+        prune = path.is_dir()
         return self.run(
-            lambda ingestor: ingestor.sync(
-                path,
-                target,
-                tags=tags,
-                force=force or new,
-                defer_embedding=defer_embedding,
-                prune=path.is_dir(),
-                prepare=prepare,
-                progress=progress,
-                stopped=stopped,
-            )
+            lambda ingestor: ingestor.sync(path, target, tags, options, prune=prune, prepare=prepare)
         )
 
     def watch(

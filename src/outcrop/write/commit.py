@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.embed.batches import batch_texts, embed_all
 from outcrop.embed.comments import Comments
-from outcrop.errors import Cancelled, EmbedError, MissingVectors
+from outcrop.errors import EmbedError, MissingVectors
 from outcrop.records import (
     DocumentWrite,
-    Failure,
     FileState,
-    IngestReport,
-    OnProgress,
-    Progress,
-    Skipped,
     Vector,
 )
 from outcrop.write.prepare import Prepared, texts_to_embed, vector_keys
+from outcrop.write.run import Run
 
 BATCH_CHUNKS = 1024
 """Chunks a transaction: large enough that a commit's fsync does not count, small enough that little is lost."""
@@ -30,79 +26,6 @@ BATCH_CHARACTERS = 4_000_000
 """Text a transaction: bounds memory where chunks are large."""
 BATCH_SECONDS = 5.0
 """A slow source (a remote model, large PDFs) commits at least this often."""
-
-
-@dataclass(slots=True)
-class Run:
-    """One ingest in progress: its counts, and what waits for the next transaction."""
-
-    collection: str
-    tags: tuple[str, ...]
-    force: bool
-    progress: OnProgress | None
-    stopped: Callable[[], bool] | None
-    defer_embedding: bool = False
-    waiting: frozenset[int] = frozenset()
-    started: float = field(default_factory=time.monotonic)
-    total: int | None = None
-    done: int = 0
-    added: int = 0
-    changed: int = 0
-    moved: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    chunks: int = 0
-    embedded: int = 0
-    masked: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    failed: list[Failure] = field(default_factory=list)
-    remarks: list[Failure] = field(default_factory=list)
-    document_ids: list[int] = field(default_factory=list)
-    touched: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    pending: list[tuple[Prepared, FileState | None]] = field(default_factory=list)
-    pending_chunks: int = 0
-    pending_characters: int = 0
-    last_flush: float = field(default_factory=time.monotonic)
-    comments: Comments | None = None
-
-    def report(self) -> IngestReport:
-        """What it did so far."""
-        return IngestReport(
-            added=self.added,
-            changed=self.changed,
-            moved=self.moved,
-            unchanged=self.unchanged,
-            removed=self.removed,
-            chunks=self.chunks,
-            embedded=self.embedded,
-            masked=self.masked,
-            skipped=tuple(self.skipped),
-            failed=(*self.failed, *(self.comments.failures() if self.comments else ())),
-            remarks=tuple(self.remarks),
-            document_ids=tuple(self.document_ids),
-            seconds=time.monotonic() - self.started,
-        )
-
-    def note(self, written: Sequence[Prepared]) -> None:
-        """Keep what is to be said of documents that were written."""
-        self.masked += sum(item.masked for item in written)
-        self.remarks.extend(
-            Failure(item.file.path, item.write.document.remark)
-            for item in written
-            if item.write.document.remark
-        )
-
-    def step(self, path: str) -> None:
-        """One file is done: tell so, and stop if asked to."""
-        self.done += 1
-        if self.progress is not None:
-            self.progress(Progress(self.done, self.total, self.chunks + self.pending_chunks, path, "read"))
-        self.check_stopped()
-
-    def check_stopped(self) -> None:
-        """Raise Cancelled if the caller asked the work to stop."""
-        if self.stopped is not None and self.stopped():
-            raise Cancelled("stopped; what was committed so far is kept, run it again to go on")
 
 
 class Committer:
@@ -143,7 +66,9 @@ class Committer:
         writes = [item.write for item in prepared]
 
         def store(vectors: Mapping[bytes, Vector]) -> list[int]:
-            return self._store.write(writes, vectors, self._embedder.model, defer_embedding=run.defer_embedding)
+            return self._store.write(
+                writes, vectors, self._embedder.model, defer_embedding=run.options.defer_embedding
+            )
 
         ids = self._write(run, prepared, store)
         run.document_ids.extend(ids)
@@ -164,7 +89,7 @@ class Committer:
         def store(vectors: Mapping[bytes, Vector]) -> list[int]:
             model = self._embedder.model
             self._store.move(
-                state.document_id, prepared.write, vectors, model, defer_embedding=run.defer_embedding
+                state.document_id, prepared.write, vectors, model, defer_embedding=run.options.defer_embedding
             )
             return [state.document_id]
 
@@ -188,7 +113,7 @@ class Committer:
         store: Callable[[Mapping[bytes, Vector]], list[int]],
     ) -> list[int]:
         """Embed what has no vector yet and store; once more if another process removed a vector meanwhile."""
-        if run.defer_embedding:
+        if run.options.defer_embedding:
             return store({})
         writes = [item.write for item in prepared]
         missing = self._store.missing_vectors(self._embedder.model, vector_keys(writes))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from outcrop.contracts import Store
 from outcrop.errors import SourceError
-from outcrop.records import DEFAULT_COLLECTION, Failure, IngestReport, OnProgress
+from outcrop.records import DEFAULT_COLLECTION, Failure, IngestReport
 from outcrop.write.ingest import Ingestor
+from outcrop.write.run import PLAIN, WriteOptions
 
 
 def collection_of(store: Store, path: Path, given: str | None) -> str:
@@ -39,15 +40,12 @@ def sync_root(
     ingestor: Ingestor,
     collection: str,
     root: Path,
-    *,
-    force: bool = False,
-    progress: OnProgress | None = None,
-    stopped: Callable[[], bool] | None = None,
+    options: WriteOptions = PLAIN,
 ) -> IngestReport:
     """Bring one root up to date. One that cannot be reached keeps its documents and is a line in the report."""
     tags, _ = tags_of(store, collection, root, ())
     try:
-        return ingestor.sync(root, collection, tags=tags, force=force, progress=progress, stopped=stopped)
+        return ingestor.sync(root, collection, tags, options)
     except SourceError as error:
         if not root.exists() and root.parent.is_dir():
             states = store.states(collection, str(root))

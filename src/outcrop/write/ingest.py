@@ -1,7 +1,7 @@
 """WRITE PATH: sources → parse → chunk → embed → store.
 
 A file whose stat is unchanged costs that stat; one whose bytes are unchanged costs a hash. What changed is prepared
-(`preparing.py`: parsed and chunked, here or by others) and committed (`committing.py`: embedded where the cache has no
+(`prepare.py`: parsed and chunked, here or by others) and committed (`commit.py`: embedded where the cache has no
 vector for a chunk's content yet, and written in batches, each one transaction). A run that is killed loses the batch
 in the making; the next run picks up where it stopped. A bad file is a line in the report.
 """
@@ -22,11 +22,9 @@ from outcrop.errors import ParseError, SourceError
 from outcrop.parse.limits import ParseLimits
 from outcrop.parse.title import cut_title
 from outcrop.records import (
-    DocumentInfo,
     Failure,
     FileState,
     IngestReport,
-    OnProgress,
     Progress,
     Skipped,
     SourceFile,
@@ -34,12 +32,12 @@ from outcrop.records import (
 )
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.credentials import looks_secret
-from outcrop.sources.folder import shields, walk
+from outcrop.sources.folder import walk
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
-from outcrop.write.commit import Committer, Run
+from outcrop.write.commit import Committer
+from outcrop.write.plan import Plan, plan_files, state_of
 from outcrop.write.prepare import (
-    Job,
     NoText,
     Outcome,
     Prepare,
@@ -50,6 +48,7 @@ from outcrop.write.prepare import (
     prepare_document,
     prepare_here,
 )
+from outcrop.write.run import PLAIN, Run, WriteOptions
 
 log = logging.getLogger(__name__)
 
@@ -90,48 +89,31 @@ class Ingestor:
 
     # ------------------------------------------------------------------ folders and files
 
-    def _start(
-        self,
-        collection: str,
-        tags: Sequence[str] = (),
-        *,
-        force: bool = False,
-        defer_embedding: bool = False,
-        progress: OnProgress | None = None,
-        stopped: Callable[[], bool] | None = None,
-    ) -> Run:
-        """A run. With `defer_embedding` nothing is embedded: documents wait for their vectors. Without it, those of
-        them that wait from before get theirs although they did not change."""
-        waiting = frozenset(() if defer_embedding else self._store.pending())
-        return Run(collection, tuple(tags), force, progress, stopped, defer_embedding, waiting)
+    def _start(self, collection: str, tags: Sequence[str], options: WriteOptions) -> Run:
+        unembedded = frozenset(() if options.defer_embedding else self._store.pending())
+        return Run(collection, tuple(tags), options, unembedded)
 
     def sync(
         self,
         root: Path,
         collection: str,
-        *,
         tags: Sequence[str] = (),
-        force: bool = False,
-        defer_embedding: bool = False,
+        options: WriteOptions = PLAIN,
+        *,
         prune: bool = True,
         prepare: Prepare | None = None,
-        progress: OnProgress | None = None,
-        stopped: Callable[[], bool] | None = None,
     ) -> IngestReport:
         """Make the collection's documents below `root` the same as the files there.
 
-        `prune` removes documents whose files are gone; `force` reads every file again; `prepare` says who reads them.
-        Documents below a folder that could not be read are kept: their files are not known to be gone.
+        `prune` removes documents whose files are gone; `prepare` says who reads the files. Documents below a folder
+        that could not be read are kept: their files are not known to be gone.
         """
-        run = self._start(
-            collection, tags, force=force, defer_embedding=defer_embedding, progress=progress, stopped=stopped
-        )
+        run = self._start(collection, tags, options)
         checkouts = Checkouts()
-        options = self._options
         items = walk(
             root,
-            max_file_bytes=options.max_file_bytes,
-            include_secrets=options.index_secrets,
+            max_file_bytes=self._options.max_file_bytes,
+            include_secrets=self._options.index_secrets,
             checkouts=checkouts,
         )
         seen = self._scan(run, items)
@@ -185,7 +167,7 @@ class Ingestor:
                     size=status.st_size,
                 )
             )
-        run = self._start(collection, tags)
+        run = self._start(collection, tags, PLAIN)
         self._sync_files(run, files, states, str(real), prune=False)
         self._note_revisions(run, real, Checkouts())
         return self._finish(run)
@@ -197,9 +179,9 @@ class Ingestor:
         collection: str,
         *,
         read: Callable[[SourceFile], bytes],
-        defer_embedding: bool = False,
+        options: WriteOptions = PLAIN,
     ) -> IngestReport:
-        """Bring these files of one folder up to date, which the caller found and reads himself; documents with a uri
+        """Bring these files of one folder up to date, which the caller found and reads; documents with a uri
         of `gone` leave the index, or move where a new file has the same bytes.
 
         Each is read, whatever its stat says: the caller may have written it twice within one tick of the clock.
@@ -207,7 +189,7 @@ class Ingestor:
         uris = {*gone, *(file.uri for file in files)}
         found = ((uri, self._store.find(collection, uri)) for uri in uris)
         states = {uri: state_of(known) for uri, known in found if known is not None}
-        run = self._start(collection, defer_embedding=defer_embedding)
+        run = self._start(collection, (), options)
         root = files[0].root or "" if files else ""
         prepare = partial(prepare_here, read=read)
         self._sync_files(run, list(files), states, root, prune=True, prepare=prepare, trust_stat=False)
@@ -220,8 +202,8 @@ class Ingestor:
                 if self.is_own(item.uri):
                     continue
                 files.append(item)
-                if run.progress is not None and len(files) % 256 == 0:
-                    run.progress(Progress(len(files), None, 0, item.path, "scan"))
+                if run.options.progress is not None and len(files) % 256 == 0:
+                    run.options.progress(Progress(len(files), None, 0, item.path, "scan"))
                     run.check_stopped()
             elif isinstance(item, Skipped):
                 run.skipped.append(item)
@@ -240,27 +222,16 @@ class Ingestor:
         *,
         trust_stat: bool = True,
     ) -> None:
-        uris = {file.uri for file in files}
-        shielding = list(run.failed)
-        gone = {
-            uri: state
-            for uri, state in states.items()
-            if uri not in uris and not any(shields(f, _below(uri, root)) for f in shielding)
-        }
-        movable = {state.sha256: uri for uri, state in gone.items()} if prune else {}
-        changed = [
-            file for file in files if not trust_stat or not self._is_done(run, file, states.get(file.uri))
-        ]
-        run.unchanged += len(files) - len(changed)
-        run.total = len(changed)
-        jobs = [self._job(run, file, states.get(file.uri)) for file in changed]
-        with closing(prepare(jobs, self._recipe(run), run.check_stopped)) as outcomes:
+        plan = plan_files(run, files, states, root, prune=prune, trust_stat=trust_stat)
+        run.unchanged += plan.unchanged
+        run.total = len(plan.jobs)
+        with closing(prepare(plan.jobs, self._recipe(run), run.check_stopped)) as outcomes:
             for outcome in outcomes:
-                self._take(run, outcome, states.get(outcome.file.uri), gone, movable)
+                self._take(run, outcome, states.get(outcome.file.uri), plan)
                 run.step(outcome.file.path)
         self._committer.flush(run)
-        if prune and gone:
-            run.removed += self._store.delete([state.document_id for state in gone.values()])
+        if prune and plan.gone:
+            run.removed += self._store.delete([state.document_id for state in plan.gone.values()])
 
     def _recipe(self, run: Run) -> Recipe:
         options = self._options
@@ -273,25 +244,7 @@ class Ingestor:
             options.index_secrets,
         )
 
-    def _job(self, run: Run, file: SourceFile, state: FileState | None) -> Job:
-        if state is None or run.force or self._is_waiting(run, state):
-            return Job(file, known=None)
-        return Job(file, known=state.sha256)
-
-    def _is_done(self, run: Run, file: SourceFile, state: FileState | None) -> bool:
-        return _same_stat(file, state) and not run.force and not self._is_waiting(run, state)
-
-    def _is_waiting(self, run: Run, state: FileState | None) -> bool:
-        return state is not None and state.document_id in run.waiting
-
-    def _take(
-        self,
-        run: Run,
-        outcome: Outcome,
-        state: FileState | None,
-        gone: dict[str, FileState],
-        movable: dict[str, str],
-    ) -> None:
+    def _take(self, run: Run, outcome: Outcome, state: FileState | None, plan: Plan) -> None:
         """Do what follows from the outcome of one file; `state` is what is stored of it."""
         file = outcome.file
         match outcome:
@@ -305,9 +258,9 @@ class Ingestor:
             case Unreadable(_, reason):
                 self._note_failure(run, file, state, reason)
             case Prepared(write):
-                if state is None and write.sha256 in movable:
-                    # The same bytes under a new name, and the old name is gone: the document moved.
-                    self._committer.move(run, gone.pop(movable.pop(write.sha256)), outcome)
+                moved = plan.take_moved(write.sha256) if state is None else None
+                if moved is not None:
+                    self._committer.move(run, moved, outcome)
                 else:
                     self._committer.queue(run, outcome, state)
 
@@ -329,32 +282,19 @@ class Ingestor:
         data: bytes,
         collection: str,
         text: Text,
-        *,
-        force: bool = False,
-        defer_embedding: bool = False,
+        options: WriteOptions = PLAIN,
     ) -> IngestReport:
-        """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing (D4).
+        """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing.
 
         Unlike a file in a folder, content that cannot be parsed raises: there is no run to go on with.
         """
-        run = self._start(collection, force=force, defer_embedding=defer_embedding)
+        run = self._start(collection, (), options)
         self._add_one(run, file, data, text)
         return self._finish(run)
 
-    def add_many(
-        self,
-        texts: Iterable[Text],
-        collection: str,
-        *,
-        force: bool = False,
-        defer_embedding: bool = False,
-        progress: OnProgress | None = None,
-        stopped: Callable[[], bool] | None = None,
-    ) -> IngestReport:
+    def add_many(self, texts: Iterable[Text], collection: str, options: WriteOptions = PLAIN) -> IngestReport:
         """Many documents in few transactions; one that cannot be parsed is a line in the report."""
-        run = self._start(
-            collection, force=force, defer_embedding=defer_embedding, progress=progress, stopped=stopped
-        )
+        run = self._start(collection, (), options)
         for text in texts:
             name = text.id or self._shown(text.text[:_LOOKED_AT])[:_NAMED]
             try:
@@ -370,9 +310,9 @@ class Ingestor:
         stored = self._store.find(run.collection, file.uri)
         state = None
         if stored is not None:
-            same = stored.sha256 == digest and title in (None, stored.title) and stored.id not in run.waiting
+            same = stored.sha256 == digest and title in (None, stored.title) and stored.id not in run.unembedded
             same = same and kind_of(file) in (None, stored.kind)
-            if same and set(text.tags) <= set(stored.tags) and not run.force:
+            if same and set(text.tags) <= set(stored.tags) and not run.options.force:
                 run.unchanged += 1
                 run.document_ids.append(stored.id)
                 return
@@ -386,7 +326,7 @@ class Ingestor:
         """Words of a text as they may be shown."""
         if self._options.index_secrets:
             return words
-        from outcrop.mask import mask_secrets  # late, as in preparing
+        from outcrop.mask import mask_secrets  # late, as in prepare.py
 
         return mask_secrets(words)[0]
 
@@ -413,16 +353,3 @@ _LOOKED_AT = 4096
 would not be known for one."""
 
 _OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays")
-
-
-def state_of(document: DocumentInfo) -> FileState:
-    """What of a document tells whether its file changed."""
-    return FileState(document.id, document.mtime_ns, document.size, document.sha256)
-
-
-def _same_stat(file: SourceFile, state: FileState | None) -> bool:
-    return state is not None and (state.mtime_ns, state.size) == (file.mtime_ns, file.size)
-
-
-def _below(uri: str, root: str) -> str:
-    return uri.removeprefix(root).lstrip("/")
