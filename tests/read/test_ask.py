@@ -8,8 +8,8 @@ import pytest
 
 from outcrop.config import load_config
 from outcrop.errors import QueryError
-from outcrop.read.ask import When, as_timestamp, at_least_one, read_options
-from outcrop.records import Filter
+from outcrop.read.ask import as_timestamp, at_least_one, read_options
+from outcrop.records import Filter, When
 
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC).timestamp()
 

@@ -18,6 +18,7 @@ from docs.site.table import table
 import outcrop
 from outcrop import records as nouns
 from outcrop.config import Config
+from outcrop.records.options import Option, declared
 
 PARTS: Final = (
     "outcrop.notes:KnowledgeBase",
@@ -159,7 +160,9 @@ def _param(param: inspect.Parameter) -> str:
 
 
 def _fields(kind: Any) -> str:
-    told = attribute_docs(importlib.import_module(kind.__module__), kind.__name__)
+    told = attribute_docs(importlib.import_module(kind.__module__), kind.__name__) | {
+        name: _in_words(option) for name, option in declared(kind).items()
+    }
     with_words = bool(told)
     rows = [
         (
@@ -171,6 +174,11 @@ def _fields(kind: Any) -> str:
         for field in dataclasses.fields(kind)
     ]
     return table(("field", "type", "default", *(["meaning"] if with_words else [])), rows)
+
+
+def _in_words(option: Option) -> str:
+    """What an option of a search does, and what may be given for it."""
+    return f"{option.help} Must {option.wanted()}." if option.is_checked else option.help
 
 
 def _default(field: dataclasses.Field[Any]) -> str:

@@ -18,13 +18,13 @@ from outcrop.config import load_config
 from outcrop.engine.code import CodeQuestions
 from outcrop.engine.upkeep import Upkeep
 from outcrop.engine.writing import Writing
-from outcrop.read.ask import When, as_timestamp
+from outcrop.read.ask import as_timestamp
 from outcrop.records.database_url import DatabaseUrl
 
 if TYPE_CHECKING:
     from outcrop.records import Check
 
-__all__ = ["Engine", "When", "as_timestamp", "examine_machine", "open_engine"]
+__all__ = ["Engine", "as_timestamp", "examine_machine", "open_engine"]
 
 
 class Engine(Writing, CodeQuestions, Upkeep):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from outcrop.contracts import Tokenizer
 from outcrop.engine.reading import EVERYTHING, Reading
-from outcrop.errors import QueryError
 from outcrop.read.ask import at_least_one, read_options
-from outcrop.records import Context, Filter, Message, StoredChunk
+from outcrop.records import Context, Filter, Message, SearchArguments, StoredChunk
+from outcrop.records.asked import check_options
 
 if TYPE_CHECKING:
     from outcrop.code.related import Codebase
@@ -25,11 +25,10 @@ class CodeQuestions(Reading):
         request: str | Sequence[Message],
         *,
         budget_tokens: int | None = None,
-        reference_follow: float = 1.0,
         must: Sequence[str] = (),
         prefer: Sequence[str] = (),
         tokenizer: Tokenizer | None = None,
-        **options: Any,
+        **options: Unpack[SearchArguments],
     ) -> Context:
         """Source code for a prompt as `<codeRag:chunk>` elements, never over `budget_tokens` tokens.
 
@@ -40,12 +39,12 @@ class CodeQuestions(Reading):
         """
         from outcrop.code.context import Gathering, pack_gathered, read_request
 
-        budget = self._budget("budget_tokens", budget_tokens)
-        if not reference_follow >= 0:  # also rejects NaN
-            raise QueryError(f"reference_follow must be 0 or more, not {reference_follow}")
+        budget = self._budget(budget_tokens)
         read = read_request(request, must, prefer)
         gathering = Gathering(self._store, self.parts.index, self.run_search)
-        found = gathering.gather(read, read_options(self.config, **options), reference_follow)
+        asked = read_options(self.config, **options)
+        check_options(asked)
+        found = gathering.gather(read, replace(asked, reference_follow=1.0), asked.reference_follow)
         dated = self._revisions.dated
         found = replace(found, hits=dated(found.hits), must=dated(found.must))
         return pack_gathered(found, budget, (tokenizer or self._tokenizer).count)
@@ -81,7 +80,7 @@ class CodeQuestions(Reading):
         from outcrop.code.map import draw_map
 
         self._known.require(where.collections)
-        budget = self._budget("budget_tokens", budget_tokens)
+        budget = self._budget(budget_tokens)
         graph, names = self.codebase.graph(), self._known.names()
         chunks = [chunk.id for target in focus for chunk in self.codebase.find(target, names)]
         within = None if where.is_empty() else self._store.select(where)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from outcrop.contracts import Stop, Tokenizer
 from outcrop.engine.opened import OpenedIndex
-from outcrop.read.ask import When, answer_query, at_least_one, read_options
+from outcrop.read.ask import answer_query, at_least_one, read_options
 from outcrop.read.headings import name_headings
 from outcrop.read.lookup import find_document
 from outcrop.records import (
-    RERANK_SECONDS,
     Answer,
     CollectionInfo,
     Context,
     DocumentInfo,
     Filter,
-    Fusion,
     Hit,
-    QueryType,
-    SearchMode,
+    SearchArguments,
     SearchOptions,
     StoredChunk,
 )
@@ -33,59 +30,9 @@ EVERYTHING = Filter()
 class Reading(OpenedIndex):
     """The part of an Engine that searches and reads."""
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int | None = None,
-        offset: int = 0,
-        collections: Sequence[str] = (),
-        documents: Sequence[int] = (),
-        kinds: Sequence[str] = (),
-        paths: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        since: When = None,
-        until: When = None,
-        mode: SearchMode = "hybrid",
-        fusion: Fusion = "weighted",
-        query_type: QueryType | None = None,
-        floor: float | None = None,
-        max_distance: float | None = None,
-        cutoff: float = 0.0,
-        merge: bool = True,
-        rerank: bool = False,
-        rerank_seconds: float = RERANK_SECONDS,
-        balance: float | None = None,
-        reference_follow: float = 1.0,
-        explain: bool = False,
-        stopped: Stop | None = None,
-    ) -> Answer:
-        """The passages that answer a query, best first. See SearchOptions and Filter for what each option means."""
-        options = read_options(
-            self.config,
-            limit=limit,
-            offset=offset,
-            collections=collections,
-            documents=documents,
-            kinds=kinds,
-            paths=paths,
-            tags=tags,
-            since=since,
-            until=until,
-            mode=mode,
-            fusion=fusion,
-            query_type=query_type,
-            floor=floor,
-            max_distance=max_distance,
-            cutoff=cutoff,
-            merge=merge,
-            rerank=rerank,
-            rerank_seconds=rerank_seconds,
-            balance=balance,
-            reference_follow=reference_follow,
-            explain=explain,
-        )
-        return self.run_search(query, options, stopped)
+    def search(self, query: str, *, stopped: Stop | None = None, **options: Unpack[SearchArguments]) -> Answer:
+        """The passages that answer a query, best first. The options are those of SearchOptions and Filter."""
+        return self.run_search(query, read_options(self.config, **options), stopped)
 
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising."""
@@ -99,13 +46,14 @@ class Reading(OpenedIndex):
         *,
         budget_tokens: int | None = None,
         tokenizer: Tokenizer | None = None,
-        limit: int = 40,
-        cutoff: float = 0.5,
-        **options: Any,
+        stopped: Stop | None = None,
+        **options: Unpack[SearchArguments],
     ) -> Context:
-        """One text for a prompt, never over the budget, with numbered sources. Takes the options of `search`."""
-        budget = self._budget("budget_tokens", budget_tokens)
-        answer = self.search(query, limit=limit, cutoff=cutoff, **{**options, "merge": False})
+        """One text for a prompt, never over the budget, with numbered sources. Takes the options of `search`; unless
+        given, 40 chunks are chosen from, and none that scores less than half of the best."""
+        budget = self._budget(budget_tokens)
+        asked = read_options(self.config, **{"limit": 40, "cutoff": 0.5, **options, "merge": False})
+        answer = self.run_search(query, asked, stopped)
         from outcrop.rank.merge import merge_hits
         from outcrop.read.pack import pack
 
@@ -114,8 +62,8 @@ class Reading(OpenedIndex):
 
         return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours)
 
-    def _budget(self, name: str, given: int | None) -> int:
-        return at_least_one(name, self.config.budget_tokens if given is None else given)
+    def _budget(self, given: int | None) -> int:
+        return at_least_one("budget_tokens", self.config.budget_tokens if given is None else given)
 
     # ------------------------------------------------------------------ documents
 

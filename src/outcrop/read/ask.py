@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from outcrop.config import Config
 from outcrop.contracts import Stop
 from outcrop.errors import QueryError, StoreError
 from outcrop.read.parts import PartsMaker
-from outcrop.records import Answer, Filter, SearchOptions
+from outcrop.records import Answer, Filter, SearchOptions, When
+from outcrop.records.asked import FILTER_OPTIONS
 
 log = logging.getLogger(__name__)
-
-When = str | float | date | datetime | None
 
 
 def as_timestamp(when: When) -> float | None:
@@ -32,28 +31,14 @@ def as_timestamp(when: When) -> float | None:
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
-def read_options(
-    config: Config,
-    *,
-    limit: int | None = None,
-    floor: float | None = None,
-    since: When = None,
-    until: When = None,
-    **given: Any,
-) -> SearchOptions:
-    """SearchOptions from the options of a search, the configuration's where none is given."""
-    names = ("collections", "documents", "kinds", "paths", "tags")
-    where = Filter(
-        since=as_timestamp(since),
-        until=as_timestamp(until),
-        **{name: tuple(given.pop(name, ())) for name in names},
-    )
-    return SearchOptions(
-        limit=config.limit if limit is None else limit,
-        floor=config.floor if floor is None else floor,
-        where=where,
-        **given,
-    )
+def read_options(config: Config, **given: Any) -> SearchOptions:
+    """SearchOptions from the arguments of a search, the configuration's where none is given."""
+    named: dict[str, Any] = {"limit": config.limit, "floor": config.floor}
+    named |= {name: value for name, value in given.items() if value is not None}
+    where = {name: named.pop(name) for name in FILTER_OPTIONS if name in named}
+    for name, value in where.items():
+        where[name] = as_timestamp(value) if name in ("since", "until") else tuple(value)
+    return SearchOptions(where=Filter(**where), **named)
 
 
 def at_least_one(name: str, value: int) -> int:

@@ -35,6 +35,7 @@ from outcrop.read.headings import under_its_heading
 from outcrop.read.quotes import find_held
 from outcrop.read.rerank import Opinion, ask_reranker
 from outcrop.records import Answer, Hit, LeftOut, MeaningShare, Reason, SearchOptions, Trust, Vector
+from outcrop.records.asked import check_options
 from outcrop.system.cache import BoundedCache
 from outcrop.system.cancel import check_wanted
 from outcrop.text.terms import Terms
@@ -52,8 +53,6 @@ LINK_STEPS = 1
 .899, .900 and .900, with five seeds .897; a step costs about a millisecond."""
 MIN_LINKED = 1e-6
 """Less than this share of all visits is what rounding leaves of where a walk began, and no link."""
-MAX_FOLLOWED = 10.0
-"""Ten times the usual weight makes a link count as much as a declaration that is asked for. Judgement."""
 MAX_MOVES = 3
 """How often a search begins again because what it found was written anew before it was fetched, which takes a write in
 that very millisecond. Judgement."""
@@ -96,7 +95,7 @@ class Retriever:
 
     def search(self, text: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """The best passages for a query; `stopped` is asked between steps and ends the work with Cancelled."""
-        _check(options)
+        check_options(options)
         options = _one_leg(options)
         query = read_query(text, options.query_type)
         if query.is_empty and not query.is_letter:
@@ -466,27 +465,6 @@ def _why_empty(seen: Matches, *, is_strange: bool) -> tuple[Reason, str]:
             "none of these words is known, here or to the model, and nothing is near: try other words",
         )
     return "no_hits", "nothing came close enough: try other words, or a lower floor"
-
-
-def _check(options: SearchOptions) -> None:
-    if options.limit < 1:
-        raise QueryError(f"limit must be 1 or more, not {options.limit}")
-    if options.offset < 0:
-        raise QueryError(f"offset must be 0 or more, not {options.offset}")
-    if not 0 <= options.floor <= 1:
-        raise QueryError(f"floor must lie between 0 and 1, not {options.floor}")
-    if not 0 <= options.cutoff <= 1:
-        raise QueryError(f"cutoff must lie between 0 and 1, not {options.cutoff}")
-    if not options.rerank_seconds > 0:  # nor a number that is none
-        raise QueryError(f"rerank_seconds must be above 0, not {options.rerank_seconds}")
-    if options.balance is not None and not 0 <= options.balance <= 1:
-        raise QueryError(f"balance must lie between 0 (words only) and 1 (meaning only), not {options.balance}")
-    if not 0 <= options.reference_follow <= MAX_FOLLOWED:
-        raise QueryError(
-            f"reference_follow must lie between 0 and {MAX_FOLLOWED:g}, not {options.reference_follow}"
-        )
-    if options.max_distance is not None and not 0 <= options.max_distance <= 2:
-        raise QueryError(f"max_distance must lie between 0 and 2, not {options.max_distance}")
 
 
 def _one_leg(options: SearchOptions) -> SearchOptions:

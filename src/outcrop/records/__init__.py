@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from outcrop.records.asked import (
-        RERANK_SECONDS,
         Directive,
         Filter,
         Fusion,
         Message,
         QueryType,
+        SearchArguments,
         SearchMode,
         SearchOptions,
+        When,
     )
     from outcrop.records.code import CodeMap, Graph, GraphEdge, GraphNode, MapEntry, Related, Relation, Relative
     from outcrop.records.embedded import Matrix, Model, Trust, Vector
@@ -78,7 +79,6 @@ __all__ = [
     "DEFAULT_COLLECTION",
     "EXTRACTED_KINDS",
     "MIN_OVERLAP",
-    "RERANK_SECONDS",
     "Answer",
     "Boost",
     "Check",
@@ -130,6 +130,7 @@ __all__ = [
     "Relation",
     "Relative",
     "Role",
+    "SearchArguments",
     "SearchMode",
     "SearchOptions",
     "Skipped",
@@ -141,10 +142,11 @@ __all__ = [
     "Text",
     "Trust",
     "Vector",
+    "When",
     "place_of",
 ]
 
-_MODULES: Final = ("source", "embedded", "parsed", "stored", "asked", "found", "code", "reports")
+_MODULES: Final = ("asked", "source", "embedded", "parsed", "stored", "found", "code", "reports")
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
 
 

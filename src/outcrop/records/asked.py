@@ -1,9 +1,22 @@
-"""What is asked: how to search and where, a conversation, wishes."""
+"""What is asked: how to search and where, a conversation, wishes.
+
+The fields of `Filter` and `SearchOptions` are the options of a search. To add one: its field here, and its type in
+`SearchArguments`, by which type checkers know what `Engine.search` takes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Final, Literal, TypedDict
+
+from outcrop.records.options import Option, declared, option
+
+QueryType = Literal["exact", "semantic", "mixed"]
+SearchMode = Literal["hybrid", "keyword", "semantic"]
+Fusion = Literal["weighted", "rrf"]
+When = str | float | date | datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +29,31 @@ class Filter:
     exclusive.
     """
 
-    collections: tuple[str, ...] = ()
-    documents: tuple[int, ...] = ()
-    kinds: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    since: float | None = None
-    until: float | None = None
+    collections: tuple[str, ...] = option(
+        (), "Only these collections.", flags=("-c", "--collection"), metavar="NAME"
+    )
+    documents: tuple[int, ...] = option((), "Only these documents.", flags=("--doc",), metavar="ID|PATH|URL")
+    kinds: tuple[str, ...] = option(
+        (),
+        "Only these formats or languages: markdown, pdf, code, python, go …",
+        flags=("--kind",),
+        metavar="KIND",
+        brief="markdown, pdf, code, python …",
+    )
+    paths: tuple[str, ...] = option(
+        (),
+        "Only paths that match one of these globs; ** crosses folders.",
+        flags=("--path",),
+        metavar="GLOB",
+        brief="globs, ** crosses folders",
+    )
+    tags: tuple[str, ...] = option(
+        (), "Only documents with all of these tags.", flags=("--tag",), metavar="TAG"
+    )
+    since: float | None = option(
+        None, "Only documents of this date or later: 2026-01-31.", metavar="DATE", brief="2026-01-31"
+    )
+    until: float | None = option(None, "Only documents before this date.", metavar="DATE")
 
     def is_empty(self) -> bool:
         """Whether this filter lets everything through."""
@@ -31,40 +62,136 @@ class Filter:
 
 _EVERYTHING = Filter()
 
-QueryType = Literal["exact", "semantic", "mixed"]
-SearchMode = Literal["hybrid", "keyword", "semantic"]
-Fusion = Literal["weighted", "rrf"]
-
-RERANK_SECONDS = 0.5
-"""What a second opinion may take: twenty candidates should need 0.3 s on two cores; half a second is hardly felt."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """How to search. `floor` is the least cosine of a hit that shares no word with the query; `max_distance` the
-    largest cosine distance (0–2) of any hit that has a vector; `cutoff` drops hits that score below that share of
-    the best one (0 keeps them all); `query_type` forces what is otherwise detected; `offset` skips the hits of earlier
-    pages. `rerank` asks a cross-encoder for a second opinion on the best candidates, on as many as fit into
-    `rerank_seconds`; the time to load it, once in a process, comes on top. `balance` says how much meaning counts
-    against words in a hybrid search, 0 (words only) to 1 (meaning only); None leaves it to the type of the query and
-    the model. `reference_follow` (0 to 10) says how strongly code that the best hits lean on is lifted, 0 not at all.
-    `explain` asks for what was left out too."""
+    """How to search; `where` says in which documents.
 
-    limit: int = 10
-    offset: int = 0
-    where: Filter = Filter()
-    mode: SearchMode = "hybrid"
-    fusion: Fusion = "weighted"
-    query_type: QueryType | None = None
-    floor: float = 0.25
-    max_distance: float | None = None
-    cutoff: float = 0.0
-    merge: bool = True
-    rerank: bool = False
-    rerank_seconds: float = RERANK_SECONDS
-    balance: float | None = None
-    reference_follow: float = 1.0
-    explain: bool = False
+    `rerank` asks a cross-encoder for a second opinion on as many of the best candidates as fit into `rerank_seconds`;
+    the time to load it, once in a process, comes on top. `balance` counts in a hybrid search; None leaves it to the
+    type of the query and the model.
+    """
+
+    limit: int = option(10, "Hits at most.", configured=True, least=1, served_most=100, flags=("-n", "--limit"))
+    offset: int = option(0, "Skip the hits of earlier pages.", least=0, served_most=10_000)
+    where: Filter = _EVERYTHING
+    mode: SearchMode = option("hybrid", "Words and meaning, or one of them.")
+    fusion: Fusion = option("weighted", "How the two rankings become one.")
+    query_type: QueryType | None = option(
+        None, "What the query is, instead of detecting it.", flags=("--type",)
+    )
+    floor: float = option(
+        0.25, "Least cosine similarity of a hit that shares no word.", configured=True, least=0, most=1
+    )
+    max_distance: float | None = option(None, "Largest cosine distance of a hit.", least=0, most=2)
+    cutoff: float = option(0.0, "Drop hits below this share of the best score.", least=0, most=1)
+    merge: bool = option(True, "Join neighbouring chunks into one hit.")
+    rerank: bool = option(
+        False,
+        "Let a cross-encoder look at the best candidates again.",
+        brief="slower second opinion on the order",
+    )
+    # Twenty candidates should need 0.3 s on two cores; half a second is hardly felt.
+    rerank_seconds: float = option(
+        0.5,
+        "Time for reranking, not counting the loading of its model.",
+        above=0,
+        served_most=30,
+        metavar="SECONDS",
+    )
+    balance: float | None = option(
+        None,
+        "How much meaning counts against words: 0 words only, 1 meaning only; left to the query unless given.",
+        least=0,
+        most=1,
+        metavar="SHARE",
+    )
+    # Ten times the usual weight makes a link count as much as a declaration that is asked for (not measured).
+    reference_follow: float = option(
+        1.0,
+        "How strongly code that the best hits use is lifted: 0 not at all.",
+        least=0,
+        most=10,
+        flags=("--follow",),
+        metavar="WEIGHT",
+    )
+    explain: bool = option(False, "Show why each hit stands where it stands, and what was left out.")
+
+
+class SearchArguments(TypedDict, total=False):
+    """The types of the options as `Engine.search` takes them: those of `Filter` and `SearchOptions` beside each other.
+    None stands for the default."""
+
+    collections: Sequence[str]
+    documents: Sequence[int]
+    kinds: Sequence[str]
+    paths: Sequence[str]
+    tags: Sequence[str]
+    since: When
+    until: When
+    limit: int | None
+    offset: int
+    mode: SearchMode
+    fusion: Fusion
+    query_type: QueryType | None
+    floor: float | None
+    max_distance: float | None
+    cutoff: float
+    merge: bool
+    rerank: bool
+    rerank_seconds: float
+    balance: float | None
+    reference_follow: float
+    explain: bool
+
+
+FILTER_OPTIONS: Final = declared(Filter)
+SEARCH_OPTIONS: Final = {**FILTER_OPTIONS, **declared(SearchOptions)}
+BUDGET_TOKENS: Final = Option(
+    name="budget_tokens",
+    type=int,
+    default=1200,
+    help="Tokens at most.",
+    configured=True,
+    least=1,
+    served_most=200_000,
+    flags=("-b", "--budget"),
+    metavar="TOKENS",
+)
+"""The size of a context or a map."""
+CONTEXT_OPTIONS: Final = {
+    "budget_tokens": BUDGET_TOKENS,
+    **{
+        name: option
+        for name, option in SEARCH_OPTIONS.items()
+        if name not in ("offset", "merge")  # which mean nothing there
+    },
+    "limit": replace(
+        SEARCH_OPTIONS["limit"],
+        default=None,
+        configured=False,
+        help="Chunks to choose from; 40, of code at least 60.",
+    ),
+    "cutoff": replace(
+        SEARCH_OPTIONS["cutoff"],
+        default=None,
+        help="Leave out hits below this share of the best score; 0.5, of code 0.",
+    ),
+    "reference_follow": replace(
+        SEARCH_OPTIONS["reference_follow"],
+        default=None,
+        help="How strongly code that the hits use is drawn in: 0 not at all, 1 unless given.",
+    ),
+}
+"""A context is made from a search, some options of which have other defaults there."""
+
+_CHECKED: Final = tuple(option for option in SEARCH_OPTIONS.values() if option.is_checked)
+
+
+def check_options(options: SearchOptions) -> None:
+    """QueryError where an option is out of its range."""
+    for checked in _CHECKED:
+        checked.check(getattr(options, checked.name))
 
 
 @dataclass(frozen=True, slots=True)

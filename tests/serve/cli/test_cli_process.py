@@ -37,7 +37,7 @@ def test_help_starts_fast_and_imports_nothing_heavy() -> None:
     code = (
         "import sys, outcrop.serve.cli.app; from outcrop.serve.cli.commands import health, code, completion, "
         "documents, evaluate, find, ingest; "
-        "print([m for m in ('numpy', 'apsw', 'rich', 'outcrop.engine', 'outcrop.records') if m in sys.modules])"
+        "print([m for m in ('numpy', 'apsw', 'rich', 'outcrop.engine', 'outcrop.records.found') if m in sys.modules])"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS
+from outcrop.records.options import Option
 from outcrop.serve.cli.session import Session
 
 if TYPE_CHECKING:
+    from outcrop.engine import Engine
     from outcrop.records import Filter
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -87,29 +90,52 @@ def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:
     return click.option(*names, multiple=True, help=help + " Repeatable.", **attributes)
 
 
-document_filters: Final = stack(
-    (
-        many(
-            "-c",
-            "--collection",
-            "collections",
-            metavar="NAME",
-            shell_complete=complete_collections,
-            help="Only this collection.",
-        ),
-        many("--path", "paths", metavar="GLOB", help="Only paths like this; ** crosses folders."),
-        many(
-            "--kind",
-            "kinds",
-            metavar="KIND",
-            help="Only this format or language: markdown, pdf, code, python, go …",
-        ),
-        many("--tag", "tags", metavar="TAG", help="Only documents with this tag; all that are given."),
-        click.option("--since", metavar="DATE", help="Only documents of this date or later: 2026-01-31."),
-        click.option("--until", metavar="DATE", help="Only documents before this date."),
-    )
-)
-"""Which documents: what `ls`, `search`, `context` and `map` have in common."""
+def make_option(option: Option) -> Callable[[F], F]:
+    """A declared option for the command line. What is not given is None, or empty: the engine's own default holds."""
+    about = option.full_help() + _MORE_HELP.get(option.name, "")
+    if option.type is bool and option.default:
+        about = f"Do not {about[0].lower()}{about[1:]}"
+        return click.option(
+            f"--no-{option.name}", option.name, is_flag=True, flag_value=False, default=True, help=about
+        )
+    names = (*(option.flags or (f"--{option.name.replace('_', '-')}",)), option.name)
+    if option.type is bool:
+        return click.option(*names, is_flag=True, help=about)
+    complete = complete_collections if option.name == "collections" else None
+    if option.type is tuple:
+        return many(*names, metavar=option.metavar, shell_complete=complete, help=about)
+    return click.option(*names, type=_type_of(option), metavar=option.metavar, help=about)
+
+
+_MORE_HELP: Final = {"rerank_seconds": " Implies --rerank."}
+"""Where the command line does more than the library."""
+
+
+def _type_of(option: Option) -> click.ParamType[Any]:
+    if option.choices:
+        return click.Choice(option.choices)
+    if option.metavar == "DATE":
+        return click.STRING
+    if option.type is int:
+        return click.IntRange(min=None if option.least is None else int(option.least))
+    low = option.least if option.above is None else option.above
+    return click.FloatRange(min=low, max=option.most, min_open=option.above is not None)
+
+
+def make_options(options: Mapping[str, Option], *first: str) -> Callable[[F], F]:
+    """Declared options in their order, these first."""
+    return stack([make_option(options[name]) for name in dict.fromkeys((*first, *options))])
+
+
+def search_option(name: str) -> Callable[[F], F]:
+    """One option of a search, for a command that has few of them."""
+    return make_option(SEARCH_OPTIONS[name])
+
+
+document_filters: Final = stack([search_option(name) for name in FILTER_OPTIONS if name != "documents"])
+"""Which documents: what `ls` and `map` have in common with a search."""
+
+budget_option: Final = make_option(BUDGET_TOKENS)
 
 
 def read_filters(*, since: str | None, until: str | None, **filters: Any) -> Filter:
@@ -120,65 +146,9 @@ def read_filters(*, since: str | None, until: str | None, **filters: Any) -> Fil
     return Filter(since=as_timestamp(since), until=as_timestamp(until), **filters)
 
 
-rerank_options: Final = stack(
-    (
-        click.option("--rerank", is_flag=True, help="Let a cross-encoder look at the best candidates again."),
-        click.option(
-            "--rerank-seconds",
-            type=click.FloatRange(min=0, min_open=True),
-            metavar="SECONDS",
-            help="Time that may take, beside loading it; 0.5 unless said. Implies --rerank.",
-        ),
-    )
-)
-"""A second opinion, and how long it may take."""
-
-
-def read_rerank(rerank: bool, rerank_seconds: float | None) -> dict[str, Any]:
-    """The values of `rerank_options` in the words of `SearchOptions`."""
-    if rerank_seconds is None:
-        return {"rerank": rerank}
-    return {"rerank": True, "rerank_seconds": rerank_seconds}
-
-
-balance_option: Final = click.option(
-    "--balance",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="How much meaning counts against words: 0 words only, 1 meaning only; by the query unless said.",
-)
-
-search_options: Final = stack(
-    (
-        document_filters,
-        many("--doc", "documents", metavar="REF", help="Only this document: id, path or URL."),
-        click.option(
-            "--mode",
-            type=click.Choice(("hybrid", "keyword", "semantic")),
-            default="hybrid",
-            show_default=True,
-            help="Words and meaning, or one of them.",
-        ),
-        click.option(
-            "--type",
-            "query_type",
-            type=click.Choice(("exact", "semantic", "mixed")),
-            help="What the query is, instead of guessing it.",
-        ),
-        click.option(
-            "--fusion",
-            type=click.Choice(("weighted", "rrf")),
-            default="weighted",
-            show_default=True,
-            help="How the two rankings become one.",
-        ),
-        click.option(
-            "--floor", type=click.FloatRange(0, 1), help="Least similarity of a hit without a shared word."
-        ),
-        click.option("--max-distance", type=click.FloatRange(0, 2), help="Largest cosine distance of a hit."),
-        balance_option,
-        rerank_options,
-        click.option("--no-merge", is_flag=True, help="Do not join neighbouring chunks into one hit."),
-    )
-)
-"""Everything a search can be told, beside how many hits and what to do with them."""
+def read_given(given: dict[str, Any], kb: Engine) -> dict[str, Any]:
+    """The values of options of a search, as `Engine.search` takes them; those that were not given are left out."""
+    found = {name: value for name, value in given.items() if value not in (None, ())}
+    if "documents" in found:
+        found["documents"] = [kb.get(reference).id for reference in found["documents"]]
+    return {**found, "rerank": True} if "rerank_seconds" in found else found

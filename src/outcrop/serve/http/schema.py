@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from fastapi import Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
-from outcrop.records import Fusion, QueryType, SearchMode
+from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, SEARCH_OPTIONS
+from outcrop.records.options import Option
 
 MAX_ID: Final = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact; the database could hold larger ones."""
@@ -15,6 +17,8 @@ MAX_QUERY: Final = 10_000
 """Characters of a query. Judgement: a long paragraph; more is a document."""
 MAX_TEXT: Final = 4_000_000
 """Characters of a text that is added; the body as a whole has its limit in bytes."""
+
+B = TypeVar("B", bound=BaseModel)
 
 VISIBLE: Final = r"[^\s\x00-\x1f\x7f-\x9f]"
 """There is something to see in a text."""
@@ -24,7 +28,7 @@ Place = Annotated[str, Field(min_length=1, max_length=4096)]
 """A path, a URL or a declaration's name."""
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 Names = Annotated[list[Name], Field(max_length=100)]
-Offset = Annotated[int, Field(ge=0, le=10_000)]
+Budget = Annotated[int, Field(ge=BUDGET_TOKENS.least, le=BUDGET_TOKENS.served_most)]
 When = (
     Annotated[float, Field(ge=-1e11, le=1e11)]
     | Annotated[str, Field(json_schema_extra={"format": "date"}, max_length=40)]
@@ -57,39 +61,46 @@ def _as_whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class Filters(Strict):
-    """Which documents a search may touch."""
+def with_options(options: Mapping[str, Option]) -> Callable[[type[B]], type[B]]:
+    """Give a body these options, beside its own members."""
+    members: dict[str, Any] = {name: _make_field(option) for name, option in options.items()}
 
-    collections: Names = Field(default=[], description="Only these collections.")
-    documents: Annotated[list[Id], Field(max_length=1000)] = Field(
-        default=[], description="Only these documents."
+    def extend(body: type[B]) -> type[B]:
+        return create_model(body.__name__, __base__=body, __doc__=body.__doc__, __module__=__name__, **members)
+
+    return extend
+
+
+def _make_field(option: Option) -> tuple[Any, Any]:
+    """The type and the field of a declared option; the limits of a server are its own."""
+    if option.type is tuple:
+        return _LISTS.get(option.name, Names), Field(default=[], description=option.help)
+    default = None if option.configured else option.default
+    kind: Any = When if option.metavar == "DATE" else option.type
+    if option.choices:
+        kind = Literal[option.choices]
+    most = option.most if option.served_most is None else option.served_most
+    field = Field(
+        default=default,
+        ge=option.least,
+        gt=option.above,
+        le=most,
+        description=option.full_help() if option.configured else option.help,
     )
-    kinds: Names = Field(default=[], description="Formats or languages: markdown, pdf, python …")
-    paths: Annotated[list[Place], Field(max_length=100)] = Field(
-        default=[], description="Globs, one must match."
-    )
-    tags: Names = Field(default=[], description="All must be present.")
-    since: When | None = Field(default=None, description="Dated then or later.")
-    until: When | None = Field(default=None, description="Dated before then.")
-    mode: SearchMode = "hybrid"
-    fusion: Fusion = "weighted"
-    query_type: QueryType | None = Field(default=None, description="Forces what is otherwise detected.")
-    floor: float | None = Field(
-        default=None, ge=0, le=1, description="Least cosine of a hit without a shared word."
-    )
-    max_distance: float | None = Field(
-        default=None, ge=0, le=2, description="Largest cosine distance of any hit."
-    )
-    cutoff: float | None = Field(
-        default=None, ge=0, le=1, description="Drop hits below this share of the best one."
-    )
-    rerank: bool = Field(default=False, description="Ask the reranker for a second opinion.")
-    rerank_seconds: float = Field(default=0.5, gt=0, le=30, description="What that may take.")
-    balance: float | None = Field(default=None, ge=0, le=1, description="0 words only … 1 meaning only.")
-    reference_follow: float = Field(
-        default=1.0, ge=0, le=10, description="How much the reference graph counts."
-    )
-    explain: bool = Field(default=False, description="Say what was left out as well.")
+    return (kind | None if default is None else kind), field
+
+
+_LISTS: Final = {
+    "documents": Annotated[list[Id], Field(max_length=1000)],
+    "paths": Annotated[list[Place], Field(max_length=100)],
+}
+"""The options that take anything but names."""
+
+
+class Asked(Strict):
+    """A query with options of a search."""
+
+    query: str = Field(max_length=MAX_QUERY, description="What is looked for, in words.")
 
     def given(self, *without: str) -> dict[str, Any]:
         """What the client said, as options of `Engine.search`; what it left out is the engine's own default."""
@@ -97,13 +108,9 @@ class Filters(Strict):
         return {name: value for name, value in kept.items() if value is not None}
 
 
-class SearchBody(Filters):
+@with_options(SEARCH_OPTIONS)
+class SearchBody(Asked):
     """A search."""
-
-    query: str = Field(max_length=MAX_QUERY, description="What is looked for, in words.")
-    limit: int | None = Field(default=None, ge=1, le=100, description="Hits, at most.")
-    offset: Offset = Field(default=0, description="Hits of earlier pages to skip.")
-    merge: bool = Field(default=True, description="Join neighbouring chunks into one hit.")
 
 
 class Wish(Strict):
@@ -113,15 +120,17 @@ class Wish(Strict):
     strength: Literal["must", "prefer"] = "prefer"
 
 
-class ContextBody(Filters):
+@with_options(CONTEXT_OPTIONS)
+class ContextBody(Asked):
     """One text for a prompt."""
 
-    query: str = Field(max_length=MAX_QUERY, description="What the text should answer.")
-    budget_tokens: int | None = Field(
-        default=None, ge=1, le=200_000, description="Never more tokens than this."
-    )
     code: bool = Field(default=False, description="Pack source code as <codeRag:chunk> elements.")
     boosts: Annotated[list[Wish], Field(max_length=100)] = Field(default=[], description="Only with `code`.")
+
+
+def targets_of(wishes: Sequence[Wish], strength: Literal["must", "prefer"]) -> list[str]:
+    """What is wished for so strongly."""
+    return [wish.target for wish in wishes if wish.strength == strength]
 
 
 RawKind = Literal["txt", "text", "md", "markdown", "rst", "html", "csv", "json", "yaml", "toml"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from outcrop.serve.cli.options import common_options, complete_collections, many
+from outcrop.serve.cli.options import budget_option, common_options, search_option
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.cli.signals import stop_on_signal
 from outcrop.serve.cli.terminal import clean, clean_line
@@ -44,21 +44,8 @@ _EXCERPT_CHARS: Final = 400
     show_default=True,
     help="Put sources before the question, let the model search by itself, or neither.",
 )
-@many(
-    "-c",
-    "--collection",
-    "collections",
-    metavar="NAME",
-    shell_complete=complete_collections,
-    help="Search only this collection.",
-)
-@click.option(
-    "-b",
-    "--budget",
-    type=click.IntRange(min=1),
-    metavar="TOKENS",
-    help="Tokens of sources at most; 1200 unless configured.",
-)
+@search_option("collections")
+@budget_option
 @click.option("--model", metavar="NAME", help="The chat model, instead of the one that is configured.")
 @click.option(
     "--url", metavar="URL", help="Base URL of its OpenAI-compatible endpoint; Ollama's unless configured."
@@ -70,7 +57,7 @@ def chat_command(
     question: tuple[str, ...],
     mode: Mode,
     collections: tuple[str, ...],
-    budget: int | None,
+    budget_tokens: int | None,
     model: str | None,
     url: str | None,
 ) -> None:
@@ -83,7 +70,7 @@ def chat_command(
     from outcrop.chat import open_chat
 
     with contextlib.closing(_open_index(session, chat_model=model, chat_url=url)) as kb:
-        talk = _Talk(session, open_chat(kb), mode, collections, budget)
+        talk = _Talk(session, open_chat(kb), mode, collections, budget_tokens)
         asked = " ".join(question).strip()
         if not asked and not sys.stdin.isatty():
             asked = sys.stdin.buffer.read().decode("utf-8", "replace").strip()

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.serve.cli.options import collection_option, common_options, document_filters, many, read_filters
+from outcrop.serve.cli.options import (
+    budget_option,
+    collection_option,
+    common_options,
+    document_filters,
+    many,
+    read_filters,
+)
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.cli.terminal import clean
 
@@ -64,18 +71,12 @@ def _first(related: Related, limit: int) -> Related:
 
 
 @click.command("map")
-@click.option(
-    "-b",
-    "--budget",
-    type=click.IntRange(min=1),
-    metavar="TOKENS",
-    help="Tokens at most; 1200 unless configured.",
-)
+@budget_option
 @many("--focus", "focus", metavar="TARGET", help="Centre it on this FILE:LINE, file or declaration.")
 @document_filters
 @common_options
 @pass_session
-def map_command(session: Session, /, budget: int | None, focus: tuple[str, ...], **filters: Any) -> None:
+def map_command(session: Session, /, budget_tokens: int | None, focus: tuple[str, ...], **filters: Any) -> None:
     """Outline the most central code, within a token budget.
 
     The outline goes to standard output, ready for a prompt; a summary to standard error. Exits with 1 when there is no
@@ -83,7 +84,7 @@ def map_command(session: Session, /, budget: int | None, focus: tuple[str, ...],
     """
     where = read_filters(**filters)
     with session.open_existing() as kb:
-        drawn = kb.map(budget_tokens=budget, focus=focus, where=where)
+        drawn = kb.map(budget_tokens=budget_tokens, focus=focus, where=where)
     if session.as_json:
         session.print_json(drawn)
     else:

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.serve.cli.options import (
-    balance_option,
-    collection_option,
-    common_options,
-    read_rerank,
-    rerank_options,
-)
+from outcrop.serve.cli.options import collection_option, common_options, read_given, search_option
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.cli.signals import stop_on_signal
 from outcrop.serve.cli.terminal import clean_line
@@ -36,15 +30,10 @@ if TYPE_CHECKING:
     help="Ranks to look at; at least 10.",
 )
 @collection_option("Search only this collection, for cases that name none.")
-@click.option(
-    "--mode",
-    type=click.Choice(("hybrid", "keyword", "semantic")),
-    default="hybrid",
-    show_default=True,
-    help="Words and meaning, or one of them.",
-)
-@balance_option
-@rerank_options
+@search_option("mode")
+@search_option("balance")
+@search_option("rerank")
+@search_option("rerank_seconds")
 @click.option(
     "--runs", is_flag=True, help="List the runs that were kept, of FILE or of all, and compare the last two."
 )
@@ -56,16 +45,14 @@ if TYPE_CHECKING:
 @pass_session
 def eval_command(
     session: Session,
+    /,
     file: Path | None,
     limit: int,
     collection: str | None,
-    mode: Any,
-    balance: float | None,
-    rerank: bool,
-    rerank_seconds: float | None,
     runs: bool,
     no_keep: bool,
     html_path: Path | None,
+    **given: Any,
 ) -> None:
     """Measure search quality on your own questions.
 
@@ -90,8 +77,7 @@ def eval_command(
     folder = session.config().beside(RUNS_ENDING)
     with session.open_existing() as kb, stop_on_signal() as stop:
         where = Filter(collections=() if collection is None else (collection,))
-        second = read_rerank(rerank, rerank_seconds)
-        options = SearchOptions(where=where, mode=mode, floor=kb.config.floor, balance=balance, **second)
+        options = SearchOptions(where=where, floor=kb.config.floor, **read_given(given, kb))
         report = evaluate(kb, cases, limit=limit, options=options, stopped=stop.is_set)
     if all(len(row.missing) == len(row.expected) for row in report.rows):
         raise NotFound(

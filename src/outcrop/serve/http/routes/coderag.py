@@ -1,4 +1,4 @@
-"""Code for a conversation: index a repository, then ask with the messages of a chat (C8)."""
+"""Code for a conversation: index a repository, then ask with the messages of a chat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from outcrop.serve.http.events import wait_for_job
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.routes.jobs import JobAnswer
-from outcrop.serve.http.schema import CoderagBody
+from outcrop.serve.http.schema import CoderagBody, targets_of
 from outcrop.serve.http.work import run_while_wanted
 from outcrop.serve.jobs import Task
 from outcrop.serve.patience import lift_limit
@@ -89,8 +89,8 @@ def coderag_router(shared: Shared) -> APIRouter:
                 messages,
                 budget_tokens=body.approxLength,
                 reference_follow=body.referenceFollow,
-                must=[wish.target for wish in body.boosts if wish.strength == "must"],
-                prefer=[wish.target for wish in body.boosts if wish.strength == "prefer"],
+                must=targets_of(body.boosts, "must"),
+                prefer=targets_of(body.boosts, "prefer"),
                 collections=body.collections,
             )
             return answer(_packed(context, asked, body))

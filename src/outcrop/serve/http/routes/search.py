@@ -10,7 +10,7 @@ from starlette.responses import Response
 from outcrop.records import Answer, CodeMap, Context, Filter, Graph, Related, StoredChunk
 from outcrop.serve.http.answers import answer, documented, model_of, send, shape
 from outcrop.serve.http.parts import Shared
-from outcrop.serve.http.schema import CollectionParam, ContextBody, SearchBody
+from outcrop.serve.http.schema import Budget, CollectionParam, ContextBody, SearchBody, targets_of
 from outcrop.serve.http.work import run_while_wanted
 
 _Target = Annotated[
@@ -29,7 +29,7 @@ def search_router(shared: Shared) -> APIRouter:
 
         def work(stopped: Any) -> Response:
             # The reranker is opened once, here: each process would load its own.
-            if shared.searchers is not None and not body.rerank:
+            if shared.searchers is not None and not body.given().get("rerank"):
                 timings_ms, found_json = shared.searchers.search(body.query, body.given())
                 shared.metrics.note_search(timings_ms)
                 return send(found_json)
@@ -44,20 +44,11 @@ def search_router(shared: Shared) -> APIRouter:
         """One text for a prompt, never over the budget, with numbered sources."""
 
         def work(stopped: Any) -> Response:
-            options = body.given("budget_tokens", "code", "boosts")
+            options = body.given("code", "boosts")
             if not body.code:
-                return answer(
-                    engine.context(body.query, budget_tokens=body.budget_tokens, stopped=stopped, **options)
-                )
-            must, prefer = (
-                [wish.target for wish in body.boosts if wish.strength == strength]
-                for strength in ("must", "prefer")
-            )
-            return answer(
-                engine.code_context(
-                    body.query, budget_tokens=body.budget_tokens, must=must, prefer=prefer, **options
-                )
-            )
+                return answer(engine.context(body.query, stopped=stopped, **options))
+            must, prefer = targets_of(body.boosts, "must"), targets_of(body.boosts, "prefer")
+            return answer(engine.code_context(body.query, must=must, prefer=prefer, **options))
 
         return await run_while_wanted(request, shared.searches, work)
 
@@ -68,7 +59,7 @@ def search_router(shared: Shared) -> APIRouter:
 
     @router.get("/map", **documented(200, model_of(CodeMap), 404))
     def code_map(
-        collection: CollectionParam = None, budget_tokens: Annotated[int, Query(ge=1, le=200_000)] = 1200
+        collection: CollectionParam = None, budget_tokens: Annotated[Budget | None, Query()] = None
     ) -> Response:
         """The most central declarations as an outline within a budget."""
         where = Filter(collections=() if collection is None else (collection,))
