@@ -18,6 +18,7 @@ from docs.site.table import table
 import outcrop
 from outcrop import records as nouns
 from outcrop.config import Config
+from outcrop.records.asked import SEARCH_OPTIONS, SearchArguments
 from outcrop.records.options import Option, declared
 
 PARTS: Final = (
@@ -110,6 +111,8 @@ def _describe(name: str, value: Any) -> str:
     made = [f"## {name}", _doc(value)]
     if value is Config:
         made.append("Its fields are the [settings](settings.md).")
+    elif value is SearchArguments:
+        made.append(_search_options())
     elif dataclasses.is_dataclass(value):
         made.append(_fields(value))
     elif not issubclass(value, Exception) and not getattr(value, "_is_protocol", False):
@@ -174,6 +177,21 @@ def _fields(kind: Any) -> str:
         for field in dataclasses.fields(kind)
     ]
     return table(("field", "type", "default", *(["meaning"] if with_words else [])), rows)
+
+
+def _search_options() -> str:
+    """The options of a search as its keyword arguments."""
+    hints = SearchArguments.__annotations__
+    rows = (
+        (f"`{name}`", f"`{_written(hints[name])}`", f"`{option.default!r}`", _in_words(option))
+        for name, option in SEARCH_OPTIONS.items()
+    )
+    return table(("option", "type", "default", "meaning"), rows)
+
+
+def _written(hint: Any) -> str:
+    """A type as it is written in the code, which annotations that are not evaluated keep."""
+    return str(getattr(hint, "__forward_arg__", hint))
 
 
 def _in_words(option: Option) -> str:
