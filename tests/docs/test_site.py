@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import re
@@ -32,6 +31,7 @@ from outcrop.parse.code.languages import LANGUAGES
 from outcrop.parse.formats import FORMATS
 from outcrop.rank.signals import SIGNALS
 from outcrop.read.search import RERANKED
+from outcrop.records.asked import CONTEXT_DEFAULTS
 from outcrop.serve.cli.app import COMMANDS, cli
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.mcp.tools import TOOLS
@@ -215,7 +215,7 @@ def test_numbers_that_pages_name_in_words_are_those_of_the_code(site: Site) -> N
     assert "its best two hundred chunks" in ranking
     assert "each of the best twenty candidates" in ranking
     assert "a cosine of 0.25 unless said" in ranking
-    assert inspect.signature(Engine.context).parameters["cutoff"].default == 0.5
+    assert CONTEXT_DEFAULTS["cutoff"] == 0.5
     assert "at least half of the best" in ranking
     assert f"{len(LANGUAGES)} languages have a grammar" in limits
     assert f"Files above {plain.max_file_bytes // 2**20} MiB are left out" in limits

@@ -22,6 +22,7 @@ from outcrop.records import (
     SearchOptions,
     StoredChunk,
 )
+from outcrop.records.asked import CONTEXT_DEFAULTS
 from outcrop.sources.freshness import looks_stale
 
 EVERYTHING = Filter()
@@ -52,7 +53,7 @@ class Reading(OpenedIndex):
         """One text for a prompt, never over the budget, with numbered sources. Takes the options of `search`; unless
         given, 40 chunks are chosen from, and none that scores less than half of the best."""
         budget = self._budget(budget_tokens)
-        asked = read_options(self.config, **{"limit": 40, "cutoff": 0.5, **options, "merge": False})
+        asked = read_options(self.config, **{**CONTEXT_DEFAULTS, **options, "merge": False})
         answer = self.run_search(query, asked, stopped)
         from outcrop.rank.merge import merge_hits
         from outcrop.read.pack import pack

@@ -159,6 +159,8 @@ BUDGET_TOKENS: Final = Option(
     metavar="TOKENS",
 )
 """The size of a context or a map."""
+CONTEXT_DEFAULTS: Final = {"limit": 40, "cutoff": 0.5}
+"""Of a context that is not of code: chunks to choose from, and the least share of the best score."""
 CONTEXT_OPTIONS: Final = {
     "budget_tokens": BUDGET_TOKENS,
     **{
@@ -170,12 +172,12 @@ CONTEXT_OPTIONS: Final = {
         SEARCH_OPTIONS["limit"],
         default=None,
         configured=False,
-        help="Chunks to choose from; 40, of code at least 60.",
+        help=f"Chunks to choose from; {CONTEXT_DEFAULTS['limit']}, of code at least 60.",
     ),
     "cutoff": replace(
         SEARCH_OPTIONS["cutoff"],
         default=None,
-        help="Leave out hits below this share of the best score; 0.5, of code 0.",
+        help=f"Leave out hits below this share of the best score; {CONTEXT_DEFAULTS['cutoff']}, of code 0.",
     ),
     "reference_follow": replace(
         SEARCH_OPTIONS["reference_follow"],
