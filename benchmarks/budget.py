@@ -19,7 +19,6 @@ from benchmarks.report import ROOT
 from outcrop.config import load_config
 from outcrop.contracts import Tokenizer
 from outcrop.engine import Engine
-from outcrop.rank.merge import Scored, as_hit
 from outcrop.read.pack import FileTokenizer, pack
 from outcrop.records import Answer, Explanation, Hit
 from outcrop.text.tokens import Vocabulary, vocabulary
@@ -68,7 +67,7 @@ def hits_of(kind: str, text: str) -> tuple[Hit, ...]:
             engine.add(text=text[:CHARACTERS], id="source.py" if kind == "code" else "source.txt")
             why = Explanation(1, 1.0, None, None, 1.0)
             [document] = engine.documents()
-            return tuple(as_hit(Scored(chunk, 1.0, why)) for chunk in engine.chunks(document.id))
+            return tuple(Hit.of(chunk, 1.0, why) for chunk in engine.chunks(document.id))
 
 
 def share(answer: Answer, packing: Tokenizer, real: Tokenizer) -> float:

@@ -106,7 +106,7 @@ def test_a_folder_is_added_and_a_question_finds_the_passage_with_its_source(
 def test_a_hit_tells_the_phrase_that_it_holds(kb: outcrop.Engine, folder: Path, mode: Any) -> None:
     kb.add(folder)
     (hit,) = kb.search('"late\t WINTER" roses', mode=mode).hits
-    assert hit.why.matched_terms[0] == "late WINTER"
+    assert hit.why.matched_phrases == ("late WINTER",)
     assert ("roses" in hit.why.matched_terms) == (mode != "semantic")
 
 

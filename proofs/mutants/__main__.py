@@ -29,10 +29,7 @@ from proofs.mutants.make import Mutant, mutants_of
 from proofs.mutants.trying import Reach, file_of, find_reach, load_libraries, try_mutant
 
 MODULES = (
-    *(
-        f"outcrop.rank.{name}"
-        for name in "asked calibrate excerpt fusion merge repeats rerank signals walk".split()
-    ),
+    *(f"outcrop.rank.{name}" for name in "asked excerpt fusion merge signals walk".split()),
     *("outcrop.read.pack", "outcrop.text.tokens.estimate", "outcrop.code.pack", "outcrop.code.elide"),
     "outcrop.index.query",
 )

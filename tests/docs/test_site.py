@@ -30,7 +30,7 @@ from outcrop.index.candidates import POOL
 from outcrop.parse.code.languages import LANGUAGES
 from outcrop.parse.formats import FORMATS
 from outcrop.rank.signals import SIGNALS
-from outcrop.read.search import RERANKED
+from outcrop.read.rerank import RERANKED
 from outcrop.records.asked import CONTEXT_DEFAULTS
 from outcrop.serve.cli.app import COMMANDS, cli
 from outcrop.serve.mcp.clients import CLIENTS

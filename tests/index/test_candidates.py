@@ -7,11 +7,12 @@ import pytest
 from numpy.typing import NDArray
 from tests.index.rows import TERMS, feed_row, view_of
 
-from outcrop.index.candidates import Found, find_candidates
+from outcrop.index.candidates import find_candidates
 from outcrop.index.lexical import weigh_terms
 from outcrop.index.segment import Segment, build_segment
 from outcrop.index.view import View
 from outcrop.records import Vector
+from outcrop.records.candidates import COLUMNS, Candidates
 
 
 def axis(i: int) -> NDArray[np.float16]:
@@ -30,13 +31,13 @@ def segment(*rows: tuple[int, str, NDArray[np.float16] | None], first_id: int = 
     return build_segment(feed, TERMS, 8, 0.0)
 
 
-def find(view: View, query: str | None, vector: Vector | None = None, pool: int = 200) -> Found:
+def find(view: View, query: str | None, vector: Vector | None = None, pool: int = 200) -> Candidates:
     masks = tuple(~gone if gone.any() else None for gone in view.deleted)
     words = None if query is None else weigh_terms(query, TERMS, view.segments)
     return find_candidates(view, masks, words, vector, pool)
 
 
-def by_rank(found: Found, ranks: NDArray[np.int32]) -> list[int]:
+def by_rank(found: Candidates, ranks: NDArray[np.int32]) -> list[int]:
     """Chunk ids of a leg's list, best first."""
     listed = np.flatnonzero(ranks)
     assert sorted(ranks[listed]) == list(range(1, len(listed) + 1))
@@ -144,7 +145,7 @@ def test_what_nobody_finds_is_an_empty_list_of_the_right_types() -> None:
     view = view_of(segment((1, "amber", axis(0))))
     some, none = find(view, "amber"), find(view, "chert")
     assert len(none) == 0
-    for name in Found.__slots__:
+    for name in COLUMNS:
         assert getattr(some, name).dtype == getattr(none, name).dtype, name
     assert len(none.neighbour(none.lexical, 1)) == 0
 

@@ -7,13 +7,14 @@ import pytest
 from numpy.typing import NDArray
 from tests.index.rows import TERMS, feed_row, view_of
 
-from outcrop.index.candidates import Found, find_candidates
-from outcrop.index.describe import MAX_DEFINITIONS, Described, describe, find_declared
+from outcrop.index.candidates import find_candidates
+from outcrop.index.describe import MAX_DEFINITIONS, describe, find_declared
 from outcrop.index.lexical import weigh_terms
 from outcrop.index.query import Symbol, read_query
 from outcrop.index.segment import build_segment
 from outcrop.index.view import View
 from outcrop.records import CodeNotes, Definition, FeedRow, Role
+from outcrop.records.candidates import Candidates
 
 Notes = tuple[str, str, str]
 """(name, kind, scope) of a declaration."""
@@ -143,15 +144,15 @@ def test_a_name_that_means_nothing_in_code_is_not_there() -> None:
 # ------------------------------------------------------------------ what a file is called and what it is for
 
 
-def described(view: View, query: str) -> tuple[Found, Described]:
+def described(view: View, query: str) -> Candidates:
     found = find_candidates(view, [None] * len(view.segments), weigh_terms("word", TERMS, view.segments), None)
-    return found, describe(view, found, query, {}, TERMS)
+    return describe(view, found, query, {}, TERMS)
 
 
 def likeness(query: str, *paths: str) -> tuple[list[float], list[float]]:
     """How far the stem and the folders of files are what a query says."""
     view = view_over(*(row(i, path=path, text="word") for i, path in enumerate(paths, 1)))
-    _, seen = described(view, query)
+    seen = described(view, query)
     return seen.stem.tolist(), seen.folder.tolist()
 
 
@@ -201,7 +202,7 @@ def test_the_files_of_prose_are_not_compared() -> None:
     view = view_over(
         feed_row(1, "word", path="docs/pool.md", kind="markdown"), row(2, path="pool.py", text="word")
     )
-    _, seen = described(view, "docs pool")
+    seen = described(view, "docs pool")
     assert seen.stem[0] == seen.folder[0] == 0 < seen.stem[1]
 
 
@@ -215,8 +216,8 @@ def test_roles_headers_and_files_are_told_of_every_candidate() -> None:
         feed_row(3, "word", document_id=9, kind="code", path="a.py", role="test", code=CodeNotes(kind="class")),
         feed_row(4, "word", kind="markdown", role="docs"),
     ]
-    found, seen = described(view_over(*rows), "word")
-    assert found.chunk_id.tolist() == [1, 2, 3, 4]
+    seen = described(view_over(*rows), "word")
+    assert seen.chunk_id.tolist() == [1, 2, 3, 4]
     assert seen.role.tolist() == ["vendored", "test", "test", "docs"]
     assert seen.header.tolist() == [False, True, False, False]
     assert seen.file[1] == seen.file[2]
@@ -233,5 +234,5 @@ def test_how_surely_a_candidate_declares_reaches_its_entry() -> None:
 
 def test_nothing_found_is_described_as_nothing() -> None:
     view = view_over(row(1))
-    found, seen = described(view, "word")
-    assert len(found) == len(seen.file) == len(seen.stem) == len(seen.role) == 0
+    seen = described(view, "word")
+    assert len(seen) == len(seen.file) == len(seen.stem) == len(seen.role) == 0

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rank.test_merge_hits import chunks_of, scored
+from tests.rank.test_merge_hits import chunks_of, merge, scored
 
 import outcrop
 from outcrop.engine import Engine
@@ -71,7 +71,7 @@ def test_a_search_shows_a_helper_once_and_counts_the_rest(engine: Engine, merge:
 def test_what_was_left_out_says_of_what_it_is_a_copy(engine: Engine) -> None:
     answer = engine.search(QUERY, explain=True)
     number = next(n for n, hit in enumerate(answer.hits, 1) if hit.copies)
-    told = [item for item in answer.left_out if item.reason == f"near copy of {number}"]
+    told = [item for item in answer.left_out if item.told == f"near copy of {number}"]
     assert len(told) == FILES - 1
 
 
@@ -154,10 +154,7 @@ def test_what_was_asked_for_tells_copies_apart() -> None:
 
 
 def test_short_passages_are_copies_only_where_they_are_equal() -> None:
-    fates: dict[int, Fate] = {}
-    found = merge_hits(
-        [hit(1, "timeout = 30"), hit(2, "timeout = 60"), hit(3, "timeout  = 30")], 9, fates=fates
-    )
+    found, fates = merge([hit(1, "timeout = 30"), hit(2, "timeout = 60"), hit(3, "timeout  = 30")], 9)
     assert [(h.document.id, h.copies) for h in found] == [(1, 1), (2, 0)]
     assert fates == {300: Fate("same text as", 100)}
 

@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.rank.calibrate import MIDPOINT, calibrate
-from outcrop.rank.fusion import RRF_K, SEMANTIC_SHARE, dense_weight, fuse_ranks, fuse_scores
-from outcrop.rank.rerank import BLEND, blend_of, rerank_scores
+from outcrop.rank.fusion import (
+    BLEND,
+    MIDPOINT,
+    RRF_K,
+    SEMANTIC_SHARE,
+    blend_of,
+    calibrate,
+    dense_weight,
+    fuse_ranks,
+    fuse_scores,
+    rerank_scores,
+)
 from outcrop.records import QueryType, Trust
 
 unit_floats = st.floats(0, 1, width=32)

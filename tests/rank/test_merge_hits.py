@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outcrop.rank.merge import MAX_MERGED, Fate, Scored, as_hit, match_type, merge_hits
+from outcrop.rank.merge import MAX_MERGED, Fate, Merger, merge_hits
 from outcrop.records import CodeNotes, DocumentInfo, Explanation, Hit, StoredChunk
 
 
@@ -59,9 +59,17 @@ def plain(id_: int, count: int, pages: Sequence[int | None] = ()) -> tuple[str, 
 def scored(chunks: Sequence[StoredChunk], order: Sequence[int]) -> list[Hit]:
     """These chunks, best first."""
     return [
-        as_hit(Scored(chunks[i], 0.9 - 0.01 * rank, Explanation(rank + 1, 0.5, None, 0.4, 0.5, (), (f"t{i}",))))
+        Hit.of(chunks[i], 0.9 - 0.01 * rank, Explanation(rank + 1, 0.5, None, 0.4, 0.5, (), (f"t{i}",)))
         for rank, i in enumerate(order)
     ]
+
+
+def merge(hits: Iterable[Hit], limit: int) -> tuple[list[Hit], dict[int, Fate]]:
+    """The hits, and what became of the others."""
+    merger = Merger(limit)
+    for hit in hits:
+        assert merger.add(hit)
+    return merger.hits(), merger.fates
 
 
 def indexes(hit: Hit) -> list[int]:
@@ -97,8 +105,7 @@ def test_a_chunk_that_closes_a_gap_makes_one_hit_of_two_and_the_limit_is_still_f
     ],
 )
 def test_what_was_merged_is_told_with_the_chunk_it_went_to(order: list[int], merged: dict[int, int]) -> None:
-    fates: dict[int, Fate] = {}
-    (hit,) = merge_hits(scored(plain(1, 6)[1], order), 10, fates=fates)
+    (hit,), fates = merge(scored(plain(1, 6)[1], order), 10)
     assert fates == {chunk: Fate("merged into", other) for chunk, other in merged.items()}
     assert sorted([*fates, 100 + order[0]]) == list(hit.chunk_ids)
 
@@ -160,7 +167,7 @@ def test_overlapping_chunks_give_their_common_part_once() -> None:
     ("lexical", "dense", "expected"), [(1, None, "keyword"), (None, 1, "semantic"), (2, 3, "both")]
 )
 def test_a_hit_says_which_leg_found_it(lexical: int | None, dense: int | None, expected: str) -> None:
-    assert match_type(Explanation(lexical, None, dense, None, 0.1)) == expected
+    assert Explanation(lexical, None, dense, None, 0.1).match_type == expected
 
 
 @settings(max_examples=200, deadline=None)
@@ -245,7 +252,6 @@ def test_half_of_a_head_is_enough_and_code_that_shares_lines_with_one_is_code() 
 
 
 def test_what_is_no_hit_of_its_own_is_told_with_the_reason() -> None:
-    fates: dict[int, Fate] = {}
     hits = heads("same words", "same  words", LICENCE, LICENCE + "import os\n", kind="header")
-    merge_hits(hits, 10, fates=fates)
+    _, fates = merge(hits, 10)
     assert fates == {200: Fate("same text as", 100), 400: Fate("boilerplate")}

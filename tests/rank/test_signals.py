@@ -20,11 +20,10 @@ from outcrop.rank.signals import (
     REPEAT_SHARE,
     ROLE_SHARE,
     SIGNALS,
-    Candidates,
-    Floats,
     apply_signals,
 )
 from outcrop.records import QueryType
+from outcrop.records.candidates import Candidates, Floats
 
 NAN = float("nan")
 unit_floats = st.floats(0, 1, width=32)
@@ -259,9 +258,9 @@ def test_a_question_about_a_program_is_seldom_one_about_its_tests_examples_or_ge
 
 def test_a_changelog_stands_behind_what_explains_unless_it_is_asked_for() -> None:
     seen = prose([0.24, 0.23], role=["changelog", ""])
-    final, _ = apply_signals(seen)
+    final = apply_signals(seen).final
     assert final[0] < final[1]
-    asked, _ = apply_signals(replace(seen, asked=frozenset({"changelog"})))
+    asked = apply_signals(replace(seen, asked=frozenset({"changelog"}))).final
     assert asked[0] > asked[1]
 
 
@@ -331,7 +330,8 @@ def anything(draw: st.DrawFn) -> Candidates:
 
 @given(anything())
 def test_signals_keep_scores_in_their_range(seen: Candidates) -> None:
-    final, boosts = apply_signals(seen)
+    ranked = apply_signals(seen)
+    final, boosts = ranked.final, ranked.boosts
     assert final.dtype == np.float32
     assert np.isfinite(final).all()
     weights = ("DEFINITION_WEIGHT", "STEM_WEIGHT", "FOLDER_WEIGHT", "COHERENCE_WEIGHT", "LINK_WEIGHT")
@@ -349,7 +349,8 @@ def test_prose_is_moved_by_its_neighbours_and_its_role_only(
     count = len(fused)
     roles = data.draw(st.lists(st.sampled_from(["", "docs"]), min_size=count, max_size=count))
     seen = prose(fused, kind=kind, role=roles, file=[0] * count, before=[0.5] * count)
-    final, boosts = apply_signals(seen)
+    ranked = apply_signals(seen)
+    final, boosts = ranked.final, ranked.boosts
     silent = set(SIGNALS) - {"neighbours", "role"}
     assert not any(boosts[name].any() for name in silent)
     around = seen.fused + SIGNALS["neighbours"](seen, seen.fused)
@@ -358,14 +359,15 @@ def test_prose_is_moved_by_its_neighbours_and_its_role_only(
 
 
 def test_no_candidates_have_no_scores() -> None:
-    final, boosts = apply_signals(candidates([]))
-    assert len(final) == 0
-    assert all(len(added) == 0 for added in boosts.values())
+    ranked = apply_signals(candidates([]))
+    assert len(ranked.final) == 0
+    assert all(len(added) == 0 for added in ranked.boosts.values())
 
 
 def test_signals_see_the_score_that_those_before_them_made() -> None:
     seen = candidates([0.5, 0.4], defines=[0.0, 1.0], role=["", "test"])
-    final, boosts = apply_signals(seen)
+    ranked = apply_signals(seen)
+    final, boosts = ranked.final, ranked.boosts
     so_far = 0.4 + sum(float(boosts[name][1]) for name in list(SIGNALS)[: list(SIGNALS).index("role")])
     assert boosts["role"][1] == pytest.approx((ROLE_SHARE["test"] - 1) * so_far)
     assert final[1] == pytest.approx(ROLE_SHARE["test"] * so_far)

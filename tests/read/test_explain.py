@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,9 +10,9 @@ import pytest
 import outcrop
 from outcrop.config import load_config
 from outcrop.errors import QueryError
-from outcrop.rank.calibrate import calibrate
+from outcrop.rank.fusion import calibrate
 from outcrop.read.explain import MAX_LEFT_OUT
-from outcrop.records import Answer, Explanation, Hit, LeftOut
+from outcrop.records import Answer, Explanation
 
 PACKAGE = Path(outcrop.__file__).parent
 PROSE = {
@@ -82,8 +81,7 @@ def test_contributions_add_up_to_the_score_before_calibration(
     seen = 0
     for query in QUERIES:
         answer = kb.search(query, explain=True, **options)  # type: ignore[arg-type]
-        items: list[Hit | LeftOut] = [*answer.hits, *answer.left_out]
-        for item in items:
+        for item in (*answer.hits, *(left.hit for left in answer.left_out)):
             assert total(item.why) == pytest.approx(item.why.total, abs=1e-6)
             assert item.why.words + item.why.meaning == pytest.approx(item.why.fused, abs=1e-6)
             assert calibrate(item.why.total, answer.query_type) == pytest.approx(item.score, abs=1e-9)
@@ -151,7 +149,7 @@ def test_a_wrong_balance_is_refused_with_what_is_allowed(kb: outcrop.Engine, opt
 
 
 def reasons(answer: Answer) -> set[str]:
-    return {re.sub(r" \d+$", "", item.reason) for item in answer.left_out}
+    return {item.reason for item in answer.left_out}
 
 
 def test_nothing_is_told_of_what_was_left_out_unless_it_is_asked_for(kb: outcrop.Engine) -> None:
@@ -162,10 +160,10 @@ def test_nothing_is_told_of_what_was_left_out_unless_it_is_asked_for(kb: outcrop
 def test_what_is_left_out_comes_best_first_is_no_hit_and_is_bounded(kb: outcrop.Engine) -> None:
     for query in QUERIES:
         answer = kb.search(query, explain=True, limit=3)
-        scores = [item.score for item in answer.left_out]
+        scores = [item.hit.score for item in answer.left_out]
         assert scores == sorted(scores, reverse=True)
         assert len(scores) <= MAX_LEFT_OUT
-        ids = [item.chunk_id for item in answer.left_out]
+        ids = [item.hit.chunk_ids[0] for item in answer.left_out]
         assert len(ids) == len(set(ids))
         own = {hit.chunk_ids for hit in answer.hits if len(hit.chunk_ids) == 1}
         assert not own & {(id_,) for id_ in ids}
@@ -177,7 +175,7 @@ def test_past_the_limit_and_below_the_cutoff_are_told_apart(kb: outcrop.Engine) 
     cut = kb.search("walk", explain=True, limit=40, cutoff=0.9)
     assert "below cutoff" in reasons(cut)
     least = min(hit.score for hit in cut.hits)
-    assert all(item.score < least for item in cut.left_out if item.reason == "below cutoff")
+    assert all(item.hit.score < least for item in cut.left_out if item.reason == "below cutoff")
 
 
 def test_below_the_floor_and_too_far_are_told_apart(kb: outcrop.Engine) -> None:
@@ -188,16 +186,16 @@ def test_below_the_floor_and_too_far_are_told_apart(kb: outcrop.Engine) -> None:
     assert "too far" in reasons(far)
     for item in far.left_out:
         if item.reason == "too far":
-            assert item.distance is None or item.distance > 0.3
+            assert item.hit.distance is None or item.hit.distance > 0.3
 
 
 def test_the_same_text_names_the_hit_that_has_it(kb: outcrop.Engine) -> None:
     answer = kb.search("context is never over its token budget", explain=True)
-    (twin,) = [item for item in answer.left_out if item.reason.startswith("same text as")]
+    (twin,) = [item for item in answer.left_out if item.reason == "same text as"]
     assert twin.number is not None
-    assert twin.reason == f"same text as {twin.number}"
+    assert twin.told == f"same text as {twin.number}"
     hit = answer.hits[twin.number - 1]
-    assert {hit.document.path, twin.document.path} == {"budget.md", "copy-of-budget.md"}
+    assert {hit.document.path, twin.hit.document.path} == {"budget.md", "copy-of-budget.md"}
 
 
 def test_a_merged_chunk_names_the_hit_it_went_into(kb: outcrop.Engine) -> None:
@@ -205,16 +203,16 @@ def test_a_merged_chunk_names_the_hit_it_went_into(kb: outcrop.Engine) -> None:
     for query in QUERIES:
         answer = kb.search(query, explain=True)
         for item in answer.left_out:
-            if item.reason.startswith("merged into"):
+            if item.reason == "merged into":
                 assert item.number is not None
-                assert item.reason == f"merged into {item.number}"
+                assert item.told == f"merged into {item.number}"
                 hit = answer.hits[item.number - 1]
-                assert item.chunk_id in hit.chunk_ids
-                assert item.score <= hit.score
+                assert item.hit.chunk_ids[0] in hit.chunk_ids
+                assert item.hit.score <= hit.score
                 merged += 1
         parts = sum(len(hit.chunk_ids) - 1 for hit in answer.hits)
         if parts < MAX_LEFT_OUT // 2:
-            told = sum(item.reason.startswith("merged into") for item in answer.left_out)
+            told = sum(item.reason == "merged into" for item in answer.left_out)
             assert told <= parts
     assert merged > 3
 
@@ -224,7 +222,7 @@ def test_a_later_page_does_not_tell_what_earlier_hits_took_in(kb: outcrop.Engine
         first = kb.search(query, limit=5)
         second = kb.search(query, limit=5, offset=5, explain=True)
         shown = {id_ for hit in first.hits for id_ in hit.chunk_ids}
-        assert not shown & {item.chunk_id for item in second.left_out}
+        assert not shown & {item.hit.chunk_ids[0] for item in second.left_out}
         numbers = [item.number for item in second.left_out if item.number is not None]
         assert all(1 <= number <= len(second.hits) for number in numbers)
 
@@ -248,14 +246,14 @@ def test_boilerplate_that_is_shown_already_is_told(tmp_path: Path) -> None:
 def test_a_context_tells_what_it_dropped_and_why(kb: outcrop.Engine) -> None:
     context = kb.context("how are rankings fused within the token budget?", budget_tokens=400, explain=True)
     assert context.tokens <= 400
-    told = {re.sub(r" \d+$", "", item.reason) for item in context.dropped}
+    told = {item.reason for item in context.dropped}
     assert {"no room", "below cutoff"} <= told
     packed = {id_ for source in context.sources for id_ in source.hit.chunk_ids}
-    assert not packed & {item.chunk_id for item in context.dropped}
-    assert {hit.chunk_ids[0] for hit in context.left_out} <= {item.chunk_id for item in context.dropped}
+    assert not packed & {item.hit.chunk_ids[0] for item in context.dropped}
+    assert {hit.chunk_ids[0] for hit in context.left_out} <= {item.hit.chunk_ids[0] for item in context.dropped}
     for item in context.dropped:
         if item.number is not None:
-            assert item.reason.endswith(f" {item.number}")
+            assert item.told.endswith(f" {item.number}")
             assert 1 <= item.number <= len(context.sources)
 
 
@@ -288,4 +286,4 @@ def test_a_context_of_code_explains_what_it_dropped(kb: outcrop.Engine) -> None:
     told = {item.reason for item in context.dropped}
     assert "no room" in told
     packed = {id_ for source in context.sources for id_ in source.hit.chunk_ids}
-    assert not packed & {item.chunk_id for item in context.dropped}
+    assert not packed & {item.hit.chunk_ids[0] for item in context.dropped}

@@ -98,7 +98,7 @@ def test_what_is_left_out_has_its_heading_too(engine: Engine, tmp_path: Path) ->
     (tmp_path / "docs" / "other.md").write_text("# Rows\n\nRows lie in rows, and rows lie again.\n")
     engine.add(tmp_path / "docs")
     answer = engine.search("where do rows lie", limit=1, explain=True)
-    paths = {answer.hits[0].heading_path, *(item.heading_path for item in answer.left_out)}
+    paths = {answer.hits[0].heading_path, *(item.hit.heading_path for item in answer.left_out)}
     assert ("Design", "Storage") in paths
 
 

@@ -263,22 +263,22 @@ def test_all_that_is_not_in_the_text_is_told_with_its_reason() -> None:
     shown, without_room = make_hit("Alpha words.", 1), make_hit("Filler " * 100, 2)
     hits = (without_room, shown)
     left_out = (
-        LeftOut.of(make_hit("a", 3), "merged into 2", 2),  # into the hit that is the first source here
-        LeftOut.of(make_hit("b", 4), "same text as 1", 1),  # as one that had no room
-        LeftOut.of(replace(make_hit("c", 5), score=0.9), "below floor"),
-        LeftOut.of(shown, "past the limit"),
-        LeftOut.of(without_room, "past the limit"),
+        LeftOut(make_hit("a", 3), "merged into", 2),  # into the hit that is the first source here
+        LeftOut(make_hit("b", 4), "same text as", 1),  # as one that had no room
+        LeftOut(replace(make_hit("c", 5), score=0.9), "below floor"),
+        LeftOut(shown, "past the limit"),
+        LeftOut(without_room, "past the limit"),
     )
     context = pack(replace(make_answer(*hits), left_out=left_out), 40)
     assert [source.hit for source in context.sources] == [shown]
-    told = {item.chunk_id: (item.reason, item.number) for item in context.dropped}
+    told = {item.hit.chunk_ids[0]: (item.told, item.number) for item in context.dropped}
     assert told == {
         5: ("below floor", None),
         2: ("no room", None),
         3: ("merged into 1", 1),
         4: ("no room", None),
     }
-    assert context.dropped[0].chunk_id == 5, "best first"
+    assert context.dropped[0].hit.chunk_ids == (5,), "best first"
 
 
 def test_a_tokenizer_that_cannot_be_had_says_what_to_do(

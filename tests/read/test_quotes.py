@@ -12,7 +12,7 @@ from tests.index.searched import SearchedSqlite, Signs
 import outcrop
 from outcrop.config import load_config
 from outcrop.engine import opened
-from outcrop.read.quotes import MAX_PHRASES, READ_CANDIDATES, find_held
+from outcrop.read.rank import MAX_PHRASES, READ_CANDIDATES, find_held
 from outcrop.records import Message, Text
 from outcrop.store.postgres.in_place.derive import SearchDeriver
 from outcrop.text.terms import Terms
@@ -61,7 +61,7 @@ def test_a_passage_that_holds_what_a_report_quotes_is_credited_and_says_so(kb: o
     boosts = {uri: {boost.name for boost in hit.why.boosts} for uri, hit in hits.items()}
     assert "quoted" in boosts["errors.md"]
     assert "quoted" not in boosts["words.md"], "it has the words, not the phrase"
-    assert hits["errors.md"].why.matched_terms[0] == "spool directory refused the ticket"
+    assert hits["errors.md"].why.matched_phrases[0] == "spool directory refused the ticket"
 
 
 def test_a_phrase_of_a_short_query_still_rules_the_rest_out(kb: outcrop.Engine) -> None:
@@ -131,7 +131,7 @@ def test_of_a_pasted_file_few_phrases_and_candidates_are_read(kb: outcrop.Engine
     phrases = [f"value number {i}" for i in range(500)]
     held = find_held(Counting(), ["refused the ticket", *phrases], ids, scores)  # type: ignore[arg-type]
     assert len(asked) == READ_CANDIDATES
-    assert len(held.phrases) <= MAX_PHRASES
+    assert len(held) <= MAX_PHRASES
     asked.clear()
     find_held(Counting(), ["word", "x" * 50], ids, scores)  # type: ignore[arg-type]
     assert asked == [], "single words are looked up as such already"

@@ -14,7 +14,7 @@ import outcrop
 from outcrop.config import load_config
 from outcrop.contracts import Reranker
 from outcrop.errors import ConfigError, EmbedError, QueryError, StoreError
-from outcrop.read.search import RERANKED
+from outcrop.read.rerank import RERANKED
 from outcrop.records import Text, Trust
 
 NOTES = 40

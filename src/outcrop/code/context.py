@@ -20,7 +20,6 @@ from outcrop.contracts import Store
 from outcrop.index.query import read_query
 from outcrop.index.seam import Index
 from outcrop.rank.copies import join_copies
-from outcrop.rank.merge import Scored, as_hit
 from outcrop.rank.walk import walk
 from outcrop.read.lookup import glob_of
 from outcrop.read.pack import tell_dropped
@@ -236,4 +235,4 @@ def _prefer(hits: Iterable[Hit], scored: Sequence[tuple[StoredChunk, float]], na
 
 def _as_hit(chunk: StoredChunk, score: float, reason: str) -> Hit:
     why = replace(_NOT_FOUND_YET, boosts=(Boost(reason, round(score, 4)),))
-    return as_hit(Scored(chunk, score, why))
+    return Hit.of(chunk, score, why)

@@ -29,18 +29,18 @@ _TYPE_ALONE: Final = re.compile(r"[A-Za-z_][\w:<>,*& ]*$")
 _CALLABLE: Final = re.compile(r"[A-Za-z_][\w:~]* ?\(")
 
 
-def matched_lines(text: str, terms: Sequence[str]) -> list[int]:
+def matched_lines(text: str, terms: Sequence[str], phrases: Sequence[str] = ()) -> list[int]:
     """Indexes of the lines that hold a matched term: those of a phrase first, then those with the rarest terms.
 
     A term is found in any of its forms and as a part of a name: `retries` in `maxRetryCount` and in `max_retry_count`.
-    A phrase, a term with blanks inside, is found word for word.
+    A phrase is found word for word.
     """
     stemmer = Stemmer.Stemmer("english")
-    wanted = set(stemmer.stemWords([word for term in terms if " " not in term for word in _words(term)]))
+    wanted = set(stemmer.stemWords([word for term in terms for word in _words(term)]))
     on_line = [wanted.intersection(stemmer.stemWords(list(_words(line)))) for line in text.split("\n")]
     frequency = Counter(word for words in on_line for word in words)
     weights = [sum(1 / frequency[word] for word in words) for words in on_line]
-    places = [place for term in terms if " " in term for place in phrase_lines(text, term)]
+    places = [place for phrase in phrases for place in phrase_lines(text, phrase)]
     quoted = {i for first, last in places for i in range(first, last + 1)}
     held = (i for i, weight in enumerate(weights) if weight or i in quoted)
     return sorted(held, key=lambda i: (i not in quoted, -weights[i], i))

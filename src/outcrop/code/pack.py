@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 from typing import Final
 
 from outcrop.code.elide import elide, matched_lines
+from outcrop.rank.merge import join_hits
 from outcrop.read.pack import DEFAULT_TOKENIZER
 from outcrop.records import EXTRACTED_KINDS, Context, Hit, PackedSource
 from outcrop.text.tokens import vocabulary
@@ -117,7 +118,8 @@ class _Piece:
     @cached_property
     def keep(self) -> list[int]:
         """The lines that matched, the most telling first."""
-        return matched_lines(self.hit.text, self.hit.why.matched_terms)[:MATCHED_LINES]
+        why = self.hit.why
+        return matched_lines(self.hit.text, why.matched_terms, why.matched_phrases)[:MATCHED_LINES]
 
     @cached_property
     def whole_cost(self) -> int:
@@ -337,29 +339,11 @@ def _runs(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
 
 def _join(run: Sequence[_Piece]) -> tuple[Hit, str]:
     """Neighbours as one hit, and the text that is shown of it."""
-    first, best = run[0].hit, min(run, key=lambda piece: piece.rank).hit
     shown = run[0].shown or ""
-    if len(run) == 1:
-        return first, shown
-    text = first.text
     for piece in run[1:]:
-        text += piece.hit.gap + piece.hit.text
         shown += (piece.hit.gap if "\n" in piece.hit.gap else "\n") + (piece.shown or "")
-    terms = tuple(dict.fromkeys(term for piece in run for term in piece.hit.why.matched_terms))
-    hit = replace(
-        best,
-        chunk_ids=tuple(id_ for piece in run for id_ in piece.hit.chunk_ids),
-        text=text,
-        start=first.start,
-        end=run[-1].hit.end,
-        line_start=first.line_start,
-        line_end=run[-1].hit.line_end,
-        index=first.index,
-        gap=first.gap,
-        tokens=sum(piece.hit.tokens for piece in run),
-        why=replace(best.why, matched_terms=terms),
-    )
-    return hit, shown
+    best = min(run, key=lambda piece: piece.rank).hit
+    return join_hits([piece.hit for piece in run], best), shown
 
 
 def _element(attributes: str, commentary: str, content: str) -> str:

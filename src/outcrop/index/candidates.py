@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from outcrop.index.lexical import LexicalQuery, score_segment
 from outcrop.index.segment import Segment
 from outcrop.index.view import View
 from outcrop.records import Vector
+from outcrop.records.candidates import Candidates
 from outcrop.system.distinct import is_among
 
 POOL: Final = 200
@@ -25,49 +25,6 @@ Listed = tuple[NDArray[np.intp], NDArray[np.int32]]
 """Rows that a leg lists, ascending, and their ranks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Rows of all segments that came up, ascending by (segment, row), and their neighbours in the same document.
-
-    `candidate` tells the former from rows that are only here to say what stands beside one. Ranks count from 1;
-    0 means the leg did not list the row. `cosine` is 0 where there is no vector. `position` is where in its document a
-    row stands, counted from anywhere.
-    """
-
-    segment: NDArray[np.int32]
-    row: NDArray[np.intp]
-    position: NDArray[np.intp]
-    chunk_id: NDArray[np.int64]
-    document_id: NDArray[np.int64]
-    code: NDArray[np.bool_]
-    lexical: NDArray[np.float32]
-    cosine: NDArray[np.float32]
-    lexical_rank: NDArray[np.int32]
-    dense_rank: NDArray[np.int32]
-    candidate: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    def take(self, which: NDArray[np.intp]) -> Found:
-        """Some of the rows."""
-        return Found(*(getattr(self, column.name)[which] for column in fields(self)))
-
-    def neighbour(self, scores: NDArray[np.float32], step: int) -> NDArray[np.float32]:
-        """For each row the score of the chunk `step` away in the same document, NaN where there is none."""
-        beside: NDArray[np.float32] = np.full(len(self), np.nan, np.float32)
-        if len(self) < 2:
-            return beside
-        here, there = (slice(0, -1), slice(1, None)) if step > 0 else (slice(1, None), slice(0, -1))
-        same = (
-            (self.segment[here] == self.segment[there])
-            & (self.position[here] + step == self.position[there])
-            & (self.document_id[here] == self.document_id[there])
-        )
-        beside[here] = np.where(same, scores[there], np.nan)
-        return beside
-
-
 def find_candidates(
     view: View,
     masks: Masks,
@@ -75,7 +32,7 @@ def find_candidates(
     vector: Vector | None,
     pool: int = POOL,
     more: Collection[tuple[int, int]] = (),
-) -> Found:
+) -> Candidates:
     """Run the legs that are asked for and gather their best rows, with each row's score in both; `more` names rows
     (segment, row) to be looked at whatever the legs say."""
     if vector is not None and not np.isfinite(vector).all():
@@ -94,7 +51,7 @@ def gather_rows(
     by_meaning: Sequence[Listed],
     vector: Vector | None,
     more: Collection[tuple[int, int]] = (),
-) -> Found:
+) -> Candidates:
     """What the legs list, segment by segment, and the rows beside that; `scores` are those of all rows by words."""
     wanted = [
         np.array(sorted({row for segment, row in more if segment == i}), np.intp)
@@ -105,9 +62,7 @@ def gather_rows(
         for i in range(len(view.segments))
         if len(by_words[i][0]) or len(by_meaning[i][0]) or len(wanted[i])
     ]
-    if not parts:
-        return _nothing()
-    return Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Candidates.join(parts)
 
 
 def score_rows(view: View, masks: Masks, words: LexicalQuery | None) -> list[NDArray[np.float32]]:
@@ -172,7 +127,7 @@ def _gather(
     meaning: Listed,
     vector: Vector | None,
     more: NDArray[np.intp],
-) -> tuple[NDArray[np.generic], ...]:
+) -> Candidates:
     """All that ranking wants to know of one segment's rows and of the rows beside them."""
     segment, gone = view.segments[i], view.deleted[i]
     own = _union(_union(words[0], meaning[0]), more)
@@ -185,18 +140,18 @@ def _gather(
     if mask is not None:  # a neighbour that the filter or a phrase rules out only says what stands beside
         candidate &= mask[wide]
     cosine = np.zeros(len(wide), np.float32) if vector is None else similarities(segment, wide, vector)
-    return (
-        np.full(len(wide), i, np.int32),
-        wide,
-        wide if segment.positions is None else segment.positions[wide].astype(np.intp),
-        segment.chunk_ids[wide],
-        segment.document_ids[wide],
-        segment.code[wide],
-        scores[wide],
-        cosine,
-        lexical_rank,
-        dense_rank,
-        candidate,
+    return Candidates(
+        segment=np.full(len(wide), i, np.int32),
+        row=wide,
+        position=wide if segment.positions is None else segment.positions[wide].astype(np.intp),
+        chunk_id=segment.chunk_ids[wide],
+        document_id=segment.document_ids[wide],
+        code=segment.code[wide],
+        lexical=scores[wide],
+        cosine=cosine,
+        lexical_rank=lexical_rank,
+        dense_rank=dense_rank,
+        candidate=candidate,
     )
 
 
@@ -216,20 +171,3 @@ def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]
     """Both, sorted, each once. (np.union1d loads masked arrays, 7 ms of a cold start.)"""
     both = np.sort(np.concatenate((some, others)))
     return both[np.concatenate(([True], both[1:] != both[:-1]))] if len(both) else both
-
-
-def _nothing() -> Found:
-    empty = np.zeros(0, np.int64)
-    return Found(
-        segment=empty.astype(np.int32),
-        row=empty.astype(np.intp),
-        position=empty.astype(np.intp),
-        chunk_id=empty,
-        document_id=empty,
-        code=empty.astype(np.bool_),
-        lexical=empty.astype(np.float32),
-        cosine=empty.astype(np.float32),
-        lexical_rank=empty.astype(np.int32),
-        dense_rank=empty.astype(np.int32),
-        candidate=empty.astype(np.bool_),
-    )

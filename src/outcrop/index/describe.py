@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.index.candidates import Found, Masks
+from outcrop.index.candidates import Masks
 from outcrop.index.names import (
     CALLABLE,
     HEADER,
@@ -29,6 +29,7 @@ from outcrop.index.names import (
 from outcrop.index.query import Symbol
 from outcrop.index.segment import Segment
 from outcrop.index.view import View
+from outcrop.records.candidates import Candidates
 from outcrop.system.distinct import distinct, numbered
 from outcrop.text.terms import STOP_WORDS, Terms
 
@@ -48,26 +49,14 @@ MAX_DEFINITIONS: Final = 64
 """How many declarations of one name a search looks at in each segment; a commoner name is hardly searched for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """One entry a row of `Found`; see `rank.signals.Candidates` for what each means."""
-
-    file: NDArray[np.intp]
-    role: NDArray[np.str_]
-    header: NDArray[np.bool_]
-    stem: NDArray[np.float32]
-    folder: NDArray[np.float32]
-    defines: NDArray[np.float32]
-
-
 Declared = dict[tuple[int, int], float]
 """(segment, row) → how surely it declares a name of the query."""
 
 _ROLE_NAMES: Final = np.array(ROLES)
 
 
-def describe(view: View, found: Found, text: str, declared: Declared, terms: Terms) -> Described:
-    """Look the candidates up."""
+def describe(view: View, found: Candidates, text: str, declared: Declared, terms: Terms) -> Candidates:
+    """The candidates with what the arrays know of them."""
     words = _read_words(text, terms)
     count = len(found)
     role = np.zeros(count, np.uint8)
@@ -85,7 +74,8 @@ def describe(view: View, found: Found, text: str, declared: Declared, terms: Ter
     for (number, row), sure in declared.items():
         defines[(found.segment == number) & (found.row == row)] = sure
     _, file = numbered(found.document_id)
-    return Described(
+    return replace(
+        found,
         file=file,
         role=_ROLE_NAMES[role & ~np.uint8(HEADER)],
         header=(role & HEADER) > 0,

@@ -14,13 +14,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.index.candidates import Found
 from outcrop.index.describe import Declared
 from outcrop.index.graph import Graph
 from outcrop.index.lexical import LexicalQuery
 from outcrop.index.query import Query
 from outcrop.index.view import View
 from outcrop.records import Filter, SearchMode, Vector
+from outcrop.records.candidates import Candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Matches:
 
     view: View
     words: LexicalQuery | None
-    found: Found
+    found: Candidates
     declared: Declared
     phrases: tuple[str, ...] = ()
     filtered_out: bool = False

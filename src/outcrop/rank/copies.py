@@ -1,8 +1,8 @@
-"""Near copies among hits: a passage that many files repeat is shown once, with the places of the others (C11).
+"""Near copies among hits: a passage that many files repeat is shown once, with the places of the others.
 
 Two passages are near copies where nine in ten of their words are the same. What they differ in must not be what was
-asked for: of two sections that differ in an error's number, both are shown to who asks for one of the numbers. In prose
-numbers are never a detail: a report says the same of each year, and means another year.
+asked for: of two sections that differ in an error's number, both are shown to whoever asks for one of the numbers. In
+prose numbers are never a detail: a report says the same of each year, and means another year.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Final
 from outcrop.records import Copy, Hit
 
 SAME_SHARE: Final = 0.9
-"""Words of the longer passage that the other must hold too, each as often. Judgement: a helper of thirty words with its
-name, a constant and a message changed is a copy, two functions of one shape are not."""
+"""Words of the longer passage that the other must hold too, each as often: a helper of thirty words with its name, a
+constant and a message changed is a copy, two functions of one shape are not (not measured)."""
 MIN_WORDS: Final = 12
-"""In a shorter passage a single word may be all that matters; there only equal texts are copies. Judgement."""
+"""In a shorter passage a single word may be all that matters; there only equal texts are copies (not measured)."""
 MAX_LONGER: Final = 1.3
-"""How much longer one text may be, with its spaces and marks, before words are compared at all. Judgement."""
+"""How much longer one text may be, with its spaces and marks, before words are compared at all (not measured)."""
 MAX_PLACES: Final = 20
-"""Copies of a hit that are named; more are counted. Judgement."""
+"""Copies of a hit that are named; more are counted (not measured)."""
 
 _WORD: Final = re.compile(r"\w+")
 
@@ -35,7 +35,7 @@ class _Passage:
     def __init__(self, hit: Hit) -> None:
         self.chunk_id = hit.chunk_ids[0]
         self._text = hit.text
-        self._asked = frozenset(hit.why.matched_terms)
+        self._asked = frozenset(hit.why.matched)
         self._is_code = hit.document.kind == "code"
 
     @cached_property

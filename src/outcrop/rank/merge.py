@@ -1,165 +1,187 @@
-"""Ordered chunks to hits: identical texts once and neighbours joined (L1), near copies and boilerplate once (C11)."""
+"""Ordered chunks to hits: neighbours are joined, and what repeats an earlier hit is left out: the same text, a near
+copy, the boilerplate of another file (its licence, its imports, its stubs)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from outcrop.rank.copies import Copies
-from outcrop.rank.repeats import Shown
-from outcrop.records import Explanation, Hit, MatchType, StoredChunk
+from outcrop.records import Hit, WhyLeftOut
 
 MAX_MERGED: Final = 6
 """Chunks in one hit at most: past about a thousand tokens a hit is a document, not a passage."""
+REPEATED_SHARE: Final = 0.5
+"""Boilerplate is repetition from this share of equal lines on: a licence is most of a file's head, and imports are the
+rest of it (not measured). It costs nothing on the code set (`benchmarks.code`)."""
 
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A chunk with its final score and the reasons for it."""
-
-    chunk: StoredChunk
-    score: float
-    why: Explanation
+Group = list[Hit]
+"""Neighbours in a document that make one hit, the best first."""
 
 
 class Fate(NamedTuple):
-    """What became of a chunk that is no hit of its own, and of which other chunk's sake."""
+    """Why a chunk is not a hit of its own, and the chunk to which that is due."""
 
-    reason: str
+    reason: WhyLeftOut
     other: int | None = None
 
 
-def as_hit(scored: Scored) -> Hit:
-    """One chunk as a hit."""
-    chunk, similarity = scored.chunk, scored.why.similarity
-    return Hit(
-        chunk_ids=(chunk.id,),
-        document=chunk.document,
-        text=chunk.text,
-        start=chunk.start,
-        end=chunk.end,
-        line_start=chunk.line_start,
-        line_end=chunk.line_end,
-        page=chunk.page,
-        heading_path=chunk.heading_path,
-        index=chunk.index,
-        tokens=chunk.tokens,
-        score=scored.score,
-        distance=None if similarity is None else 1 - similarity,
-        match_type=match_type(scored.why),
-        why=scored.why,
-        gap=chunk.gap,
-        code=chunk.code,
-        headings=chunk.headings,
-    )
-
-
-def merge_hits(
-    ordered: Iterable[Hit],
-    limit: int,
-    *,
-    merge: bool = True,
-    repeats: bool = False,
-    fates: dict[int, Fate] | None = None,
-) -> list[Hit]:
-    """The best `limit` hits from hits of one chunk each, in order of score.
+class Merger:
+    """Makes the best `limit` hits from hits of one chunk each, which are added in order of score.
 
     A chunk whose text was seen already is left out; so are near copies, and boilerplate that repeats an earlier hit's,
-    unless `repeats` lets them in. A hit says where else it stands, as far as that was looked at: all of `ordered` is,
-    once there is a copy. A chunk next to one already taken, in the same document and on the same page, joins it: the
-    hit keeps the better score, its heading and its code, all chunk ids, the smaller page and index. `fates` is told of
-    every chunk that did not become a hit of its own.
+    unless `repeats` lets them in. A hit says where else it stands, as far as that was looked at: once there is a copy,
+    everything is. A chunk next to one already taken, in the same document and on the same page, joins it. `fates` tells
+    of every chunk that did not become a hit of its own.
     """
-    fates = {} if fates is None else fates
-    groups: list[list[Hit]] = []
-    at: dict[tuple[int, int], list[Hit]] = {}
-    texts: dict[str, int] = {}
-    shown = Shown()
-    copies = Copies()
-    is_full = False
-    for hit in ordered:
+
+    def __init__(self, limit: int, *, merge: bool = True, repeats: bool = False) -> None:
+        self.fates: dict[int, Fate] = {}
+        self._limit = limit
+        self._merge = merge
+        self._repeats = repeats
+        self._groups: list[Group] = []
+        self._at: dict[tuple[int, int], Group] = {}
+        self._texts: dict[str, int] = {}
+        self._boilerplate = Boilerplate()
+        self._copies = Copies()
+        self._is_full = False
+
+    def add(self, hit: Hit) -> bool:
+        """Take the next hit; False when no further one can change anything."""
         text = " ".join(hit.text.split())
-        if text in texts:
-            fates[hit.chunk_ids[0]] = Fate("same text as", texts[text])
-            copies.note(texts[text], hit)
-            continue
-        if not repeats and shown.repeats(hit):
-            fates[hit.chunk_ids[0]] = Fate("boilerplate")
-            continue
-        beside = _groups_beside(hit, at) if merge and not is_full else []
-        original = None if repeats else copies.original(hit)
-        if original is not None and not any(original in part.chunk_ids for group in beside for part in group):
-            fates[hit.chunk_ids[0]] = Fate("near copy of", original)
-            copies.note(original, hit)
-            continue
-        if is_full:
-            continue
-        if not beside:
-            if len(groups) == limit:
-                if not copies:
-                    break
-                is_full = True  # the rest is only looked at for more copies
-                continue
-            groups.append([])
-        group = beside[0] if beside else groups[-1]
-        group.append(hit)
+        beside = self._groups_beside(hit)
+        fate = self._find_repeated(hit, text, beside)
+        if fate is not None:
+            self.fates[hit.chunk_ids[0]] = fate
+            if fate.other is not None:
+                self._copies.note(fate.other, hit)
+        elif not self._is_full:
+            if beside or len(self._groups) < self._limit:
+                self._place(hit, text, beside)
+            else:
+                self._is_full = True  # the rest is only looked at for more copies
+                return bool(self._copies)
+        return True
+
+    def hits(self) -> list[Hit]:
+        """The hits, best first."""
+        return [self._copies.told(join_hits(group, group[0]), group) for group in self._groups]
+
+    def _find_repeated(self, hit: Hit, text: str, beside: Sequence[Group]) -> Fate | None:
+        """What a hit repeats, if it does."""
+        if text in self._texts:
+            return Fate("same text as", self._texts[text])
+        if self._repeats:
+            return None
+        if self._boilerplate.repeats(hit):
+            return Fate("boilerplate")
+        original = self._copies.original(hit)
+        if original is None or any(original in part.chunk_ids for group in beside for part in group):
+            return None
+        return Fate("near copy of", original)
+
+    def _place(self, hit: Hit, text: str, beside: Sequence[Group]) -> None:
+        """Put a hit beside its neighbours, or by itself."""
         if beside:
-            fates[hit.chunk_ids[0]] = Fate("merged into", group[0].chunk_ids[0])
-        texts[text] = hit.chunk_ids[0]
-        shown.add(hit)
-        copies.take(hit)
+            group = beside[0]
+            self.fates[hit.chunk_ids[0]] = Fate("merged into", group[0].chunk_ids[0])
+        else:
+            group = []
+            self._groups.append(group)
+        group.append(hit)
+        self._texts[text] = hit.chunk_ids[0]
+        self._boilerplate.add(hit)
+        self._copies.take(hit)
         if len(beside) > 1 and len(group) + len(beside[1]) <= MAX_MERGED:
             # This chunk closes the gap between two hits: they become one, at the place of the better.
-            first, second = sorted(beside, key=lambda g: -g[0].score)
-            first.extend(second)
-            fates[second[0].chunk_ids[0]] = Fate("merged into", first[0].chunk_ids[0])
-            groups = [g for g in groups if g is not second]
-            group = first
+            group, second = sorted(beside, key=lambda g: -g[0].score)
+            group.extend(second)
+            self.fates[second[0].chunk_ids[0]] = Fate("merged into", group[0].chunk_ids[0])
+            self._groups = [g for g in self._groups if g is not second]
         for member in group:
-            at[hit.document.id, member.index] = group
-    return [copies.told(_join(group), group) for group in groups]
+            self._at[hit.document.id, member.index] = group
+
+    def _groups_beside(self, hit: Hit) -> list[Group]:
+        found: list[Group] = []
+        for index in (hit.index - 1, hit.index + 1) if self._merge and not self._is_full else ():
+            group = self._at.get((hit.document.id, index))
+            if group is not None and len(group) < MAX_MERGED and group[0].page == hit.page:
+                found.append(group)
+        return found
 
 
-def _groups_beside(hit: Hit, at: dict[tuple[int, int], list[Hit]]) -> list[list[Hit]]:
-    found: list[list[Hit]] = []
-    for index in (hit.index - 1, hit.index + 1):
-        group = at.get((hit.document.id, index))
-        if group is not None and len(group) < MAX_MERGED and group[0].page == hit.page:
-            found.append(group)
-    return found
+def merge_hits(hits: Iterable[Hit], limit: int, *, merge: bool = True, repeats: bool = False) -> list[Hit]:
+    """The best `limit` hits from hits of one chunk each, in order of score (see `Merger`)."""
+    merger = Merger(limit, merge=merge, repeats=repeats)
+    for hit in hits:
+        if not merger.add(hit):
+            break
+    return merger.hits()
 
 
-def _join(group: Sequence[Hit]) -> Hit:
-    """Neighbours, best first, as one hit; what overlaps stands once, what separates them is at most blank space."""
-    best = group[0]
-    if len(group) == 1:
+def join_hits(hits: Sequence[Hit], best: Hit) -> Hit:
+    """Neighbours as one hit, with the score, the heading and the code of the best; what overlaps stands once, and what
+    separates them is at most whitespace."""
+    if len(hits) == 1:
         return best
-    first, *others = sorted(group, key=lambda hit: hit.index)
+    ordered = sorted(hits, key=lambda hit: hit.index)
+    first = ordered[0]
     text, end = first.text, first.end
-    for hit in others:
+    for hit in ordered[1:]:
         text += hit.text[end - hit.start :] if hit.start < end else hit.gap + hit.text
         end = max(end, hit.end)
-    terms = tuple(dict.fromkeys(term for hit in group for term in hit.why.matched_terms))
+    why = replace(
+        best.why,
+        matched_terms=tuple(dict.fromkeys(term for hit in hits for term in hit.why.matched_terms)),
+        matched_phrases=tuple(dict.fromkeys(phrase for hit in hits for phrase in hit.why.matched_phrases)),
+    )
     return replace(
-        first,
-        chunk_ids=tuple(id_ for hit in (first, *others) for id_ in hit.chunk_ids),
+        best,
+        chunk_ids=tuple(id_ for hit in ordered for id_ in hit.chunk_ids),
         text=text,
+        start=first.start,
         end=end,
-        line_end=others[-1].line_end,
-        tokens=sum(hit.tokens for hit in group),
-        score=best.score,
-        distance=best.distance,
-        match_type=best.match_type,
-        heading_path=best.heading_path,
-        headings=tuple(dict.fromkeys(path for hit in (first, *others) for path in hit.headings)),
-        why=replace(best.why, matched_terms=terms),
-        code=best.code,
+        line_start=first.line_start,
+        line_end=ordered[-1].line_end,
+        index=first.index,
+        gap=first.gap,
+        tokens=sum(hit.tokens for hit in hits),
+        headings=tuple(dict.fromkeys(path for hit in ordered for path in hit.headings)),
+        why=why,
     )
 
 
-def match_type(why: Explanation) -> MatchType:
-    """By which leg a hit was found."""
-    if why.lexical_rank is None:
-        return "semantic"
-    return "keyword" if why.dense_rank is None else "both"
+class Boilerplate:
+    """The boilerplate among the hits that are shown, by its lines. Code that does something counts in every place,
+    however alike two places are."""
+
+    def __init__(self) -> None:
+        self._holders: dict[str, list[int]] = {}
+
+    def add(self, hit: Hit) -> None:
+        """Remember a hit that is taken."""
+        for line in _lines(hit) if _is_boilerplate(hit) else ():
+            self._holders.setdefault(line, []).append(hit.document.id)
+
+    def repeats(self, hit: Hit) -> bool:
+        """Whether a hit is boilerplate, and half of it or more is boilerplate of one other file that is shown."""
+        if not self._holders or not _is_boilerplate(hit):
+            return False
+        lines = _lines(hit)
+        same: Counter[int] = Counter()
+        for line in lines:
+            for document_id in self._holders.get(line, ()):
+                same[document_id] += len(line)
+        del same[hit.document.id]
+        return max(same.values(), default=0) >= REPEATED_SHARE * sum(map(len, lines))
+
+
+def _is_boilerplate(hit: Hit) -> bool:
+    return hit.code is not None and hit.code.kind == "header"
+
+
+def _lines(hit: Hit) -> set[str]:
+    return {stripped for line in hit.text.split("\n") if any(map(str.isalnum, stripped := line.strip()))}

@@ -17,54 +17,13 @@ run of the same formula outside the engine, told as the difference to the value 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from outcrop.records import QueryType, Role
-
-Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """What signals can see, one entry a candidate. `before` and `after` hold the fused score of the neighbours in
-    the same document, NaN where there is none. `file` numbers the documents. `stem` and `folder` say how far the words
-    of the file's name and folders are those of the query, `defines` how surely the candidate declares a name of the
-    query, `linked` how strongly the best candidates lean on it; all 0 to 1, `linked` times how strongly
-    references are to be followed; `quoted` is how much of what a pasted text quotes it holds word for word, 0 to 1.
-    `project` is how much of the query the name of the candidate's project is, 0 to 1, where they do not all share it.
-    `asked` are roles the query asks for; `wants_guide` says that it is a question of a user of the program."""
-
-    kind: QueryType
-    fused: Floats
-    before: Floats
-    after: Floats
-    code: NDArray[np.bool_]
-    file: NDArray[np.intp]
-    role: NDArray[np.str_]
-    header: NDArray[np.bool_]
-    stem: Floats
-    folder: Floats
-    defines: Floats
-    linked: Floats
-    project: Floats
-    quoted: Floats
-    asked: frozenset[Role] = frozenset()
-    wants_guide: bool = False
-
-    @property
-    def best(self) -> float:
-        """The highest fused score."""
-        return float(self.fused.max(initial=0.0))
-
-    @property
-    def best_code(self) -> float:
-        """The highest fused score of code."""
-        return float(self.fused.max(initial=0.0, where=self.code))
-
+from outcrop.records import QueryType
+from outcrop.records.candidates import Candidates, Floats
 
 Signal = Callable[[Candidates, Floats], Floats]
 
@@ -287,11 +246,11 @@ SIGNALS: Final[dict[str, Signal]] = {
 """Every signal in the order in which they run."""
 
 
-def apply_signals(candidates: Candidates) -> tuple[Floats, dict[str, Floats]]:
-    """The final scores, and what each signal added."""
+def apply_signals(candidates: Candidates) -> Candidates:
+    """The candidates with their final scores, and what each signal added."""
     score = candidates.fused.astype(np.float32)
     boosts: dict[str, Floats] = {}
     for name, signal in SIGNALS.items():
         boosts[name] = signal(candidates, score)
         score = score + boosts[name]
-    return score, boosts
+    return replace(candidates, final=score, boosts=boosts)

@@ -80,17 +80,16 @@ def pack(
 def tell_dropped(context: Context, answer: Answer) -> Context:
     """The context with all that is not in it, best first: what had no room, and what the search left out before."""
     source_of = {id_: source.number for source in context.sources for id_ in source.hit.chunk_ids}
-    dropped = {hit.chunk_ids[0]: LeftOut.of(hit, "no room") for hit in context.left_out}
+    dropped = {hit.chunk_ids[0]: LeftOut(hit, "no room") for hit in context.left_out}
     for item in answer.left_out:
-        if item.chunk_id in source_of or item.chunk_id in dropped:
+        id_ = item.hit.chunk_ids[0]
+        if id_ in source_of or id_ in dropped:
             continue
         if item.number is not None:  # of a hit, which is another number here
             number = source_of.get(answer.hits[item.number - 1].chunk_ids[0])
-            kind = item.reason.removesuffix(f" {item.number}")
-            reason = "no room" if number is None else f"{kind} {number}"
-            item = replace(item, reason=reason, number=number)  # noqa: PLW2901 - the item as it goes on
-        dropped[item.chunk_id] = item
-    ordered = tuple(sorted(dropped.values(), key=lambda item: -item.score))
+            item = LeftOut(item.hit, "no room" if number is None else item.reason, number)  # noqa: PLW2901
+        dropped[id_] = item
+    ordered = tuple(sorted(dropped.values(), key=lambda item: -item.hit.score))
     return replace(context, dropped=ordered, unmatched_phrases=answer.unmatched_phrases)
 
 

@@ -8,33 +8,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-
-import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Reranker, Stop, Store
 from outcrop.errors import Cancelled, DatabaseLost, EmbedError, QueryError
-from outcrop.index.candidates import POOL, Found
-from outcrop.index.describe import describe
-from outcrop.index.projects import Projects
+from outcrop.index.candidates import POOL
 from outcrop.index.query import Query, read_query
 from outcrop.index.seam import Index, Matches
 from outcrop.index.view import View
-from outcrop.rank.asked import asks_for, asks_for_guide
-from outcrop.rank.calibrate import calibrate
-from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores, meaning_share
-from outcrop.rank.merge import Fate, Scored, as_hit, merge_hits
-from outcrop.rank.rerank import blend_of, rerank_scores
-from outcrop.rank.signals import Candidates, apply_signals
-from outcrop.rank.walk import DAMPING, walk
-from outcrop.read.explain import Ranked, explain, find_left_out, may_be_returned, tell_unmatched
-from outcrop.read.headings import under_its_heading
-from outcrop.read.quotes import find_held
-from outcrop.read.rerank import Opinion, ask_reranker
-from outcrop.records import Answer, Hit, LeftOut, MeaningShare, Reason, SearchOptions, Trust, Vector
+from outcrop.rank.fusion import blend_of, meaning_share
+from outcrop.rank.merge import Merger
+from outcrop.read.explain import as_hit, find_left_out, tell_unmatched
+from outcrop.read.rank import Ranker
+from outcrop.read.rerank import RERANKED, Opinion, ask_reranker, blend_opinion
+from outcrop.records import Answer, Hit, LeftOut, MeaningShare, Reason, SearchOptions, StoredChunk, Vector
 from outcrop.records.asked import check_options
 from outcrop.system.cache import BoundedCache
 from outcrop.system.cancel import check_wanted
@@ -44,15 +32,6 @@ log = logging.getLogger(__name__)
 
 FETCH_AHEAD = 2
 """Chunks fetched for each hit asked for, before merging and duplicates shrink them; more are fetched if needed."""
-RERANKED = 20
-"""Candidates the second opinion is asked about: the first page of hits and the next; a small cross-encoder reads as
-many in under 0.3 s on two cores."""
-LINK_SEEDS = 10
-LINK_STEPS = 1
-"""Candidates from which the reference graph is walked, and how far. With 1, 2 and 4 steps NDCG@10 on the code set was
-.899, .900 and .900, with five seeds .897; a step costs about a millisecond."""
-MIN_LINKED = 1e-6
-"""Less than this share of all visits is what rounding leaves of where a walk began, and no link."""
 MAX_MOVES = 3
 """How often a search begins again because what it found was written anew before it was fetched, which takes a write in
 that very millisecond. Judgement."""
@@ -87,7 +66,7 @@ class Retriever:
         self._embedder = embedder
         self._terms = terms
         self._open_reranker = open_reranker
-        self._projects = Projects(store, terms)
+        self._ranker = Ranker(store, index, embedder, terms)
         self._vectors: BoundedCache[str, Vector] = BoundedCache(CACHED_QUERIES, CACHED_QUERY_BYTES)
         self._answers: BoundedCache[tuple[str, SearchOptions], tuple[View, Answer]] = BoundedCache(
             CACHED_ANSWERS, CACHED_ANSWER_CHARS
@@ -201,14 +180,14 @@ class Retriever:
         is_strange = self._is_strange(query, options, seen)
         if is_strange:
             options = replace(options, floor=min(STRANGE_FACTOR * options.floor, 1.0))
-        ranked = self._rank(query, options, seen)
+        seen = self._ranker.rank(query, options, seen)
         clock.lap("rank")
         opinion = Opinion()
         if reranker is not None:
-            opinion = self._ask(query, options, seen, ranked, reranker)
-            ranked = _blend(ranked, opinion, blend_of(reranker))
+            opinion = self._ask(query, options, seen, reranker)
+            seen = replace(seen, found=blend_opinion(seen.found, opinion, blend_of(reranker)))
             clock.lap("rerank")
-        hits, left_out = self._hits(query, options, seen, ranked, last=last)
+        hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
             reason, detail = _why_empty(seen, is_strange=is_strange)
@@ -273,135 +252,45 @@ class Retriever:
         self._vectors.put(query.text, vector, vector.nbytes + 4 * len(query.text))
         return _Meant(vector)
 
-    def _rank(self, query: Query, options: SearchOptions, seen: Matches) -> Ranked:
-        found = seen.found
-        legs = self._fuse(query, options, found)
-        fused = legs.fused
-        before, after = found.neighbour(fused, -1), found.neighbour(fused, +1)
-        # A row that is only there to say what stands beside another has said it: nothing else may depend on it.
-        kept = np.flatnonzero(found.candidate)
-        found, fused = found.take(kept), fused[kept]
-        described = describe(seen.view, found, query.text, seen.declared, self._terms)
-        held = find_held(self._store, query.quoted, found.chunk_id, fused)
-        candidates = Candidates(
-            kind=query.kind,
-            fused=fused,
-            before=before[kept],
-            after=after[kept],
-            code=found.code,
-            file=described.file,
-            role=described.role,
-            header=described.header,
-            stem=described.stem,
-            folder=described.folder,
-            defines=described.defines,
-            linked=self._linked(query, options, seen.view, found, fused),
-            project=self._projects.credit(
-                seen.view.version,
-                query.text,
-                seen.words.weights if seen.words is not None else {},
-                found.document_id,
-            ),
-            quoted=held.share,
-            asked=asks_for(query.text),
-            wants_guide=asks_for_guide(query.text),
-        )
-        final, boosts = apply_signals(candidates)
-        passes = described.defines > 0 if query.is_letter else may_be_returned(options, found)
-        allowed = np.flatnonzero(passes)
-        order = allowed[np.lexsort((found.chunk_id[allowed], -final[allowed]))]
-        if options.cutoff and len(order):
-            order = order[final[order] >= options.cutoff * final[order[0]]]
-        return Ranked(found, order, legs.words[kept], legs.meaning[kept], fused, final, boosts, held)
-
-    def _fuse(self, query: Query, options: SearchOptions, found: Found) -> Legs:
-        """What each leg gives to the score of each row, or the one that was asked for."""
-        if options.fusion == "rrf":
-            return fuse_ranks(found.lexical_rank, found.dense_rank, options.balance)
-        if options.mode == "hybrid":
-            trust = self._embedder.trust
-            return fuse_scores(found.lexical, found.cosine, found.code, query.kind, trust, options.balance)
-        nothing = np.zeros(len(found), np.float32)
-        if options.mode == "keyword":
-            return Legs(found.lexical, nothing)
-        return Legs(nothing, np.maximum(found.cosine, 0))
-
-    def _linked(
-        self, query: Query, options: SearchOptions, view: View, found: Found, fused: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """How strongly the best candidates lean on each candidate, 0 to 1 times how strongly that is to count."""
-        linked = np.zeros(len(found), np.float32)
-        seeds = np.flatnonzero(found.code & (fused > 0))
-        if not len(seeds) or not options.reference_follow:
-            return linked
-        seeds = seeds[np.argsort(-fused[seeds], kind="stable")[:LINK_SEEDS]]
-        shares = fused[seeds] / fused[seeds].sum()
-        steps = partial(self._index.steps, view, asked=[symbol.name for symbol in query.symbols])
-        visited, visits = walk(found.chunk_id[seeds], shares, steps, LINK_STEPS)
-        place = np.minimum(np.searchsorted(visited, found.chunk_id), max(len(visited) - 1, 0))
-        linked = np.where(visited[place] == found.chunk_id, visits[place], 0).astype(np.float32)
-        linked[seeds] -= (1 - DAMPING) * shares  # what merely starts there
-        linked[linked < MIN_LINKED] = 0
-        share: NDArray[np.float32] = linked / max(float(linked.max()), MIN_LINKED)
-        return share * np.float32(options.reference_follow)
-
-    def _hits(
-        self,
-        query: Query,
-        options: SearchOptions,
-        seen: Matches,
-        ranked: Ranked,
-        *,
-        last: bool,
-    ) -> tuple[tuple[Hit, ...], tuple[LeftOut, ...]]:
-        """The hits of the page that was asked for and, if that was asked too, what was left out."""
-        chunks = self._fetch(query, options, seen, ranked, last=last)
-        wanted = options.offset + options.limit
-        fates: dict[int, Fate] = {}
-        # A phrase in quotes asks for every place that holds it.
-        hits = merge_hits(chunks, wanted, merge=options.merge, repeats=bool(query.phrases), fates=fates)
-        left_out: tuple[LeftOut, ...] = ()
-        if options.explain:
-            left_out = find_left_out(self._store, seen, ranked, options, query.kind, hits, fates, self._terms)
-        return tuple(hits[options.offset :]), left_out
-
-    def _ask(
-        self,
-        query: Query,
-        options: SearchOptions,
-        seen: Matches,
-        ranked: Ranked,
-        reranker: Reranker,
-    ) -> Opinion:
-        best = ranked.found.chunk_id[ranked.order[:RERANKED]].tolist()
+    def _ask(self, query: Query, options: SearchOptions, seen: Matches, reranker: Reranker) -> Opinion:
+        best = seen.found.chunk_id[seen.found.order[:RERANKED]].tolist()
         wanted = seen.words.weights if seen.words is not None else self._index.weigh(seen.view, query.text)
         return ask_reranker(
             reranker, query.text, self._store, best, wanted, self._terms, options.rerank_seconds
         )
 
-    def _fetch(
-        self,
-        query: Query,
-        options: SearchOptions,
-        seen: Matches,
-        ranked: Ranked,
-        *,
-        last: bool,
-    ) -> Iterator[Hit]:
-        """Chunks from the store, in order, a batch at a time: most searches need one."""
+    def _hits(
+        self, query: Query, options: SearchOptions, seen: Matches, *, last: bool
+    ) -> tuple[tuple[Hit, ...], tuple[LeftOut, ...]]:
+        """The hits of the page that was asked for and, if that was asked too, what was left out.
+
+        Chunks are fetched a batch at a time, until the merger has enough: most searches need one.
+        """
         wanted = options.offset + options.limit
         step = FETCH_AHEAD * wanted if options.merge else wanted + 1
-        for start in range(0, len(ranked.order), step):
-            places = ranked.order[start : start + step]
-            at = dict(zip(ranked.found.chunk_id[places].tolist(), places.tolist(), strict=True))
-            fetched = self._store.chunks(list(at))
-            if len(fetched) < len(at) and not last and self._store.version() != seen.view.version:
-                raise _Moved
-            for chunk in fetched:
-                place = at[chunk.id]
-                why = explain(seen, ranked, place)
-                labelled = under_its_heading(chunk, seen, self._terms)
-                yield as_hit(Scored(labelled, calibrate(float(ranked.final[place]), query.kind), why))
+        # A phrase in quotes asks for every place that holds it.
+        merger = Merger(wanted, merge=options.merge, repeats=bool(query.phrases))
+        goes_on, start = True, 0
+        while goes_on and start < len(seen.found.order):
+            for chunk, place in self._fetch(seen, start, start + step, last=last):
+                goes_on = merger.add(as_hit(chunk, seen, place, query.kind, self._terms))
+                if not goes_on:
+                    break
+            start += step
+        hits = merger.hits()
+        left_out: tuple[LeftOut, ...] = ()
+        if options.explain:
+            left_out = find_left_out(self._store, seen, options, query.kind, hits, merger.fates, self._terms)
+        return tuple(hits[options.offset :]), left_out
+
+    def _fetch(self, seen: Matches, start: int, end: int, *, last: bool) -> list[tuple[StoredChunk, int]]:
+        """The chunks from one place in the order to another, each with its place among what was found."""
+        places = seen.found.order[start:end]
+        at = dict(zip(seen.found.chunk_id[places].tolist(), places.tolist(), strict=True))
+        fetched = self._store.chunks(list(at))
+        if len(fetched) < len(at) and not last and self._store.version() != seen.view.version:
+            raise _Moved
+        return [(chunk, at[chunk.id]) for chunk in fetched]
 
     def _cached_answer(self, key: tuple[str, SearchOptions], view: View) -> Answer | None:
         cached = self._answers.get(key)
@@ -439,21 +328,6 @@ class _Clock:
 
     def done(self) -> dict[str, float]:
         return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}
-
-
-def _blend(ranked: Ranked, opinion: Opinion, blend: Trust) -> Ranked:
-    """All in order again: candidates without a second score keep their first, which blended ones stay in range of."""
-    if not opinion.scores:
-        return ranked
-    top = ranked.order[:RERANKED]
-    second = [opinion.scores.get(chunk_id) for chunk_id in ranked.found.chunk_id[top].tolist()]
-    places = top[[score is not None for score in second]]
-    scores = np.array([score for score in second if score is not None], np.float32)
-    final = ranked.final.copy()
-    final[places] = rerank_scores(final[places], scores, ranked.found.code[places], blend)
-    boosts = {**ranked.boosts, "rerank": final - ranked.final}
-    order = ranked.order[np.argsort(-final[ranked.order], kind="stable")]
-    return replace(ranked, order=order, final=final, boosts=boosts)
 
 
 def _why_empty(seen: Matches, *, is_strange: bool) -> tuple[Reason, str]:

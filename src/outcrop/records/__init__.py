@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         MeaningShare,
         PackedSource,
         Reason,
+        WhyLeftOut,
         place_of,
     )
     from outcrop.records.parsed import (
@@ -143,6 +144,7 @@ __all__ = [
     "Trust",
     "Vector",
     "When",
+    "WhyLeftOut",
     "place_of",
 ]
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from outcrop.records.asked import QueryType
 from outcrop.records.parsed import CodeNotes
-from outcrop.records.stored import DocumentInfo
+from outcrop.records.stored import DocumentInfo, StoredChunk
 
 MatchType = Literal["semantic", "keyword", "both"]
 Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
@@ -29,11 +29,11 @@ class Boost:
 class Explanation:
     """Why a hit stands where it stands. Ranks count from 1; None where that leg did not find it.
 
-    `matched_terms` are the quoted phrases, which have blanks inside, and the words that matched, heaviest first.
+    `matched_terms` are the words that matched, heaviest first, `matched_phrases` the quoted phrases of several words.
     `words` and `meaning` are what each leg gave and add up to `fused`; `fused` and the boosts add up to `total`, of
     which the hit's `score` is the calibrated form. `coverage` is the share of the query's words that the passage holds.
-    A context may then lift a hit: boosts named `must`, `preferred`,
-    `mentioned` and `followed` are in terms of the score itself and no part of the total.
+    A context may then lift a hit: boosts named `must`, `preferred`, `mentioned` and `followed` are in terms of the
+    score itself and no part of the total.
     """
 
     lexical_rank: int | None
@@ -47,6 +47,19 @@ class Explanation:
     meaning: float = 0.0
     total: float = 0.0
     coverage: float = 0.0
+    matched_phrases: tuple[str, ...] = ()
+
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """The phrases and then the words that matched."""
+        return (*self.matched_phrases, *self.matched_terms)
+
+    @property
+    def match_type(self) -> MatchType:
+        """Which leg found it."""
+        if self.lexical_rank is None:
+            return "semantic"
+        return "keyword" if self.dense_rank is None else "both"
 
 
 EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf"})
@@ -101,6 +114,30 @@ class Hit:
     copies: int = 0
     also: tuple[Copy, ...] = ()
 
+    @classmethod
+    def of(cls, chunk: StoredChunk, score: float, why: Explanation) -> Hit:
+        """One chunk as a hit."""
+        return cls(
+            chunk_ids=(chunk.id,),
+            document=chunk.document,
+            text=chunk.text,
+            start=chunk.start,
+            end=chunk.end,
+            line_start=chunk.line_start,
+            line_end=chunk.line_end,
+            page=chunk.page,
+            heading_path=chunk.heading_path,
+            index=chunk.index,
+            tokens=chunk.tokens,
+            score=score,
+            distance=None if why.similarity is None else 1 - why.similarity,
+            match_type=why.match_type,
+            why=why,
+            gap=chunk.gap,
+            code=chunk.code,
+            headings=chunk.headings,
+        )
+
     @property
     def elsewhere(self) -> str:
         """`and 23 more places`, or nothing where no other file holds the same."""
@@ -121,56 +158,36 @@ def place_of(path: str, kind: str, page: int | None, line_start: int, line_end: 
     return f"{path}{joint}{line_start}{last}"
 
 
+WhyLeftOut = Literal[
+    "below floor",
+    "too far",
+    "below cutoff",
+    "past the limit",
+    "boilerplate",
+    "merged into",
+    "same text as",
+    "near copy of",
+    "no room",
+]
+"""Why a chunk is not a hit of its own. `too far` is past `max_distance`; a context alone has `no room`."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """A chunk that could have been in an answer or a context and is not, or not by itself.
 
-    `reason` is one of: `below floor`, `too far` (max_distance), `below cutoff`, `past the limit`, `boilerplate`,
-    `merged into N`, `same text as N`, `near copy of N`, where N, also in `number`, is the place of a hit in the answer,
-    counted from 1, or the number of a source of the context. A context has `no room` besides.
+    Where the reason is another hit, `number` is its place in the answer, counted from 1, or the number of a source of
+    the context.
     """
 
-    chunk_id: int
-    document: DocumentInfo
-    text: str
-    line_start: int
-    line_end: int
-    page: int | None
-    heading_path: tuple[str, ...]
-    index: int
-    tokens: int
-    score: float
-    distance: float | None
-    match_type: MatchType
-    why: Explanation
-    reason: str
+    hit: Hit
+    reason: WhyLeftOut
     number: int | None = None
 
-    @classmethod
-    def of(cls, hit: Hit, reason: str, number: int | None = None) -> LeftOut:
-        """A hit as something that was left out."""
-        return cls(
-            chunk_id=hit.chunk_ids[0],
-            document=hit.document,
-            text=hit.text,
-            line_start=hit.line_start,
-            line_end=hit.line_end,
-            page=hit.page,
-            heading_path=hit.heading_path,
-            index=hit.index,
-            tokens=hit.tokens,
-            score=hit.score,
-            distance=hit.distance,
-            match_type=hit.match_type,
-            why=hit.why,
-            reason=reason,
-            number=number,
-        )
-
     @property
-    def place(self) -> str:
-        """Where to look, as a hit says it."""
-        return place_of(self.document.path, self.document.kind, self.page, self.line_start, self.line_end)
+    def told(self) -> str:
+        """The reason as people read it: `below floor`, `merged into 3`."""
+        return self.reason if self.number is None else f"{self.reason} {self.number}"
 
 
 @dataclass(frozen=True, slots=True)

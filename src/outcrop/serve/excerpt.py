@@ -21,15 +21,14 @@ Span = tuple[int, int]
 
 
 class Marker:
-    """Finds what a search matched in a text: a word in any of its forms, a phrase (with blanks inside) as it is."""
+    """Finds what a search matched in a text: a word in any of its forms, a phrase as it is."""
 
-    def __init__(self, terms: Iterable[str]) -> None:
+    def __init__(self, terms: Iterable[str], phrases: Iterable[str] = ()) -> None:
         import Stemmer
 
         self._stem = Stemmer.Stemmer("english").stemWord
-        terms = list(terms)
-        self.phrases = [term for term in terms if " " in term]
-        words = {word.lower() for term in terms if " " not in term for word in WORD.findall(term)}
+        self.phrases = tuple(phrases)
+        words = {word.lower() for term in terms for word in WORD.findall(term)}
         self._stems = {self._stem(word) for word in words}
         # Scripts without spaces have no words to compare: what was asked for is looked up as it stands.
         self._verbatim = [word for word in words if not word.isascii()]

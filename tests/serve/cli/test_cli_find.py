@@ -254,7 +254,7 @@ def test_the_shown_lines_are_those_that_match_most() -> None:
 
 
 def test_a_phrase_is_marked_as_a_whole_and_shown_before_its_words() -> None:
-    marker = Marker(["is not a valid", "valid"])
+    marker = Marker(["valid"], ["is not a valid"])
     line = "valid: it Is not\ta valid one, is not a name, this_is_not_a_valid_name"
     marked = [line[start:end] for start, end in marker.spans(line)]
     assert marked == ["valid", "Is not\ta valid", "is_not_a_valid"]
@@ -263,6 +263,6 @@ def test_a_phrase_is_marked_as_a_whole_and_shown_before_its_words() -> None:
         lines, before, _ = best_lines(text, marker, count)
         assert {"it is not", "a valid date"} <= set(lines), "it reaches over a line's end"
         assert before >= 14
-    assert best_lines(text, Marker(["nowhere at all", "valid"]), 3)[1] == 0
+    assert best_lines(text, Marker(["valid"], ["nowhere at all"]), 3)[1] == 0
     long = "valid " * 500 + "is not a valid " + "valid " * 500
     assert "is not a valid" in cut_line(long, marker)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from outcrop.records import place_of
 
 if TYPE_CHECKING:
-    from outcrop.records import DocumentInfo, Hit, LeftOut
+    from outcrop.records import DocumentInfo, Hit
 
 
 def path_from_here(info: DocumentInfo) -> str:
@@ -24,7 +24,7 @@ def path_from_here(info: DocumentInfo) -> str:
         return info.uri
 
 
-def place_from_here(item: Hit | LeftOut) -> str:
+def place_from_here(hit: Hit) -> str:
     """`notes/plan.md:12-30`, so that editors and terminals open it there."""
-    info = item.document
-    return place_of(path_from_here(info), info.kind, item.page, item.line_start, item.line_end)
+    info = hit.document
+    return place_of(path_from_here(info), info.kind, hit.page, hit.line_start, hit.line_end)

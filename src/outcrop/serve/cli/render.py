@@ -78,7 +78,7 @@ def _weights(share: MeaningShare | None) -> str:
 def _print_left_out(console: Console, left_out: Sequence[LeftOut]) -> None:
     """What else was considered, a line each: where, score, reason."""
     for item in left_out[:LEFT_OUT_SHOWN]:
-        line = f"left out: {clean_line(place_from_here(item))}  {item.score:.2f}  {item.reason}"
+        line = f"left out: {clean_line(place_from_here(item.hit))}  {item.hit.score:.2f}  {item.told}"
         console.print(Text(line, "dim"), soft_wrap=True)
     if len(left_out) > LEFT_OUT_SHOWN:
         console.print(Text(f"and {len(left_out) - LEFT_OUT_SHOWN} more, which --json shows", "dim"))
@@ -127,7 +127,7 @@ def _title(info: DocumentInfo) -> str:
 
 
 def _print_passage(console: Console, hit: Hit, *, full: bool) -> None:
-    marker = Marker(hit.why.matched_terms)
+    marker = Marker(hit.why.matched_terms, hit.why.matched_phrases)
     text = clean(hit.text).expandtabs(4).strip("\n")
     declared = declared_at(hit.code, hit.line_start)
     lines, before, after = (text.split("\n"), 0, 0) if full else best_lines(text, marker, anchor=declared)
@@ -169,8 +169,8 @@ def explanation(why: Explanation) -> str:
     parts.append(f"fused {why.fused:.3f}")
     parts.extend(f"{boost.name} {boost.amount:+.3f}" for boost in why.boosts if abs(boost.amount) >= MIN_SHOWN)
     parts.append(f"total {why.total:.3f}")
-    if why.matched_terms:
-        parts.append("matched " + ", ".join(clean_line(term) for term in why.matched_terms))
+    if why.matched:
+        parts.append("matched " + ", ".join(map(clean_line, why.matched)))
     return " · ".join(parts)
 
 

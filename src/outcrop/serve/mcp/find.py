@@ -127,7 +127,7 @@ def _elsewhere(hit: Hit) -> str:
 
 
 def _why(hit: Hit) -> str:
-    terms = ", ".join(hit.why.matched_terms[:_SHOWN_TERMS])
+    terms = ", ".join(hit.why.matched[:_SHOWN_TERMS])
     words = f"words ({terms})" if terms else "words"
     return {"keyword": words, "semantic": "meaning", "both": f"{words} and meaning"}[hit.match_type]
 
@@ -141,7 +141,7 @@ def shorten(hit: Hit, most_tokens: int) -> tuple[str, bool]:
     from outcrop.serve.excerpt import Marker, best_lines
 
     count = max(1, len(text.split("\n")) * most_tokens // size)
-    shown, _, _ = best_lines(text, Marker(hit.why.matched_terms), count)
+    shown, _, _ = best_lines(text, Marker(hit.why.matched_terms, hit.why.matched_phrases), count)
     return take_lines("\n".join(shown), 1, None, most_tokens).text, True
 
 

@@ -91,7 +91,7 @@ export function mountChat(root, app) {
     const body = h("div", { class: "source-body", tabindex: "0", role: "region", "aria-label": source.place });
     fill(sources, h("div", { class: "row between" }, h("h2", { class: "mono path" }, source.place),
       h("button", { type: "button", class: "small", onclick: () => showSources(list) }, "All sources")), body);
-    showDocument(body, { document: { id: source.document_id }, line_start: source.line_start, line_end: source.line_end, terms: [] }, reading.signal);
+    showDocument(body, { document: { id: source.document_id }, line_start: source.line_start, line_end: source.line_end }, reading.signal);
   }
 
   async function ask() {

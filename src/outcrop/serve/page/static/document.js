@@ -4,7 +4,7 @@ import { get, withQuery } from "./api.js";
 import { failure, fill, h, plural, waiting } from "./dom.js";
 import { finder, highlightIn } from "./marks.js";
 
-/** @typedef {{document: any, line_start: number, line_end: number, terms: string[]}} Target */
+/** @typedef {{document: any, line_start: number, line_end: number, why?: any}} Target */
 
 /**
  * @param {HTMLElement} root @param {Target} target @param {AbortSignal} signal
@@ -34,7 +34,7 @@ export async function showDocument(root, target, signal, { at = target.line_star
     text,
     view.last_line < view.lines && button(`Later lines (shown to ${view.last_line} of ${view.lines})`, { at: view.last_line + half }));
   const own = view.form === "markdown" ? markBlocks(text, target.line_start, target.line_end) : markLines(text, target.line_start, target.line_end);
-  if (target.terms.length) highlightIn(own, finder(target.terms));
+  if (target.why) highlightIn(own, finder(target.why));
   own[0]?.scrollIntoView({ block: own[0].clientHeight > root.clientHeight * 0.8 || own.length > 12 ? "start" : "center" });
 }
 

@@ -42,7 +42,7 @@ function movement(before, now) {
  * @param {{params: URLSearchParams, open: string | null, before?: number | null, onRight: (hit: any, button: HTMLButtonElement) => void}} about_
  */
 function drawHit(hit, rank, { params, open, before, onRight }) {
-  const find = finder(hit.why.matched_terms);
+  const find = finder(hit.why);
   const lines = bestLines(hit.text, find);
   const id = String(hit.chunk_ids[0]);
   const to = new URLSearchParams(params);

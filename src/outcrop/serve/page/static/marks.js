@@ -20,12 +20,12 @@ function phrasePattern(phrase) {
 }
 
 /**
- * @param {string[]} terms as the answer names them; phrases have blanks inside
+ * @param {{matched_terms: string[], matched_phrases: string[]}} why as the answer has it
  * @returns {(text: string) => [number, number][]} where they stand in a text, in order
  */
-export function finder(terms) {
-  const phrases = terms.filter((term) => term.includes(" ")).map(phrasePattern);
-  const stems = new Set(terms.filter((term) => !term.includes(" ")).flatMap((term) => term.match(WORD) ?? []).map(stem));
+export function finder(why) {
+  const phrases = why.matched_phrases.map(phrasePattern);
+  const stems = new Set(why.matched_terms.flatMap((term) => term.match(WORD) ?? []).map(stem));
   if (!stems.size && !phrases.length) return () => [];
   return (text) => {
     /** @type {[number, number][]} */

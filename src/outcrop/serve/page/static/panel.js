@@ -72,7 +72,7 @@ export function makePanel(onClose) {
       if (tab === "why") showWhy(body, hit, rank);
       else if (tab === "left") showLeftOut(body, params, work.signal);
       else if (tab === "context") showContext(body, params, work.signal);
-      else showDocument(body, { document: hit.document, line_start: hit.line_start, line_end: hit.line_end, terms: hit.why.matched_terms }, work.signal);
+      else showDocument(body, { document: hit.document, line_start: hit.line_start, line_end: hit.line_end, why: hit.why }, work.signal);
     },
   };
 }

@@ -48,6 +48,7 @@ const figure = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, valu
 /** @param {HTMLElement} root @param {any} hit @param {number} rank */
 export function showWhy(root, hit, rank) {
   const { why } = hit;
+  const matched = [...why.matched_phrases, ...why.matched_terms];
   const none = h("span", { class: "quiet" }, "not found");
   fill(root, h("div", { class: "stack why" },
     h("dl", { class: "figures" },
@@ -58,20 +59,21 @@ export function showWhy(root, hit, rank) {
     h("h3", {}, "What made the score"),
     drawBars(contributions(why)),
     h("p", { class: "quiet" }, `Together ${why.total.toFixed(3)}, which reads as a score of ${hit.score.toFixed(3)}.`),
-    why.matched_terms.length > 0 && [h("h3", {}, "Matched words"),
-      h("p", { class: "row" }, why.matched_terms.map((/** @type {string} */ term) => h("span", { class: "badge" }, term)))],
+    matched.length > 0 && [h("h3", {}, "Matched words"),
+      h("p", { class: "row" }, matched.map((/** @type {string} */ term) => h("span", { class: "badge" }, term)))],
     hit.chunk_ids.length > 1 && h("p", {}, `${plural(hit.chunk_ids.length, "adjacent chunk")} joined into this hit.`),
     hit.code?.summary && [h("h3", {}, "What is known of it"), h("p", { class: "quiet" }, hit.code.summary)],
     hit.revision && h("p", { class: "quiet" }, `Indexed at commit ${hit.revision.slice(0, 12)}${hit.dirty ? ", with changes not committed" : ""}.`)));
 }
 
 /** A candidate that is not in the answer. @param {any} item */
-const drawLeft = (item) =>
+const drawLeft = ({ hit, reason, number }) =>
   h("li", { class: "left" },
-    h("p", { class: "row" }, h("strong", { class: "left-about" }, about({ ...item, code: null })), h("span", { class: "badge warn" }, item.reason),
-      h("span", { class: "score" }, item.score.toFixed(2))),
-    h("p", { class: "mono quiet" }, place(item)),
-    h("p", { class: "left-text" }, item.text.slice(0, 220)));
+    h("p", { class: "row" }, h("strong", { class: "left-about" }, about({ ...hit, code: null })),
+      h("span", { class: "badge warn" }, number === null ? reason : `${reason} ${number}`),
+      h("span", { class: "score" }, hit.score.toFixed(2))),
+    h("p", { class: "mono quiet" }, place(hit)),
+    h("p", { class: "left-text" }, hit.text.slice(0, 220)));
 
 /** @param {any[]} items */
 export const drawLeftOut = (items) =>
@@ -82,7 +84,7 @@ export async function showLeftOut(root, params, signal) {
   fill(root, waiting("Asking again, with reasons"));
   try {
     const answer = await post("/api/search", { ...searchBody(params), limit: 10, explain: true }, signal);
-    const counts = Object.entries(Object.groupBy(answer.left_out, (/** @type {any} */ item) => item.reason.replace(/ \d+$/, " another")))
+    const counts = Object.entries(Object.groupBy(answer.left_out, (/** @type {any} */ item) => (item.number === null ? item.reason : `${item.reason} another`)))
       .map(([reason, items]) => `${items?.length} ${reason}`).join(", ");
     fill(root, h("div", { class: "stack" },
       h("p", { class: "quiet" }, `${plural(answer.left_out.length, "candidate")} considered and not shown${counts ? `: ${counts}` : ""}.`), drawLeftOut(answer.left_out)));

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from outcrop.contracts import SearchableStore
 from outcrop.errors import StoreError
 from outcrop.index.arrays import SearchArrays
-from outcrop.index.candidates import Found, Listed, gather_rows, rank_rows, score_rows
+from outcrop.index.candidates import Listed, gather_rows, rank_rows, score_rows
 from outcrop.index.dense import similarities
 from outcrop.index.describe import MAX_DEFINITIONS, find_declared
 from outcrop.index.files import SegmentFiles
@@ -33,6 +33,7 @@ from outcrop.index.seam import Matches
 from outcrop.index.segment import Segment
 from outcrop.index.view import View
 from outcrop.records import Filter, SearchMode, Vector
+from outcrop.records.candidates import Candidates
 from outcrop.records.derived import DeclaredRows
 from outcrop.store.postgres.in_place.facts import unpack_facts
 from outcrop.store.postgres.in_place.gathered import segment_of_rows, take_declared
@@ -315,7 +316,7 @@ def _rows_of(segment: Segment, ids: Ids) -> NDArray[np.intp]:
 
 _NEVER: Final = View((), (), -1, None, 0, 0)
 _NONE: Final[Ids] = np.zeros(0, np.int64)
-_NOTHING: Final[Found] = gather_rows(_NEVER, (), (), (), (), None)
+_NOTHING: Final = Candidates()
 _NOT_DECLARED: Final = DeclaredRows(
     names=np.zeros(0, np.uint64),
     chunk_ids=np.zeros(0, np.int64),
