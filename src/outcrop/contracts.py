@@ -37,14 +37,14 @@ Stop = Callable[[], bool]
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Texts to vectors. Documents and queries go in apart; a model may treat them differently (R4).
+    """Texts to vectors. Documents and queries have methods of their own, since a model may treat them differently.
 
-    Rows need not be of unit length: the length of a text's vector against that of its path's says how much each
-    counts. The vector of a chunk is `unit(text + path_weight * path)`; a model for which the path is of no
-    use has `path_weight == 0`. The same text gives the same vector in any batch. Safe to call from any thread.
+    Rows need not be of unit length: how long a text's vector is beside its path's says how much each counts. The vector
+    of a chunk is `unit(text + path_weight * path)`; a model that has no use for paths sets `path_weight` to 0. The same
+    text gives the same vector in any batch. Safe to call from any thread.
 
-    One that spells words it has never seen in fragments may have a method `knows(text) -> bool`: whether it knows any
-    word of a text as a whole. Where it knows none and the index has none of them either, hits have to be much nearer.
+    A model that splits unknown words into fragments may have a method `knows(text) -> bool`: whether it knows any word
+    of a text as a whole. Where neither the model nor the index knows one, hits have to be much nearer.
     """
 
     @property
@@ -77,10 +77,10 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores texts against a query; higher is better. Optional, off by default (R8). Safe to call from any thread.
+    """Scores texts against a query; higher is better. Optional, off by default. Safe to call from any thread.
 
-    One that knows how much it is worth has an attribute `blend` (a Trust): its weights against the first order, for
-    prose and for code, 0 to 1.
+    It may have an attribute `blend` (a Trust): how much its order weighs against the first one, for prose and for
+    code, 0 to 1.
     """
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
@@ -93,14 +93,14 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Commentator(Protocol):
-    """Says in words what code does. Optional, off by default: without one a summary is made from the code's names (C3).
+    """Says in words what code does. Optional, off by default: without one a summary is made from the code's names.
 
     Safe to call from any thread.
     """
 
     @property
     def name(self) -> str:
-        """Who comments; changes with all that changes what is said, such as the model. Comments are kept under it."""
+        """Who comments: another name whenever it would say something else. Comments are stored under it."""
         ...
 
     def comment(self, chunks: Sequence[tuple[str, str]]) -> list[str]:
@@ -141,8 +141,8 @@ class Store(Protocol):
         """Insert or replace documents and remove others in one transaction; the ids of `writes`, in order.
 
         Raises MissingVectors when a key is neither in `vectors` nor stored for `model`; nothing is written then. With
-        `defer_embedding` it is written nevertheless: the document is found by its words, and waits until `fill` brings
-        the rest."""
+        `defer_embedding` the document is written all the same: words find it, and it is pending until `fill` brings the
+        vectors."""
 
     def move(
         self,
@@ -189,10 +189,10 @@ class Store(Protocol):
         """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
-        """Keep vectors that documents wait for; how many documents have all of theirs now.
+        """Store vectors of pending documents; how many documents are complete now.
 
         All chunks of such a document get new ids, in order, and the old ones join `removals`, so that derived arrays
-        take them in. Keys that nothing uses any more are passed over. Raises StoreError when `model` is not active.
+        take them in. Keys that nothing uses any more are ignored. Raises StoreError when `model` is not active.
         """
 
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
@@ -258,8 +258,8 @@ class Store(Protocol):
 
     # -- what search needs
     def lineage(self, version: int) -> str | None:
-        """This database at that version: a name that no other database has, nor this one restored from a copy and
-        written again; None when it never was, or too long ago. Derived files carry it."""
+        """Names this database at that version. No other database has the name, nor has this one after it was restored
+        from a copy and written again; None for a version that never was or is too old. Derived files carry it."""
 
     def version(self) -> int:
         """A number that changes with every committed write, by whatever process."""
@@ -279,9 +279,9 @@ class Store(Protocol):
     def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
         """Chunk ids removed since log position `after`, and the position now."""
 
-    # -- care
+    # -- upkeep
     def snapshot(self) -> AbstractContextManager[None]:
-        """Everything this thread reads inside sees one moment of the database."""
+        """Everything this thread reads inside comes from one snapshot of the database."""
 
     def stats(self) -> StoreStats:
         """Row counts and sizes."""
@@ -295,10 +295,10 @@ class Store(Protocol):
 
 @runtime_checkable
 class SearchableStore(Store, Protocol):
-    """A store that is searched where it lies, because no one machine holds copies of all its rows.
+    """A store that is searched in place, because no one machine holds copies of all its rows.
 
     It keeps what `derived.Deriver` makes of each chunk, changed in the same transaction as the chunk. Inside a
-    `snapshot` all of these answers are of one moment.
+    `snapshot` all of these answers agree.
     """
 
     def totals(self) -> Totals:
@@ -315,7 +315,7 @@ class SearchableStore(Store, Protocol):
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The `count` chunks whose text or summary is nearest to a vector of unit length, best first, and the cosine.
 
-        Of those that pass the filter; `among` names the only chunks that may be returned. As many as there are, always.
+        Only chunks that pass the filter and, where given, are in `among`. Never fewer than there are.
         """
 
     def narrow(self, where: Filter, most: int) -> NDArray[np.int64] | None:
@@ -341,10 +341,10 @@ class SearchableStore(Store, Protocol):
         """What these chunks declare, by name and chunk id."""
 
     def settle(self) -> None:
-        """After writes: bring the vector index up to date, if enough has changed to be worth it."""
+        """After writes: bring the vector index up to date if enough has changed."""
 
     def rederive(self) -> None:
-        """Make all that is derived again from the truth, while others read what was there."""
+        """Rebuild everything derived from the truth, while others go on reading what was there."""
 
 
 @runtime_checkable
@@ -355,7 +355,7 @@ class HasRoles(Protocol):
         """Let a role read these collections, or all there are and will be; on top of what it may read already."""
 
     def revoke(self, role: str) -> int:
-        """Let a role see nothing any more; how many grants there were."""
+        """Take back everything a role may read; how many grants there were."""
 
     def grants(self) -> list[tuple[str, str | None]]:
         """(role, collection) of every grant; None stands for all collections."""

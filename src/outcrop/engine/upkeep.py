@@ -87,7 +87,7 @@ class Upkeep(Reading):
         self._roles().grant(role, collections)
 
     def revoke(self, role: str) -> int:
-        """Let a role see nothing any more; how many grants there were."""
+        """Take back everything a role may read; how many grants there were."""
         return self._roles().revoke(role)
 
     def grants(self) -> list[tuple[str, str | None]]:

@@ -21,7 +21,7 @@ from outcrop.records import SearchOptions
 from outcrop.system.private import make_folder, write_text
 
 KEPT_RUNS: Final = 200
-"""The oldest go when there are more. Judgement: a run a day for half a year."""
+"""The oldest are dropped when there are more: a run a day for half a year (not measured)."""
 METRICS: Final = ("top_1", "recall_3", "recall_5", "recall_10", "mrr", "ndcg_10", "similarity")
 TIMES: Final = ("embed_p50_ms", "embed_p95_ms", "search_p50_ms", "search_p95_ms")
 

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 CONTROL: Final = ".outcrop"
 """The folder with the lock and the note in the making; hidden, so never a note."""
 MAX_BYTES: Final = 1_000_000
-"""The most a note may hold. Judgement: some 200 000 words, more than anyone reads or an agent can take in."""
+"""The most a note may hold: about 200 000 words, more than anyone reads or an agent can take in (not measured)."""
 LOCK_WAIT_S: Final = 30.0
 """How long a writer waits for the others, as for the database."""
 _LOCK_PAUSE_S: Final = 0.005

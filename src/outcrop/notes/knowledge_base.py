@@ -36,14 +36,14 @@ COLLECTION: Final = "kb"
 """The collection that notes are in."""
 MAX_HITS: Final = 10
 FLOOR: Final = 0.3
-"""The least relevance of a hit (K4)."""
+"""Hits below this relevance are not returned."""
 FRESH_S: Final = 1.0
-"""A search looks for edits made with an editor if nobody has for so long. Judgement."""
+"""A search looks for edits made in an editor if the last look is older than this (not measured)."""
 SLICE_FILES: Final = 32
-"""Notes that are indexed under the lock at a time: a write waits for as many at most. Judgement."""
+"""Notes indexed while the lock is held: a write waits for at most this many (not measured)."""
 
 SHOWN_PLACES: Final = 5
-"""Lines that are named where a passage stands more than once. Judgement."""
+"""How many lines are named when a passage occurs more than once (not measured)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ SUFFIXES: Final = (".md", ".markdown", ".txt")
 MAX_NAME_BYTES: Final = 255
 """What nearly every file system allows for one name."""
 MAX_PATH_BYTES: Final = 1000
-"""Leaves room for the folder of the user within the 4 096 bytes (macOS: 1 024) that a system takes. Judgement."""
+"""Leaves room for the folder of the user within the 4 096 bytes (macOS: 1 024) that a system takes (not measured)."""
 MAX_DEPTH: Final = 16
-"""Folders inside each other. Judgement: nobody finds a note that lies deeper."""
+"""Nested folders. Nobody finds a note that lies deeper (not measured)."""
 
 _DEVICES: Final = frozenset(
     "con prn aux nul conin$ conout$ clock$".split()

@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Keeps the entries used last, at most so many and of at most so much weight together; from any thread.
+    """Keeps the most recently used entries, bounded in number and in total weight. Safe for threads.
 
     A bound on their number alone is none where one entry can be as large as a request. What weighs more than a tenth
     of the whole is not kept: it would push out everything else.
@@ -33,18 +33,18 @@ class BoundedCache(Generic[K, V]):
             return iter(tuple(self._entries))
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Drop every entry."""
         with self._lock:
             self._entries.clear()
             self._weight = 0
 
     @property
     def weight(self) -> int:
-        """Of all entries together."""
+        """The weight of all entries together."""
         return self._weight
 
     def get(self, key: K) -> V | None:
-        """The entry, which is then the one used last."""
+        """The entry; it becomes the most recently used one."""
         with self._lock:
             found = self._entries.get(key)
             if found is None:
@@ -53,7 +53,7 @@ class BoundedCache(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
-        """Keep an entry, in place of one with that key, and let go of those not used for longest."""
+        """Store an entry under its key, and evict the least recently used ones."""
         with self._lock:
             self._drop(key)
             if weight * 10 > self._most_weight:

@@ -1,4 +1,4 @@
-"""Whether anybody still waits for what is being worked out: asked inside loops, so that nobody's work goes on.
+"""Whether anyone still wants the result: loops ask, so that work for a client that has left stops.
 
 A server sets a check for each request (`wanted_while`); threads that a request starts inherit it. Without one, as in a
 program that uses the library, `check_wanted` does nothing.

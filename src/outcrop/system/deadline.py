@@ -32,7 +32,7 @@ _limit: ContextVar[_Limit | None] = ContextVar("limit", default=None)
 
 @contextmanager
 def limit_time(timeout_s: float) -> Iterator[None]:
-    """Give what is done in this block so many seconds in all; inside another limit, that one stays."""
+    """Limit the work in this block to so many seconds; a limit that is already running stays in force."""
     if _limit.get() is not None:
         yield
         return
@@ -44,7 +44,7 @@ def limit_time(timeout_s: float) -> Iterator[None]:
 
 
 def restart_limit() -> None:
-    """Begin counting now: what this thread waited for until here was other files."""
+    """Restart the clock: until now this thread waited for other files."""
     limit = _limit.get()
     if limit is not None:
         limit.end = time.monotonic() + limit.timeout_s
@@ -58,7 +58,7 @@ def check_time() -> None:
 
 
 def timed(items: Iterable[_Item]) -> Iterator[_Item]:
-    """The items, with a look at the clock every so often."""
+    """The items, checking the clock every so often."""
     if _limit.get() is None:
         yield from items
         return

@@ -1,4 +1,4 @@
-"""What Outcrop writes is for its owner alone: files of mode 600 in folders of mode 700, whatever the umask says.
+"""What Outcrop writes is for its owner alone: files of mode 600 in folders of mode 700, whatever the umask.
 
 An index repeats the text of files that may be readable by nobody else, so it must not be readable by more people than
 they are. Sharing stays possible: files are made as readable as the folder they go into, which is 700 unless its owner
@@ -19,7 +19,7 @@ _OTHERS: Final = 0o077
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it that are missing, each for its owner alone. What exists stays as it is."""
+    """Make a folder and its missing parents, readable by their owner only. Existing folders are left as they are."""
     missing = []
     for folder in (path, *path.parents):
         if folder.is_dir():

@@ -11,7 +11,7 @@ FILES_A_BATCH: Final = 128
 BYTES_A_BATCH: Final = 1_000_000
 """What one task gets at most: some tenths of a second of parsing, against about 10 ms that a task costs Ray."""
 BATCHES_A_CORE: Final = 4
-"""Few files are cut smaller, so that every core has some and none waits long for the last. Judgement."""
+"""Few files are cut smaller, so that every core has some and none waits long for the last (not measured)."""
 
 Batch = list[tuple[int, Job]]
 """Jobs with their positions in the order."""

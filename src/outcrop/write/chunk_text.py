@@ -1,4 +1,4 @@
-"""CHUNKING by itself: a text to chunks, without an index (D2)."""
+"""Chunking by itself: a text to chunks, without an index."""
 
 from __future__ import annotations
 
