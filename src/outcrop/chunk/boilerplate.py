@@ -1,7 +1,7 @@
-"""Boilerplate: code that says nothing of its own.
+"""Boilerplate: licences, imports and stubs that say nothing of their own.
 
-A chunk of code is read by its lines, without its grammar. What cannot be told from lines is not boilerplate: a chunk
-that is wrongly kept costs a line in an answer, one that is wrongly left out cannot be found.
+Lines are matched without a grammar, and when in doubt code is not boilerplate: a chunk wrongly kept costs a line in an
+answer, one wrongly dropped cannot be found.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ HASH_IS_CODE: Final = frozenset(
     "c cpp c_sharp rust javascript typescript tsx vue svelte java kotlin scala swift go zig css haskell lua "
     "sql".split()
 )
-"""Languages, by their names in the table of grammars, in which `#` starts no comment but a directive, an attribute, a
-private name or a colour."""
+"""Languages, by their names in the table of grammars, in which `#` starts a directive, an attribute, a private name or
+a colour, not a comment."""
 
 MIN_STUBS: Final = 3
-"""From how many on empty functions are repetition; one may be the definition that is looked for."""
+"""Fewer empty functions are kept: one of them may be the definition that somebody looks for."""
 
 _LICENCE = re.compile(
     r"""\bcopyright\b | \([cC]\)\ \S | © | SPDX- | licen[cs]ed?\b | all\ rights\ reserved | \bwarrant(?:y|ies)
@@ -27,7 +27,7 @@ _LICENCE = re.compile(
       | @authors?\b | ^\s*created\ by | following\ conditions | public\ domain""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-# Words to tools, rules, and the name of the file itself.
+# Directives for tools, rules, and the file's own name.
 _NOISE = re.compile(
     r"""[\W_]* | .*\bcoding[:=].* | .*-\*-.* | .*\b(?:vim?|emacs|ex):.* | (?:usr/)?bin/.* | \s*(?:https?://\S+|[\w.+-]+\.\w{1,5})\s*
       | .*\b(?:eslint|tslint|jshint|jslint|prettier|istanbul|pylint|flake8|ruff|mypy|pyright|noqa|isort|fmt|yapf
@@ -90,7 +90,7 @@ def is_boilerplate(text: str, language: str) -> bool:
 
 
 def boilerplate_end(text: str, language: str) -> int:
-    """Where the boilerplate ends with which a text begins: at the start of a line, or with the text."""
+    """Where a text's leading boilerplate ends: at the start of a line, or at the end of the text."""
     if is_boilerplate(text, language):
         return len(text)
     scan = _Scan(language)
@@ -106,7 +106,7 @@ def boilerplate_end(text: str, language: str) -> int:
 
 
 class _Scan:
-    """The lines of a chunk so far, all of them boilerplate."""
+    """Reads a chunk line by line for as long as it is boilerplate."""
 
     def __init__(self, language: str) -> None:
         self._marks = ("//", _LINE_COMMENTS.get(language, "//" if language in HASH_IS_CODE else "#"))
@@ -118,7 +118,7 @@ class _Scan:
         self._paragraph: list[str] = []  # of comment
 
     def take(self, line: str) -> bool:
-        """Whether this line, too, says nothing; the first that does ends the reading."""
+        """Whether this line is boilerplate too."""
         stripped = line.strip()
         if self._closing:
             if self._closing in stripped:
@@ -139,16 +139,16 @@ class _Scan:
         return self._end_paragraph() and self._take_code(stripped, indented=line[0].isspace())
 
     def ends_comment(self) -> bool:
-        """Whether a licence, or nothing, stands right before a string that begins now, which is no part of it."""
+        """End the comment before a docstring; whether that comment was a licence, noise or nothing."""
         return not self._closing and self._end_paragraph()
 
     @property
     def is_between(self) -> bool:
-        """Whether nothing is open: what comes next may be something else."""
+        """Whether nothing is open, so that the boilerplate may end here."""
         return not (self._paragraph or self._closing or self._depth or self._awaits_body or self._stubs)
 
     def holds_nothing(self) -> bool:
-        """Whether the lines taken make up boilerplate, now that there are no more."""
+        """Whether the lines taken are boilerplate as a whole; called after the last one."""
         few_stubs = 0 < self._stubs < MIN_STUBS
         return self._end_paragraph() and not few_stubs and not self._awaits_body
 
@@ -185,11 +185,11 @@ class _Scan:
         return self._awaits_body
 
     def _go_on(self, code: str, *, is_first: bool = False) -> bool:
-        """Count the brackets of an import or a list of names; False when more than names stand in it."""
+        """Count the brackets of an import or a list of names; False if it holds more than names."""
         bare = code.partition(" #")[0].partition(" //")[0]
         opened = sum(map(bare.count, "([{"))
         if is_first:
-            # `namespace A {` closes after what it holds, which is read like everything else.
+            # `namespace A {` closes after its content, which is read like any other code.
             opened = 0 if bare.startswith(("namespace", "package")) else opened
             bare = bare.partition("=")[2] if "=" in bare else bare
         self._depth = max(0, self._depth + opened - sum(map(code.partition(" #")[0].count, ")]}")))

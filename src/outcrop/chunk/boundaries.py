@@ -1,7 +1,7 @@
-"""Where a text may be cut: kinds of boundary, each able to find its own nearest or next place.
+"""Where a text may be cut: kinds of boundary, each of which finds its own places.
 
-A boundary is an offset; the left part ends before it, the right part starts after it, whitespace beside it
-belongs to neither. All searches are bounded by the window they are given, so that cutting stays linear.
+A boundary is an offset between two parts; whitespace on either side belongs to neither. Every search stays within the
+window it is given, which keeps cutting linear.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _LOOKAHEAD = 80
 """How far past a window a pattern may look to decide on a place inside it."""
 
 _STEP = 128
-"""First stretch searched backwards: words and lines are nearly always nearer than this, sentences often."""
+"""How far back to search first: words and lines are nearly always closer, sentences often."""
 
 
 class Boundary(Protocol):
-    """One kind of place to cut at. Offsets asked for and given are inclusive at both ends."""
+    """One kind of place to cut at. Ranges are inclusive at both ends."""
 
     @property
     def strong(self) -> bool:
-        """Whether what stands on either side stands on its own: entries, sections, paragraphs."""
+        """Whether both sides stand on their own: entries, sections, paragraphs."""
 
     @property
     def within_line(self) -> bool:
@@ -112,8 +112,8 @@ BLOCK_LINE = Pattern(
 LINE = Pattern(re.compile(r"\n"))
 
 SENTENCE = Pattern(
-    # A full stop after a lone letter or digit ("e.g.", "J. Doe", "1.") ends no sentence. Marks of scripts
-    # written without spaces end one wherever they stand; the others only before whitespace.
+    # A full stop after a lone letter or digit ("e.g.", "J. Doe", "1.") does not end a sentence. Full stops of scripts
+    # written without spaces end one anywhere, all others only before whitespace.
     re.compile(
         r"[。！？｡．။༎](?:[”’」』）】》〉]*)"
         r"|[.!?…؟۔।॥։።](?<![^\w]\w\.)[\"'”’»)\]*_]*(?=\s)"
@@ -127,7 +127,7 @@ RULE = Pattern(re.compile(r"\n[^\S\n]*\n(?=[ ]{0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*\
 """A horizontal rule; the blank line before it tells it from an underlined heading."""
 
 HEADING_LINE = Pattern(re.compile(r"\n(?=#{1,6}[ \t])"), strong=True)
-"""A Markdown heading, for text whose headings nobody has found yet."""
+"""A Markdown heading, for text that came without parsed headings."""
 
 _FENCE = re.compile(r"(`{3,}|~{3,})([^\n]*)")
 
@@ -157,13 +157,13 @@ _JOINER = "\u200d"
 _LONGEST_CLUSTER = 32
 """Give up on keeping a cluster whole past this many characters: only hostile text has longer ones."""
 _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-"""Two of them are a flag; where a flag begins is told by counting from the first of a run."""
+"""Two of them make a flag; which two is decided by counting from the start of a run."""
 _LONGEST_FLAGS = 4096
-"""Letters of flags in a row that are counted: every flag there is, eight times over."""
+"""How far back a run is counted: room for every existing flag eight times over."""
 
 
 def whole_character(text: str, floor: int, at: int) -> int:
-    """`at`, moved left to at least `floor` so that a hard cut splits no visible character."""
+    """`at`, moved left as far as `floor` so that a hard cut splits no visible character."""
     for place in range(at, max(floor, at - _LONGEST_CLUSTER) - 1, -1):
         if not splits_character(text, place):
             return place
@@ -171,8 +171,8 @@ def whole_character(text: str, floor: int, at: int) -> int:
 
 
 def splits_character(text: str, at: int) -> bool:
-    """Whether a cut at `at`, inside the text, would part a base from its marks, a joined emoji, a flag or a surrogate
-    pair."""
+    """Whether a cut at `at`, inside the text, would separate a base from its marks, a joined emoji, a flag or a
+    surrogate pair."""
     left, right = text[at - 1], text[at]
     if right < "\u0300":
         return False
@@ -180,7 +180,7 @@ def splits_character(text: str, at: int) -> bool:
         return True
     if "\U0001f3fb" <= right <= "\U0001f3ff":  # skin tones
         return True
-    if "\ud800" <= left <= "\udbff" and "\udc00" <= right <= "\udfff":  # a pair that a bad decoder left apart
+    if "\ud800" <= left <= "\udbff" and "\udc00" <= right <= "\udfff":  # a surrogate pair left split
         return True
     if left in _FLAG_LETTERS and right in _FLAG_LETTERS:
         before = text[max(0, at - _LONGEST_FLAGS) : at]

@@ -1,8 +1,8 @@
-"""A short summary of a chunk of code in words, made from what its grammar knows (C3).
+"""A short summary of a chunk of code in words, made from what its grammar knows.
 
 It is embedded beside the code and searched with it, and shown before the code in a packed context. People ask in words
-for what names only hint at; the summary says the names in words, the first sentence of the documentation, and what the
-code calls. A model may write a better one (see `Commentator`); this one costs nothing.
+for what names only hint at: the summary gives the names, the first sentence of the documentation, and what the code
+calls. A model may write a better one (see `Commentator`); this one costs nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 from outcrop.records import CodeNotes, Declaration, Role
 
 MAX_NAMES: Final = 8
-"""Names listed of what is declared or called: more would drown the rest."""
+"""Most names listed as declared or called: more would drown the rest (not measured)."""
 MAX_DOCS: Final = 3
-"""Declarations beside the main one whose documentation is told. Both are judgement."""
+"""Most other declarations whose documentation is quoted (not measured)."""
 
 _ROLES: Final[dict[str, str]] = {
     "test": "Test code.",

@@ -1,4 +1,4 @@
-"""The core: cut one region of a text into pieces at the best boundaries.
+"""Cut one region of a text into pieces at the best boundaries.
 
 Given a limit and a minimum, pieces are filled to the limit while much text is left and balanced over the last
 few, paragraphs stay whole where they fit, and the kinds of boundary are tried in the order they are given.
@@ -33,28 +33,29 @@ move every cut before it, and every chunk would be embedded again."""
 
 _MIN_FILL = 0.25
 """A strong boundary is taken from a quarter of the limit on: a paragraph that long stands on its own rather
-than have the next one cut in two."""
+than cause the next one to be cut in two."""
 
 _SECOND_FILL = 0.5
-"""Lesser boundaries are plenty; they are taken from half of the even share on, so that pieces stay alike."""
+"""Weaker boundaries are plentiful, so they are taken only from half of the even share on: pieces stay similar in
+size."""
 
 _TAB_COLUMNS = 4
 
 _LONGEST_HEADING = 300
-"""A longer line is no heading worth keeping with its text."""
+"""A longer line is not a heading worth keeping with its text."""
 
 _UNDERLINES = string.whitespace + "=-~^*+#_"
-"""What may stand around a heading's words, on its own line or the next."""
+"""What may surround a heading's words, on its line or the next."""
 
 _SOLID = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """What holds for all regions of one text. Sizes are in the ruler's unit, the minimum in characters.
+    """Cuts the regions of one text. Sizes are in the ruler's unit, the minimum in characters.
 
-    `kept` are blocks not to be cut if they fit into a piece, in order; `headings` are offsets of lines that
-    belong to what follows. A first line indented by `indent` columns or more keeps its indentation.
+    `kept` are blocks, in order, that stay whole if they fit into a piece; `headings` are offsets of lines that belong
+    to what follows. A first line indented by `indent` columns or more keeps its indentation.
     """
 
     text: str
@@ -108,7 +109,7 @@ class Cutter:
             place = nearest(boundary, self.text, start, high, self.ruler.reach(at, share))
             if place is not None:
                 return self._spare_blocks(at, place, low, high, boundary.within_line)
-            # none within reach: spread the stretch up to the next one evenly, rather than fill and leave a rest
+            # none within reach: divide the stretch up to the next one evenly instead of leaving a small remainder
             beyond = boundary.first(self.text, high + 1, horizon)
             if beyond is not None:
                 horizon = beyond
@@ -123,10 +124,10 @@ class Cutter:
         solid = (found.start() if found else at) + 1
         reach = min(self.ruler.reach(at, self.limit), end - 1)
         low, high = max(solid, at + self.minimum), min(reach, end - self.minimum)
-        if text[low - 1].isspace():  # what is cut inside this gap would end before it, under the minimum
+        if text[low - 1].isspace():  # a piece cut inside this gap would end before it, below the minimum
             found = _SOLID.search(text, low, high + 1)
             low = found.start() + 1 if found else high + 1
-        if high == end - self.minimum and high > low and text[high].isspace():  # and start behind this one
+        if high == end - self.minimum and high > low and text[high].isspace():  # the next would start after it
             high = low + len(text[low:high].rstrip()) - 1
         return (low, high) if low <= high else (solid, max(solid, reach))
 
@@ -163,7 +164,7 @@ class Cutter:
         return None if row_end < 0 else (line, row_end)
 
     def _join_small(self, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Pieces that a gap wider than a window left under the minimum join a neighbour where the two fit."""
+        """Join pieces that a very wide gap left below the minimum to a neighbour, where both fit."""
         joined = pieces[:1]
         for start, end in pieces[1:]:
             before, before_end = joined[-1]
@@ -178,8 +179,8 @@ class Cutter:
 def overlap_starts(cutter: Cutter, pieces: Sequence[tuple[int, int]], overlap: int) -> list[int]:
     """Where each piece starts once it repeats the end of the one before.
 
-    It takes at most `overlap` more, the gap between them counted: whole sentences where one is short enough, else
-    whole lines or words; never back to where the one before starts.
+    It repeats at most `overlap`, including the gap between them: whole sentences where they are short enough, else
+    whole lines or words, and never all of the piece before.
     """
     starts = [pieces[0][0]] if pieces else []
     for (before, before_end), (start, _) in timed(pairwise(pieces)):

@@ -1,4 +1,4 @@
-"""Source code by its declarations: the head of the file, then each declaration, small ones together, large ones cut.
+"""Source code by its declarations: the head of the file, then each declaration, small ones grouped, large ones cut.
 
 A region is a stretch that should stay whole. Regions cover the text without a gap; the cutter then cuts those that
 are too large at statements, and trims the space around the rest.
@@ -20,24 +20,24 @@ from outcrop.chunk.size import QUARTERS
 from outcrop.records import CodeNotes, Declaration, Definition, Mention, Outline, Role
 
 SMALL_TOKENS = 80
-"""A declaration under this size says little by itself: it shares a chunk with its neighbours. NDCG@10 on the code set
+"""A smaller declaration says little by itself and shares a chunk with its neighbours. NDCG@10 on the code set
 (`benchmarks.code`, on which it was chosen) is .900 with 80 and .898 with 50."""
 MAX_MENTIONS = 96
-"""Names kept of one chunk: a table of a thousand constants is no hub of the program."""
+"""Most names kept for one chunk: a table of a thousand constants is not a hub of the program (not measured)."""
 MAX_DEFINITIONS = 64
-"""Declarations kept of one chunk, for the same reason. Both are judgement."""
+"""Most declarations kept for one chunk, for the same reason (not measured)."""
 MAIN_SHARE = 0.6
-"""Of several declarations in a chunk one stands for it when it is more than this much of it. Judgement."""
+"""Share of a chunk above which one of its declarations stands for the whole (not measured)."""
 
 LICENCE_SHARE = 0.5
-"""From how much of a file's head on a licence is a chunk of its own. Judgement."""
+"""Share of a file's head from which a licence becomes a chunk of its own (not measured)."""
 
 Size = Callable[[int, int], int]
 
 
 @dataclass(slots=True)
 class _Branch:
-    """A declaration with those that stand in it."""
+    """A declaration with those inside it."""
 
     declaration: Declaration
     inner: list[_Branch] = field(default_factory=list)
@@ -47,7 +47,7 @@ class _Branch:
 class _Region:
     start: int
     end: int
-    parent: int  # of what it is a part: the start of the declaration around it, -1 at the top
+    parent: int  # the start of the declaration around it, -1 at the top level
 
 
 def regions_of(text: str, outline: Outline, size: Size, limit: int) -> list[tuple[int, int]]:
@@ -56,7 +56,7 @@ def regions_of(text: str, outline: Outline, size: Size, limit: int) -> list[tupl
     header = _line_end(text, outline.header_end) if text[: outline.header_end].strip() else 0
     regions = []
     if header:
-        # A licence that would drown a file's own words stands apart.
+        # A licence that would drown the file's own words becomes a chunk of its own.
         licence = boilerplate_end(text[:header], outline.language)
         licence = licence if LICENCE_SHARE * header <= licence < header else 0
         regions += [
@@ -73,7 +73,7 @@ def _nest(declarations: Sequence[Declaration]) -> list[_Branch]:
         while open_ and open_[-1].declaration.end <= declaration.start:
             open_.pop()
         if open_ and declaration.end > open_[-1].declaration.end:
-            continue  # a tree with errors: the first of those that cross stands for both
+            continue  # overlapping nodes in a tree with errors: keep the first
         branch = _Branch(declaration)
         (open_[-1].inner if open_ else top).append(branch)
         open_.append(branch)
@@ -112,9 +112,9 @@ def _group(text: str, regions: Sequence[_Region], size: Size, limit: int) -> lis
             last = groups[-1]
             fits = size(last.start, region.end) <= limit
             kin = last.parent == region.parent
-            bare = not any(map(str.isalnum, text[region.start : region.end]))  # closing braces
+            bare = not any(map(str.isalnum, text[region.start : region.end]))  # only closing braces
             joins = bare or (kin and (sizes[-1] < small or weight < small))
-            if joins and (fits or (bare and sizes[-1] > limit)):  # what is cut anyway has room for a brace
+            if joins and (fits or (bare and sizes[-1] > limit)):  # it will be cut anyway, so a brace fits
                 groups[-1] = _Region(last.start, region.end, last.parent)
                 sizes[-1] = size(last.start, region.end)
                 continue
@@ -132,16 +132,16 @@ _REST = re.compile(r"[ \t;,)}\]]*(?://[^\n]*|#[^\n]*|--[^\n]*)?\n?")
 
 
 def _line_end(text: str, offset: int) -> int:
-    """Past the end of the line if only closing marks or a comment stand there."""
+    """The end of the line if only closing brackets or a comment follow, else `offset`."""
     found = _REST.match(text, offset)
     return found.end() if found and (found.end() == len(text) or text[found.end() - 1] == "\n") else offset
 
 
-# ------------------------------------------------------------------ what a chunk is about
+# ------------------------------------------------------------------ notes on a chunk
 
 
 class Notes:
-    """The declarations and names of one text, looked up by stretch."""
+    """The declarations and names of one text, by stretch."""
 
     def __init__(self, text: str, outline: Outline, role: Role = "") -> None:
         self._text = text
@@ -149,22 +149,22 @@ class Notes:
         self._language = outline.language
         self._declarations = sorted(outline.declarations, key=lambda item: (item.start, -item.end))
         self._at = [declaration.start for declaration in self._declarations]
-        # by where they begin themselves: a long comment before one may be cut off into a chunk of its own
+        # by their own first line: a long comment above may end up in another chunk
         self._by_own = sorted(outline.declarations, key=lambda item: (item.at, -item.end))
         self._own = [declaration.at for declaration in self._by_own]
         self._references = outline.references
         self._reference_at = [reference.start for reference in outline.references]
 
     def of(self, start: int, end: int, line: int) -> tuple[CodeNotes | None, tuple[str, ...] | None]:
-        """What is known of `text[start:end]`, which begins at line `line`, and its place: scope and name.
+        """Notes on `text[start:end]`, which begins at line `line`, and its place: scope and name.
 
-        Of a text that is no code only the names it mentions are known, if any.
+        Text that is not code only has the names it mentions, if any.
         """
         if not self._language:
             mentions = self._mentions(start, end)
             return (CodeNotes(mentions=mentions) if mentions else None), None
         inside = self._by_own[bisect_left(self._own, start) : bisect_left(self._own, end)]
-        # less the closing marks: the last part of a method may hold the brace of its class
+        # without closing brackets: the last part of a method may include its class's brace
         around = self._around(start, start + len(self._text[start:end].rstrip(" \t\r\n;,)}]")))
         main = self._main(inside, around, start, end)
         defines = tuple(
@@ -190,8 +190,8 @@ class Notes:
         return replace(notes, summary=summarise(notes, inside, main, self._role)), place
 
     def _is_header(self, start: int, end: int) -> bool:
-        """Whether a stretch says nothing by itself: imports, licences, stubs. A file's own words are worth as much as
-        its code."""
+        """Whether a stretch says nothing by itself: imports, licences, stubs. A file's introductory comment does say
+        something."""
         return is_boilerplate(self._text[start:end], self._language)
 
     def _around(self, start: int, end: int) -> Declaration | None:
@@ -201,14 +201,14 @@ class Notes:
             if item.end >= end and item.start < start:
                 return item
             if not item.scope and item.end <= start:
-                break  # nothing holds what stands at the top, and so nothing before it can reach so far
+                break  # a top-level declaration that ended before: none of the earlier ones can reach this far
         return None
 
     @staticmethod
     def _main(
         inside: Sequence[Declaration], around: Declaration | None, start: int, end: int
     ) -> Declaration | None:
-        """The declaration that makes up most of a chunk: the one it holds, or is a part of."""
+        """The declaration that makes up most of a chunk: one it contains, or the one it is part of."""
         outermost = [
             item
             for item in inside

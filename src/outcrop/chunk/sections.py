@@ -1,4 +1,4 @@
-"""What a document's headings say: which section an offset lies in, its path, and which sections go together."""
+"""Sections of a document by its headings: which one an offset lies in, its path, and which ones to group."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Outline:
     ) -> list[tuple[int, int]]:
         """The sections of `text[start:end]`, small ones joined with what follows them under the same parent.
 
-        A group under `minimum` characters takes the next section in if the two fit into the limit; one of bare
-        headings takes it whatever its size, for the cutter to cut. What is small at the end of its parent joins
+        A group below `minimum` characters takes in the next section if both fit into the limit; a group of bare
+        headings takes it in whatever its size, and the cutter cuts the result. A small last section of its parent joins
         the group before.
         """
         first = bisect_right(self.starts, start) - 1
@@ -79,7 +79,7 @@ class Outline:
         return self._paths[number] if number >= 0 else ()
 
     def _is_bare(self, head: int, start: int, end: int) -> bool:
-        """Whether a group is headings with no text: one line of words a section, underlines not counted."""
+        """Whether a group is only headings: one line of words per section, not counting underlines."""
         if head < 0 or self.starts[head] != start:
             return False
         lines = sum(1 for line in self._text[start:end].split("\n") if any(map(str.isalnum, line)))

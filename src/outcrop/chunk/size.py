@@ -1,8 +1,8 @@
 """How large a stretch of text is, in quarters of a token, without running a tokenizer.
 
-Most scripts take about four characters a token, so a character weighs one quarter. Scripts written without
-spaces between words (Chinese, Japanese, Thai …), Hangul and emoji take about one token a character: four
-quarters. A ruler answers sizes and distances in constant or logarithmic time after one pass over the text.
+Most scripts take about four characters per token, so a character weighs one quarter. Scripts written without spaces
+between words (Chinese, Japanese, Thai …), Hangul and emoji take about one token per character: four quarters. A ruler
+answers sizes and distances in constant or logarithmic time after one pass over the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ QUARTERS = 4
 """Quarters in a token; also what one character of a wide script weighs."""
 
 _ASTRAL = 0xFFFF
-"""One entry of the table stands for everything past the basic plane: emoji and rare ideographs, all wide."""
+"""The last entry of the table stands for everything beyond the basic plane: emoji and rare ideographs, all wide."""
 
 
 def _weight_table() -> NDArray[np.uint8]:
@@ -97,7 +97,7 @@ def measure(text: str) -> Ruler:
 
 
 def measure_tokens(text: str) -> int:
-    """About how many tokens a text takes: four characters each, one each in scripts without spaces."""
+    """The size of a text in tokens: four characters each, or one in scripts without spaces."""
     return to_tokens(len(text) if text.isascii() else int(_weigh(text).sum()))
 
 

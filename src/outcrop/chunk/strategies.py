@@ -1,8 +1,8 @@
-"""The front of this stage: options, the table of strategies, and the one function that makes Chunks.
+"""The way into this stage: options, the table of strategies, and `chunk_document`.
 
-A strategy only says how large, which boundaries in which order, and whether sections are walls; the cutter does
-the rest. Pages are walls under every strategy, so that each chunk has one page. Sizes are ceilings: no chunk is
-larger than the target, overlap included.
+A strategy only sets the size, the boundaries in order of preference, and whether sections are walls; the cutter does
+the rest. Pages are walls under every strategy, so each chunk is on one page. Sizes are ceilings: no chunk is larger
+than the target, overlap included.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ set's nDCG@10 falls slowly (.829 .823 .822 .817 .816 .808 .810), the chunking se
 
 AUTO_CODE_TOKENS = 300
 """Ceiling of a chunk of source code under `auto`. At 200, 250, 300 and 400 tokens NDCG@10 on the code set
-(`benchmarks.code`, on which it was chosen) is .899, .898, .900 and .902: between them it is
-judgement, and smaller chunks leave room for more files in a context."""
+(`benchmarks.code`, on which it was chosen) is .899, .898, .900 and .902: too close to decide, and smaller chunks leave
+room for more files in a context."""
 
 _LINE_KINDS = frozenset({"code", "csv", "json", "toml", "yaml"})
-"""Kinds whose lines and indentation mean something; in all others a sentence end inside a line beats a line end
-inside a sentence, for many texts are wrapped at a column."""
+"""Kinds whose lines and indentation matter. In all others the end of a sentence is preferred to the end of a line,
+since many texts are wrapped at a column."""
 
 _CODE_INDENT = 4
 """Columns from which an indented line of any other text is code, as in Markdown."""
 
 _MAX_OVERLAP = 0.5
-"""More would make every stretch of text appear three times."""
+"""With more, text would appear in three chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkOptions:
     """How to chunk. Zero and None mean the strategy's own default; `overlap` is a share of the target.
 
-    The minimum is lowered to half of the target where it is above that: both cannot hold otherwise.
+    A minimum above half of the target is lowered to that: both cannot hold otherwise.
     """
 
     strategy: StrategyName = "auto"
@@ -96,7 +96,7 @@ def _auto_boundaries(document: Document, outline: Outline, _: list[tuple[int, in
     if document.keys or document.kind in _LINE_KINDS:
         fine: tuple[Boundary, ...] = (BLOCK_LINE, LINE, SENTENCE, SPACE)
         if document.keys:
-            # blank lines inside an entry are as good as any line end; only entries stand on their own
+            # an empty line inside an entry is no better than any line end; only entries stand on their own
             return (Offsets(sorted(document.keys)), LINE, SPACE)
     else:
         fine = (BLOCK_LINE, SENTENCE, LINE, SPACE)
@@ -140,7 +140,7 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
     outline = Outline(text, document.headings)
     fences = find_fences(text)
     code = document.outline if options.strategy == "auto" and document.outline else None
-    if code is not None and not code.language:  # what prose refers to, and no declarations
+    if code is not None and not code.language:  # prose: the outline holds references only
         code = None
     target = strategy.target_tokens if code is None else AUTO_CODE_TOKENS
     limit = QUARTERS * (options.target_tokens or target)
@@ -189,7 +189,7 @@ def _to_chunks(
     stretches: list[tuple[int, int, int]],
     notes: Notes | None,
 ) -> tuple[Chunk, ...]:
-    """Chunks from (start, start without the overlap, end); lines are counted as they go by."""
+    """Chunks from (start, start without the overlap, end), counting lines on the way."""
     chunks: list[Chunk] = []
     code: CodeNotes | None = None
     place: tuple[str, ...] | None = None

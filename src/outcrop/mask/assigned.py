@@ -1,7 +1,7 @@
-"""Secrets that a name tells: `password = "…"`, `api_key: …`, `Authorization: Bearer …`.
+"""Secrets assigned to a telling name: `password = "…"`, `api_key: …`, `Authorization: Bearer …`.
 
-What stands after such a name is mostly no secret: a variable, a type, a word in a manual. So the value has to look as
-if chance had made it; a password that is a plain word stays.
+Most values after such a name are not secrets but a variable, a type, a word in a manual. So the value has to look
+random; a password that is a plain word stays.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from outcrop.system.deadline import timed
 Span = tuple[int, int]
 
 _LONGEST: Final = 4096
-"""Characters of a value: some tokens have a thousand and more, what is longer is data."""
+"""Most characters of a value: some tokens have over a thousand, anything longer is data."""
 
-# From the end of a name's telling word to the value. A type may stand before the sign: `token: str = "…"`.
+# From the end of a name's telling word to the value. A type may come before the sign: `token: str = "…"`.
 _SIGN: Final = (
     rb"(?:[\"'],(?=[ \t]*[\"'])|[\w.-]{0,24}+(?:\\?[\"'`])?[\])]?(?:\*\*)?[ \t]{0,8}+"
     rb"(?::[ \t]?[\w\[\]&.|<>?' ]{1,32}+=(?=[ \t]*[bru]{0,2}[\"'`])"
     rb"|=(?![=~])>?|:(?!:)=?|>(?=[^\s<>=])|\((?=[\"'])|\|(?!\|)|(?<=[ \t])(?=')))(?:\*\*)?[ \t]{0,8}+"
 )
 _QUOTED: Final = rf"(?:[bBrRuU]{{0,2}}|@)\\?(?:[\"'`]{{3}}|[\"'`])([^\"'`\n\\]{{8,{_LONGEST}}}+)(?=\\?[\"'`])"
-# Laravel says how its key is written. Generated keys of 40 and more characters may hold any sign (Django).
+# Laravel puts the encoding before its key. Generated keys of 40 or more characters may hold any symbol (Django).
 _TOKEN: Final = re.compile(
     rf"(?:base64:)?(?:{_QUOTED}|([A-Za-z0-9+/=_.~%-]{{16,}}+(?![!@#$^*(])|[!#-&(-\[\]-_a-z{{-~]{{40,}}+))",
     re.ASCII,
 )
 _AFTER_TOKEN: Final = frozenset(("", *" \t\n\r\f\v\"'`,;:&#)}]<|\\"))
-# Without quotes it ends at the next part of a query: `password=…&user=…`.
+# Unquoted, it ends at the next parameter of a query string: `password=…&user=…`.
 _PASSWORD: Final = re.compile(rf"{_QUOTED}|((?:[^\s\"'`,;<>|\\(&]|&(?![\w.-]{{1,30}}=)){{8,}}+)", re.ASCII)
 _AFTER_PASSWORD: Final = frozenset(("", *" \t\n\r\f\v\"',;<&|"))
 _SCHEME: Final = re.compile(
@@ -52,15 +52,15 @@ _SCHEME: Final = re.compile(
     re.ASCII,
 )
 _PAIR: Final = re.compile(rf"[\"'`]?([\w+/-]{{12,{_LONGEST}}}+={{0,2}})(?![\w+/=*-])", re.ASCII)
-# Of Azure's shared access signatures: 32 bytes in base64, in a URL.
+# Azure's shared access signatures: 32 bytes in base64, in a URL.
 _SIGNATURE: Final = re.compile(r"(?:[A-Za-z0-9+/]|%2[BbFf]){43}(?:=|%3[Dd])")
 
 _PRIVATE_NUMBER: Final = 64
-"""Digits of a private key that is written as a number: 256 bits. Shorter ones without quotes are just numbers."""
+"""Digits of a private key written as a number: 256 bits. Shorter numbers without quotes are just numbers."""
 
 
 def find_assigned(text: str, data: bytes, words: Words) -> Iterator[Span]:
-    """Where values of names that tell of a secret stand; `data` is the text in lower case, a byte a character."""
+    """Find secret values assigned to telling names; `data` is the text in lower case, one byte per character."""
     for word, pattern, find in _RULES:
         done = 0
         for start in timed(words[word]):
@@ -77,8 +77,8 @@ def find_assigned(text: str, data: bytes, words: Words) -> Iterator[Span]:
                 yield span
 
 
-# Where the secret stands, and up to where the text has been looked at: names in a value are not looked at again, or a
-# text that is all names would take forever.
+# The secret's span, and how far the text has been read: names inside a value are not tried again, or a text made of
+# nothing but names would take quadratic time.
 _Seen = tuple[Span | None, int]
 
 
@@ -114,13 +114,13 @@ def _find_signature(text: str, _name: Span, at: int, _before: bytes) -> _Seen:
 
 
 def _find_pair(text: str, _name: Span, at: int, before: bytes) -> _Seen:
-    """Of Docker and npm: `"auth": "…"`, `_auth=…`."""
+    """Docker's and npm's `"auth": "…"`, `_auth=…`."""
     found = None if before[-1:].isalpha() else _PAIR.match(text, at)
     return (found.span(1), found.end()) if found is not None and _is_basic(found[1]) else (None, at)
 
 
 _Find = Callable[[str, Span, int, bytes], _Seen]
-# A word that is looked for first, because that is fast; a pattern from the telling word (group 1) to the value.
+# A word to search for first, which is fast; a pattern from the telling word (group 1) to the value; how to read it.
 _RULES: Final[tuple[tuple[bytes, re.Pattern[bytes], _Find], ...]] = (
     (
         b"pass",
@@ -140,7 +140,7 @@ _RULES: Final[tuple[tuple[bytes, re.Pattern[bytes], _Find], ...]] = (
 def _value(
     text: str, at: int, pattern: re.Pattern[str], after: frozenset[str], is_secret: Callable[[str], bool]
 ) -> _Seen:
-    """The secret that begins here: what stands in quotes, or up to one of the characters that may come `after`."""
+    """The secret that begins here: in quotes, or up to one of the characters in `after`."""
     found = pattern.match(text, at)
     if found is None:
         return None, at
@@ -163,7 +163,7 @@ def _value(
 
 
 def _is_basic(value: str) -> bool:
-    """Whether this is a user and a password as HTTP writes them."""
+    """Whether this is a user and a password as HTTP basic authentication encodes them."""
     altchars = b"-_" if "-" in value or "_" in value else None
     try:
         decoded = b64decode(value + "=" * (-len(value) % 4), altchars=altchars)

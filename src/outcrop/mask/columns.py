@@ -1,4 +1,4 @@
-"""Secrets in the columns of a table whose header tells of them: CSV, TSV, rows with bars, of whatever format."""
+"""Secrets in table columns with a telling header: CSV, TSV, rows with bars, in any format."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from outcrop.system.deadline import timed
 Span = tuple[int, int]
 
 _LONGEST_HEADER: Final = 4096
-"""Characters of the first line of a table; a longer one is data."""
+"""Most characters of a table's first line; a longer one is data."""
 
-# What may follow the telling word in a header, up to the end of its cell, and what may stand before it there.
+# What may follow the telling word in its header cell, and what may come before it.
 _CELL_END: Final = re.compile(
     rb"(?:[_. -]?(?:value|base|plain|text|\d))?s?[\"'`*]{0,3}[ \t]{0,40}+(?=[,;\t|\r\n]|\Z)"
 )
@@ -30,7 +30,7 @@ _CELLS: Final = {
 
 
 def find_in_columns(text: str, data: bytes, names: Sequence[Name]) -> Iterator[Span]:
-    """Where values stand under a telling header; `data` is the text in lower case, a byte a character."""
+    """Find secret values under a telling header; `data` is the text in lower case, one byte per character."""
     ends = [(name, closed.end()) for name in names if (closed := _CELL_END.match(data, name.end))]
     done = 0
     for place, (name, _) in enumerate(timed(ends)):
@@ -51,9 +51,10 @@ def find_in_columns(text: str, data: bytes, names: Sequence[Name]) -> Iterator[S
 
 
 def _telling_columns(header: str, names: list[tuple[Name, int, int]]) -> tuple[dict[int, bool], str, int]:
-    """The columns of this header that tell of secrets, and whether of passwords; the delimiter; how many cells.
+    """The columns of this header that hold secrets, and whether these are passwords; the delimiter; the number of
+    cells.
 
-    Of a name it is known where its word begins in the header and where its cell ends.
+    Each name comes with the end of its cell and the start of its word, as offsets into the header.
     """
     delimiter = next((one for one in _CELLS if one in header), "")
     cells = _cells(header, delimiter) if delimiter else []
@@ -94,7 +95,7 @@ def _read_rows(
 
 
 def _cells(row: str, delimiter: str) -> list[Span]:
-    """Where the cells of a row stand."""
+    """The spans of a row's cells."""
     cells: list[Span] = []
     at = 0
     pattern = _CELLS[delimiter]

@@ -1,4 +1,4 @@
-"""A whole document: its text, and all that a parser took from it."""
+"""Mask a whole document: its text, and everything a parser took from it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from outcrop.mask.text import Span, cover, find_secrets, mask_secrets
 from outcrop.records import Document, Heading, Outline
 
 _TOLD: Final = 8
-"""Characters of a secret by which it is known again in names and titles, which may have been cut within it."""
+"""Characters that identify a secret in names and titles, which may have been truncated inside it."""
 _LEAST: Final = 6
-"""Characters of a piece that is looked for again; what is shorter, such as a key's end, stands in other words too."""
+"""Shortest piece to search for again; shorter ones, such as the end of a key, occur in other words too."""
 _HEAD: Final = 64 * 1024
-"""Characters at the head of a text from which properties may have come. Bounds the time for a text full of keys."""
+"""Characters at the head of a text that properties may come from. Bounds the time for a text full of keys."""
 
 
 def mask_document(document: Document) -> tuple[Document, int]:
-    """The document with the secrets masked in everything that is stored, shown or searched of it, and how many there
-    were. Offsets, lines and pages stay as they are; a document without secrets is returned as it is."""
+    """The document with its secrets masked in everything that is stored, shown or searched, and how many there were.
+    Offsets, lines and pages do not change; a document without secrets is returned as is."""
     secrets = find_secrets(document.text)
     hidden = _Hidden(document.text, sorted(span for secret in secrets for span in secret))
     title, in_title = mask_secrets(hidden.out_of(document.title))
@@ -38,12 +38,12 @@ def mask_document(document: Document) -> tuple[Document, int]:
         headings=_mask_headings(hidden, document.headings),
         outline=None if document.outline is None else _mask_outline(hidden, document.outline),
     )
-    # A title or front matter is mostly a part of the text, and counted with it.
+    # Title and front matter are usually part of the text and already counted there.
     return masked, len(secrets) or in_title + in_meta
 
 
 class _Hidden:
-    """The secrets of a text, to be taken out of strings that were made of parts of it."""
+    """The secrets of a text, to be masked in strings derived from it."""
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         spans = [(start, end) for start, end in spans if end - start >= _LEAST]
@@ -52,7 +52,7 @@ class _Hidden:
         self._pieces = [text[start:end] for start, end in spans]
 
     def out_of(self, string: str, start: int = 0, end: int | None = None) -> str:
-        """The string with stars for each secret that it repeats, of those between two offsets of the text."""
+        """The string with stars for each secret that it repeats, among those between two offsets of the text."""
         first, last = self._between(start, end)
         for piece in self._pieces[first:last]:
             at = string.find(piece[:_TOLD])
@@ -73,7 +73,7 @@ class _Hidden:
 
 
 def _mask_meta(hidden: _Hidden, document: Document) -> tuple[dict[str, str], int]:
-    """Properties, which may come from elsewhere than the text; their names tell of secrets as those in a text do."""
+    """Properties, which may come from outside the text; their names count as telling names."""
     meta, count = {}, 0
     for name, value in document.meta.items():
         said = f"{name}: "
@@ -92,7 +92,7 @@ def _mask_headings(hidden: _Hidden, headings: Sequence[Heading]) -> tuple[Headin
 
 
 def _mask_outline(hidden: _Hidden, outline: Outline) -> Outline:
-    """Signatures and comments without secrets; what was taken for a name and is a secret is not referred to."""
+    """Signatures and comments without secrets; references that turn out to be secrets are dropped."""
     declarations = [
         replace(
             item,

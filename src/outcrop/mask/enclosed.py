@@ -1,4 +1,4 @@
-"""Secrets that are told by what stands around them: private keys between their lines, passwords and hooks in URLs."""
+"""Secrets recognised by what surrounds them: private keys between their markers, passwords and webhooks in URLs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Span = tuple[int, int]
 # ------------------------------------------------------------------ private keys
 
 LONGEST_KEY: Final = 64 * 1024
-"""Characters of a private key with its lines; one of 16 384 bits has 13 000, a PGP key of many parts some more."""
+"""Most characters of a private key; one of 16 384 bits has 13 000, a PGP key with many parts some more."""
 NEAR_HEAD: Final = 200
-"""How far below its first line a key begins that has headers (`Proc-Type`, `Comment`)."""
+"""How far below its first line a key with headers (`Proc-Type`, `Comment`) may begin (not measured)."""
 NEAR_LINE: Final = 40
-"""How far apart two lines of a key stand in code: quotes, a sign, a line break and some blank space. Both judgement."""
+"""How far apart two lines of a key may be in code: quotes, an operator, a line break, indentation (not measured)."""
 
 _MARK: Final = re.compile(
     r"-----(?:BEGIN (?P<private>(?:[A-Z0-9]{1,20}+ ){0,4}PRIVATE KEY(?: BLOCK)?-----)|BEGIN|(?P<end>END))"
@@ -29,9 +29,9 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/=]++")
 
 
 def find_private_keys(text: str) -> Iterator[tuple[Span, ...]]:
-    """The base64 of each private key in a text; line breaks, quotes and whatever else stands between are no part of it.
+    """The base64 of each private key in a text, without line breaks, quotes and whatever else lies in between.
 
-    Where the end is missing, or other things stand between the two lines, only what is plainly of the key counts.
+    Where the end marker is missing, or other text comes before it, only lines that plainly belong to the key count.
     """
     if "PRIVATE KEY" not in text:
         return
@@ -50,7 +50,7 @@ def find_private_keys(text: str) -> Iterator[tuple[Span, ...]]:
 
 
 def _lines(text: str, start: int, stop: int) -> list[Span]:
-    """The long lines of a key, from its first on as long as they follow one another."""
+    """The long lines of a key, for as long as they follow one another."""
     lines: list[Span] = []
     near = start + NEAR_HEAD
     for found in _LINE.finditer(text, start, stop):
@@ -64,7 +64,7 @@ def _lines(text: str, start: int, stop: int) -> list[Span]:
 # ------------------------------------------------------------------ URLs
 
 MIN_PASSWORD: Final = 6
-"""Characters of a password in a URL: manuals write `user:pass@`, `scott:tiger@`. Judgement."""
+"""Shortest password in a URL: manuals write `user:pass@`, `scott:tiger@` (not measured)."""
 
 _AFTER_SCHEME: Final = re.compile(
     r"://(?:(?P<user>[^\s:/@?#\"'`<>\\]{0,80}):(?P<password>[^\s:/?#\"'`<>\\]{1,160})@(?P<host>[\w.-]{1,100}|\[)"
@@ -72,7 +72,7 @@ _AFTER_SCHEME: Final = re.compile(
     r"|(?:[a-z]{1,8}\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{17,20}/(?P<discord>[\w-]{60,80}))",
     re.ASCII,
 )
-# Letters that spell out what should stand there: `db_password`, `uri-secret`.
+# Placeholders that name what belongs there: `db_password`, `uri-secret`.
 _SPELLED: Final = re.compile(r"[a-z_.-]*(?:pass(?:word|wd)?|secret|token|key)[a-z_.-]*", re.IGNORECASE)
 _NO_HOST: Final = re.compile(r"(?:.*\.)?example(?:\.(?:com|org|net))?\Z|host(?:name)?\Z", re.IGNORECASE)
 

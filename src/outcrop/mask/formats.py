@@ -1,6 +1,6 @@
-"""Keys that tell by their form what they are: one table, a row a format.
+"""Keys recognised by their form: one table, one row per format.
 
-What is kept of a key tells whose it was. Forms are those that the issuers publish or that their keys are seen to have.
+The part of a key that is kept shows who issued it. Forms are as published by the issuers, or as observed.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Final
 from outcrop.mask.judge import is_base64_secret, is_mixed, looks_random
 
 WORD: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz-"
-"""What keys are made of."""
+"""The characters of keys."""
 SHORTEST: Final = 20
-"""Every key begins with as many characters of WORD: an AWS key id has just these. A few may have a `/`, `+` or `~`
-before, and are masked where a name tells of them."""
+"""Every key begins with this many characters of WORD; an AWS key id has exactly these. The few keys that may have a
+`/`, `+` or `~` earlier are masked only after a telling name."""
 
 _HEX: Final = "[0-9a-f]"
 _ALNUM: Final = "[A-Za-z0-9]"
 _ANY: Final = r"[\w-]"
 _UUID: Final = f"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"
 _END: Final = r"(?![\w*-])"
-"""The word ends here. A star belongs to it: it stands for what was masked."""
+"""The end of the word. A star belongs to it, as it stands for something masked."""
 
 Check = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A secret without a form of its own, which stands near a key that has one."""
+    """A secret without a recognisable form, found near a key that has one."""
 
     pattern: re.Pattern[str]
     check: Check
@@ -40,10 +40,10 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A kind of key: the words that it may begin with, `more` that is kept, and the pattern of what is masked.
+    """A kind of key: how it may begin, `more` that is also kept, and the pattern of what is masked.
 
-    Where there is nothing to begin with, `after` is a pattern of what stands before it, of a fixed length and with a
-    plain character at its end. `check` has the last word. An empty secret is a sign that there is one `beside`.
+    Where the key has no fixed beginning, `after` is a pattern of fixed length for what precedes it, ending in a literal
+    character. `check` decides in the end. An empty secret means that the secret is the one `beside`.
     """
 
     name: str
@@ -64,7 +64,7 @@ def _after(name: str, after: str, secret: str, more: str = "") -> Format:
 
 
 def _is_discord(token: str) -> bool:
-    """A bot's token begins with the bot's number in base64; here without its first two characters."""
+    """A bot's token begins with the bot's number in base64, passed here without its first two characters."""
     head = "MT" + token.partition(".")[0]
     try:
         return b64decode(head + "=" * (-len(head) % 4)).isdigit()
@@ -170,22 +170,22 @@ FORMATS: Final = (
     _row("Typeform", "tfp_", f"{_ANY}{{40,70}}"),
     _after("Dropbox", r"sl\.", f"{_ANY}{{130,1500}}"),
     _after("Mapbox", r"sk\.", rf"eyJ{_ANY}{{60,150}}\.{_ANY}{{20,30}}"),
-    # watching
+    # monitoring
     _row("Sentry", "sntrys_ sntryu_", r"[\w+/=-]{40,500}"),
     _row("Grafana", "glc_ glsa_", r"[\w+/=]{32,500}", is_mixed),
     _row("New Relic", "NRAK-", "[A-Z0-9]{27}"),
     _after("Dynatrace", r"dt0[a-z]\d\d\.", "[A-Z0-9]{64}", more=r"[A-Z0-9]{24}\."),
-    # for whatever
+    # of any issuer
     _row("JSON web token", "eyJ", rf"eyJ{_ANY}{{10,}}+\.{_ANY}{{10,}}+", more=rf"{_ANY}{{10,}}+\."),
     _row("1Password", "ops_eyJ", "[A-Za-z0-9+/]{200,2000}={0,3}"),
     _row("age", "AGE-SECRET-KEY-1", "[A-Z0-9]{58}"),
 )
-"""Every format, the particular before the general."""
+"""Every format, specific ones before general ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Formats that begin alike, in one pattern: group i is the secret of `kinds[i - 1]`."""
+    """Formats with the same beginning in one pattern: group i is the secret of `kinds[i - 1]`."""
 
     pattern: re.Pattern[str]
     kinds: tuple[Format, ...]
@@ -202,6 +202,6 @@ def _gather(rows: list[tuple[str, str, Format]]) -> dict[str, Family]:
 
 
 BY_BEGINNING: Final = _gather([(word[:2], re.escape(word), row) for row in FORMATS for word in row.begins])
-"""The formats by the two characters that they begin with."""
+"""Formats by their first two characters."""
 BY_BEFORE: Final = _gather([(row.after[-1], f"(?<={row.after})", row) for row in FORMATS if row.after])
-"""The rest by the character that stands before them."""
+"""The other formats by the character before them."""

@@ -1,7 +1,7 @@
-"""Secrets that a name tells without a sign between the two: whatever else a format, or a person, joins them by.
+"""Secrets joined to a telling name by something other than an assignment, in markup or in prose.
 
 `<add key="…" value="…"/>`, cells of a table, `NAME value`, "the password for staging is …", a line and the one below.
-So little tells of a secret here that the value must leave no doubt: see `is_plainly_secret`.
+This is weak evidence, so the value must leave no doubt: see `is_plainly_secret`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from outcrop.system.deadline import timed
 
 Span = tuple[int, int]
 
-# The rest of a name, and what may close it: quotes, brackets, bold.
+# The rest of a name and what may close it: quotes, brackets, bold.
 _NAME_END: Final = re.compile(rb"[\w.-]{0,24}+\\{0,2}+[\"'`\]*]{0,4}+")
-# A second attribute, member or key that holds the value of the one that holds the name. Across lines, too.
+# A second attribute, member or key that holds the value for the first, possibly on another line.
 _ATTRIBUTE: Final = (
     rb"\s{0,40}+[,;]?\s{0,40}+\\{0,2}+[\"']?(?:value|val|content|text|default)\\{0,2}+[\"']?"
     rb"\s{0,4}+[=:]\s{0,4}+"
 )
 # The tags between two cells or two elements.
 _TAGS: Final = rb"(?:\s{0,40}+</?[a-z][^<>\n]{0,120}+>){1,6}+\s{0,40}+"
-# Blank space, an arrow, a dash, the border of a cell. What Latin-1 does not have is a `?`.
+# Whitespace, an arrow, a dash, a cell border. Characters outside Latin-1 appear as `?`.
 _SIGN: Final = rb"[ \t]{0,40}+(?:[|,;?\t]|[-=]{1,3}>|-{1,2})[ \t]{0,40}+|[ \t]{1,60}+"
 # "for the staging database is now:"
 _SAID: Final = (
@@ -40,22 +40,22 @@ _SAID: Final = (
     rb"(?:[ \t]{1,4}+(?:now|still|just|set|to|jetzt))?[ \t]{0,4}+:?"
     rb"|(?<=[ \t][\w@./'-]{3})[ \t]{0,4}+(?::|=|\?|[-=]{1,3}>))[ \t]{0,8}+"
 )
-# The value stands below the name, as in forms and office documents.
+# The value is below the name, as in forms and office documents.
 _BELOW: Final = re.compile(rb"[ \t]{0,8}+[:=|>\\?-]{0,3}+[ \t]{0,8}+\n{1,2}+[ \t>|]{0,40}+")
 _JOINTS: Final = (re.compile(_ATTRIBUTE), re.compile(_TAGS), _BELOW, re.compile(_SAID), re.compile(_SIGN))
 _LINE_END: Final = re.compile(r"[\"'`*.)|]{0,3}[ \t]{0,8}(?:\r?\n|\Z)")
 
 _LONGEST: Final = 4096
 _PACKED: Final = "base64:"
-"""Laravel says so how its key is written."""
+"""Laravel's keys begin with this."""
 _VALUE: Final = re.compile(
     rf"\\{{0,2}}+[\"'`“‘«(\[*]{{0,3}}+([^\s\"'`“”‘’«»<>|,;\\]{{8,{_LONGEST}}}+)(?![^\s\"'`“”‘’«»<>|,;\\])"
 )
 
 
 def find_joined(text: str, data: bytes, names: Sequence[Name]) -> Iterator[Span]:
-    """Where values stand that are joined to a telling name by something else than a sign; `data` is the text in lower
-    case, a byte a character."""
+    """Find secret values joined to a telling name other than by assignment; `data` is the text in lower case, one byte
+    per character."""
     for name in timed(names):
         closed = _NAME_END.match(data, name.end)
         span = _find_value(text, data, closed.end() if closed else name.end, name.is_password)
@@ -67,7 +67,7 @@ def find_joined(text: str, data: bytes, names: Sequence[Name]) -> Iterator[Span]
 
 
 def _find_value(text: str, data: bytes, at: int, is_password: bool) -> Span | None:
-    """The secret that is joined to the name that ends here; each way of joining them is tried once."""
+    """The secret joined to the name that ends here; each way of joining is tried once."""
     is_secret = is_plainly_password if is_password else is_plainly_secret
     for joint in _JOINTS:
         joined = joint.match(data, at)

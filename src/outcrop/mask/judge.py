@@ -1,4 +1,4 @@
-"""Is this a secret, or does it only stand where one could? What chance made does not look like what people write."""
+"""Is this value a secret, or only in a place where one could be? Random strings do not look like what people write."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import Final
 MASK: Final = "*"
 
 MIN_RANDOM: Final = 16
-"""Characters of a token that is told by its looks alone: shorter ones cannot be told from names with a number."""
+"""Shortest token recognised by its looks: shorter ones look like names with a number."""
 MIN_SOLID: Final = 24
-"""Characters without a `-`, `_` or the like between them that are no name any more."""
+"""From this length on, a run without `-`, `_` or the like is no longer a name."""
 MIN_PASSWORD: Final = 8
-"""Characters of a password that is told so, where the name says that it is one."""
+"""Shortest password recognised after a name that announces one."""
 CHANGES: Final = 0.22
-"""Share of neighbours between which the kind of character changes (`a1`, `1a`, `aB`). Chance gives 0.30 for upper-case
-letters with the digits of base32, 0.40 for lower-case ones with digits, 0.47 for hexadecimal and more for the rest; a
-name like `AES256GCMSha384` has 0.2, most have a tenth."""
+"""Share of neighbours between which the kind of character changes (`a1`, `1a`, `aB`). Random base32 has 0.30,
+lower-case letters with digits 0.40, hexadecimal 0.47, other alphabets more; a name like `AES256GCMSha384` has 0.2, most
+have a tenth."""
 CHANGES_SOLID: Final = 0.15
-"""The same for MIN_SOLID characters without a break, in one case: `V1ServiceAccountTokenProjection` has 0.16."""
+"""The same for MIN_SOLID unbroken characters in one case: `V1ServiceAccountTokenProjection` has 0.16."""
 CHANGES_PASSWORD: Final = 0.3
-"""The same for a password of less than MIN_RANDOM characters. All of these are judgement. Measured: of random
-tokens (hexadecimal, base32 to base64, 16 to 64 characters) 90 to 100 % are masked where a name tells of them, of random
-passwords of 12 and 16 characters 80 to 97 %; in 2 GB of other people's packages one value a megabyte is, and of these
-about one in fifty is no secret, nor written to look like one."""
+"""The same for a password shorter than MIN_RANDOM. The thresholds were not tuned, but their effect was measured: after
+a telling name 90 to 100 % of random tokens (hexadecimal, base32 to base64, 16 to 64 characters) are masked, and 80 to
+97 % of random passwords of 12 and 16 characters; in 2 GB of published packages one value per megabyte is, of which
+about one in fifty is neither a secret nor meant to look like one."""
 MIN_GENERATED: Final = 32
-"""Characters of a key that is drawn from letters, digits and signs; Django's have 50."""
+"""Shortest key drawn from letters, digits and symbols; Django's have 50 (not measured)."""
 TURNS: Final = 0.4
-"""Share of its characters after which another kind follows: letter, digit, sign. Chance gives 0.6 for Django's signs.
-Both judgement."""
+"""Share of such a key's characters followed by one of another kind: letter, digit, symbol. Random keys from Django's
+alphabet have 0.6 (not measured)."""
 MIN_DISTINCT: Final = 6
-"""Different characters in a key: sixteen hexadecimal digits by chance have ten. Judgement."""
+"""Fewest different characters in a key: sixteen random hexadecimal digits have ten (not measured)."""
 
 _FILLER = re.compile(
     r"example|sample|placeholder|changeme|change[_-]me|redacted|dummy|fake|x{4}|your|\Amy[_-]|insert|replace"
     r"|[_-]here|todo|\.\.\.|\*{4}|deadbeef|foobar|lorem",
     re.IGNORECASE,
 )
-# All of what a value says, where it says nothing. Longest first: the loop takes what it has and never reconsiders.
+# Words that make up placeholder values. Longest first: the match is possessive and never backtracks.
 _EMPTY_WORDS = re.compile(
     r"(?>[\W\d_]|password|passphrase|passwort|database|security|postgres|required|username|supersecret|secret"
     r"|default|example|testing|encrypt|private|strings?|passwd|random|strong|access|client|server|tester|master|"
@@ -46,11 +46,11 @@ _EMPTY_WORDS = re.compile(
     r"foo|bar|baz|qux|the|new|old|bad|not|my|db|pw|is|in|id|x)++",
     re.IGNORECASE,
 )
-# What code and templates write where a value will stand.
+# What code and templates write in place of a value.
 _EXPRESSION = re.compile(r"[$%]?[({\[<]|[$%]\w|@\w+@|#\{|\w+\(|(?:os|process|self|this|env|config|settings)\.")
 _UP = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SEQUENCE: Final = 8
-"""Characters in their order, one after the other, that nobody draws by chance."""
+"""Consecutive characters in alphabetical or keyboard order that do not occur by chance."""
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_.~%-]+")
 _CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])|(?<=[A-Z])[A-Z](?=[a-z])")
 _SYMBOL = re.compile(r"[^\w\s.,:;/\\'\"=<>()\[\]{}|+-]")
@@ -60,11 +60,11 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _RUN = re.compile(r"[A-Za-z0-9]{12,}")
 _HASH = re.compile(r"(?:sha\d{1,3}|md5)[=:_-]", re.IGNORECASE)
 _DJANGO = "django-insecure-"
-# Generators draw from these; commas, quotes and braces are of code that is written without blanks.
+# Generators draw from these; commas, quotes and braces mean code written without spaces.
 _PRINTED = re.compile(r"[A-Za-z0-9!@#$%^&*()=+_.?~-]+")
 _SIGN = re.compile(r"[!@#$%^&*()=+_-]")
 _TURN = re.compile(r"[A-Za-z](?=[^A-Za-z])|[0-9](?=[^0-9])|[^A-Za-z0-9](?=[A-Za-z0-9])")
-# What a password that nobody put in quotes does not hold: calls, paths, lists.
+# What an unquoted password does not contain: calls, paths, lists.
 _CODE = re.compile(r"[()\[\]{}<>=/\\.,:;|\"'`]")
 _STRANGE = re.compile(r"(?<=.)[!@#$%^&*?~](?=.)|[!@#$%^&]\Z")
 
@@ -75,7 +75,7 @@ def is_filler(value: str, least: int = MIN_DISTINCT) -> bool:
 
 
 def is_filler_word(value: str) -> bool:
-    """Whether a value is made of nothing but words that stand for secrets in manuals and tests: `test_password1`."""
+    """Whether a value consists only of words that manuals and tests use in place of secrets: `test_password1`."""
     return _EMPTY_WORDS.fullmatch(value) is not None
 
 
@@ -85,12 +85,12 @@ def is_expression(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Whether letters of both cases, or letters and digits, stand in a value."""
+    """Whether a value has letters of both cases, or letters and digits."""
     return _count_kinds(value) >= 2
 
 
 def is_of_all_kinds(value: str) -> bool:
-    """Whether letters of both cases and digits stand in a value, as in base64 and not in hashes and most paths."""
+    """Whether a value has letters of both cases and digits, as base64 does, unlike hashes and most paths."""
     return _count_kinds(value) == 3
 
 
@@ -100,7 +100,7 @@ def is_base64_secret(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Whether a value is a token that chance made, as far as one can see."""
+    """Whether a value looks like a randomly generated token."""
     if len(value) < MIN_RANDOM or not _RANDOM.fullmatch(value):
         return False
     solid = len(value) >= MIN_SOLID and value.isalnum() and _count_kinds(value) < 3
@@ -109,7 +109,7 @@ def looks_random(value: str) -> bool:
 
 
 def looks_like_password(value: str) -> bool:
-    """Whether a value is what a person or a program takes for a password, where one is named."""
+    """Whether a value looks like a password, after a name that announces one."""
     if len(value) < MIN_PASSWORD or is_filler(value) or is_filler_word(value):
         return False
     if looks_random(value):
@@ -121,7 +121,7 @@ def looks_like_password(value: str) -> bool:
 
 
 def looks_generated(value: str) -> bool:
-    """Whether a value was drawn from letters, digits and all kinds of signs, as Django draws its key."""
+    """Whether a value was drawn from letters, digits and symbols, like Django's secret key."""
     if len(value) < MIN_GENERATED or not _PRINTED.fullmatch(value) or is_filler(value.removeprefix(_DJANGO)):
         return False
     signs = len(_SIGN.findall(value))
@@ -130,12 +130,12 @@ def looks_generated(value: str) -> bool:
 
 
 def looks_drawn(value: str) -> bool:
-    """Whether a value is a token or a key that chance made, of whatever signs."""
+    """Whether a value is a randomly generated token or key, from any alphabet."""
     return looks_random(value) or looks_generated(value)
 
 
 def is_token(value: str) -> bool:
-    """The same, but for UUIDs, which are mostly the numbers of something."""
+    """The same without UUIDs, which mostly identify something."""
     return not _UUID.search(value) and looks_drawn(value)
 
 
@@ -145,8 +145,8 @@ def is_uuid(value: str) -> bool:
 
 
 def is_plainly_secret(value: str) -> bool:
-    """Whether a value is a token even where little tells of it: it holds a long run of letters and digits, mixed as
-    chance does. Paths, versions and long names do not."""
+    """Whether a value is a token even on weak evidence: it holds a long random run of letters and digits, which paths,
+    versions and long names do not."""
     if looks_generated(value):
         return True
     if not looks_random(value) or _HASH.match(value):
@@ -155,7 +155,7 @@ def is_plainly_secret(value: str) -> bool:
 
 
 def is_plainly_password(value: str) -> bool:
-    """Whether a value is a password even where little tells of it."""
+    """Whether a value is a password even on weak evidence."""
     if is_plainly_secret(value):
         return True
     if not looks_like_password(value) or _CODE.search(value):

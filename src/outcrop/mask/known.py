@@ -1,4 +1,4 @@
-"""Keys of a known form: they are long words, so the long words of a text are looked at."""
+"""Find keys of a known form. They are long words, so only the long words of a text are examined."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from outcrop.system.deadline import timed
 Span = tuple[int, int]
 
 BESIDE: Final = 300
-"""How far from a key id its secret may stand: a few lines of a configuration. Judgement."""
+"""How far a secret may be from its key id: a few lines of configuration (not measured)."""
 
 _BREAK: Final = b"\1"
 _BREAKS: Final = bytes(character not in WORD for character in range(256))
-# A word may have an escape before it, which is not part of it: `\n` in a string, `%3D` in a URL.
+# The end of an escape may look like part of the word: `\n` in a string, `%3D` in a URL.
 _ESCAPES: Final = {"\\": 1, "%": 2}
 _BEGINNINGS: Final = np.zeros(1 << 16, np.bool_)
 _BEGINNINGS[[int.from_bytes(pair.encode(), "big") for pair in BY_BEGINNING]] = True
@@ -27,12 +27,12 @@ _BEFORES[[ord(character) for character in (*BY_BEFORE, *_ESCAPES)]] = True
 
 
 def find_known(text: str, data: bytes) -> Iterator[Span]:
-    """Where keys of a known form stand in a text; `data` is the same text, a byte a character."""
+    """Find keys of a known form; `data` is the same text, one byte per character."""
     done = 0
     looked: dict[Beside, int] = {}
     for start in timed(_likely_words(data)):
         before = text[start - 1 : start]
-        # What stands beside a masked key is no more a key than it was before.
+        # What follows a masked key was not a key before masking either.
         if start < done or before == MASK:
             continue
         found = _match(text, start, before)
@@ -48,7 +48,7 @@ def find_known(text: str, data: bytes) -> Iterator[Span]:
 
 
 def _match(text: str, start: int, before: str) -> tuple[Format, Span, Span] | None:
-    """The key that begins here: its kind, where it stands, and where its secret part does."""
+    """The key that begins here: its kind, its span, and the span of its secret part."""
     for family in (BY_BEGINNING.get(text[start : start + 2]), BY_BEFORE.get(before)):
         match = family.pattern.match(text, start) if family else None
         if family is None or match is None:
@@ -61,28 +61,28 @@ def _match(text: str, start: int, before: str) -> tuple[Format, Span, Span] | No
 
 
 def _find_beside(text: str, beside: Beside, around: Span, looked: dict[Beside, int]) -> Iterator[Span]:
-    """What goes with a key. Nothing is looked at twice: `looked` is up to where it has been."""
+    """The secret that goes with a key. No stretch is read twice: `looked` says how far each kind has been read."""
     start, end = around
     first, last = max(start - BESIDE, looked.get(beside, 0)), end + BESIDE
     looked[beside] = last
     for match in beside.pattern.finditer(text, first, last + 1):
-        # What ends beyond is seen only in part.
+        # a match that ends beyond the window may be truncated
         if match.end() <= last and beside.check(match[1]) and not start <= match.start() < end:
             yield match.span(1)
 
 
 def _likely_words(data: bytes) -> list[int]:
-    """Where long words begin that begin as a key does, or stand after what a key stands after.
+    """Start offsets of long words that begin like a key, or follow what keys follow.
 
-    Four characters are looked at at once: a word of SHORTEST characters has four times four in it that begin at a
-    multiple of four, and few other words have.
+    Four characters are compared at a time: a word of SHORTEST characters holds four aligned groups of four in a row,
+    and few shorter ones do.
     """
     marks = _BREAK * 4 + data.translate(_BREAKS) + _BREAK * (4 + -len(data) % 4)
     quads = np.frombuffer(marks, np.uint32) == 0
     if len(quads) < 4:
         return []
     inside = quads[:-3] & quads[1:-2] & quads[2:-1] & quads[3:]
-    at = 4 * (np.flatnonzero(inside[1:] > inside[:-1]) + 1)  # the first is never inside: it is made of breaks
+    at = 4 * (np.flatnonzero(inside[1:] > inside[:-1]) + 1)  # the first group is never inside: it is padding
     if not len(at):
         return []
     ends = np.frombuffer(marks, np.uint8)

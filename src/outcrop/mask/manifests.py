@@ -1,4 +1,4 @@
-"""Secrets in manifests of Kubernetes: in `kind: Secret` every value of `data` is one, whatever its name, in base64."""
+"""Secrets in Kubernetes manifests: in `kind: Secret` every value of `data` is one, in base64, whatever its name."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from outcrop.system.deadline import timed
 Span = tuple[int, int]
 
 LONGEST: Final = 256 * 1024
-"""Characters of a manifest, before and after the line that says what it is. Kubernetes takes a megabyte of base64,
-people write a few lines. Judgement."""
+"""Characters of a manifest read before and after its `kind`. Kubernetes accepts a megabyte of base64, people write a
+few lines (not measured)."""
 
 _KIND: Final = re.compile(
     rb"kind\\{0,2}[\"']?[ \t]{0,8}:[ \t]{0,8}\\{0,2}[\"']?secret(?:list)?\\{0,2}[\"']?[ \t]{0,8}(?=[,}\r\n#]|\Z)"
@@ -38,7 +38,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]{6,}={0,2}")
 
 
 def find_in_manifests(text: str, data: bytes) -> Iterator[Span]:
-    """Where values of Kubernetes secrets stand; `data` is the text in lower case, a byte a character."""
+    """Find the values of Kubernetes secrets; `data` is the text in lower case, one byte per character."""
     if b"secret" not in data or b"kind" not in data:
         return
     done = 0
@@ -56,7 +56,7 @@ def find_in_manifests(text: str, data: bytes) -> Iterator[Span]:
 
 
 def _document_around(text: str, at: int, done: int) -> Span:
-    """The document of a stream in which this offset lies, as much of it as is looked at."""
+    """The YAML document around this offset, as far as it is read."""
     first = max(done, at - LONGEST)
     start = max(text.rfind("\n---", first, at), first)
     end = _DOCUMENT.search(text, at, at + LONGEST)
@@ -64,7 +64,7 @@ def _document_around(text: str, at: int, done: int) -> Span:
 
 
 def _is_data(value: str) -> bool:
-    """Whether this is base64 of more than a word that stands for a secret in manuals."""
+    """Whether this is base64 of something other than a placeholder."""
     if not _BASE64.fullmatch(value):
         return False
     try:

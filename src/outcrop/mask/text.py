@@ -1,4 +1,4 @@
-"""The one way in for a text: where its secrets stand, and the text with stars in their place."""
+"""Find the secrets of a text and put stars in their place."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ from outcrop.system.deadline import check_time
 
 Span = tuple[int, int]
 Secret = tuple[Span, ...]
-"""The stretches of a text that have to be masked for one secret: most are one, a private key is its lines."""
+"""The spans to mask for one secret: mostly a single one; a private key has one per line."""
 
 ROUNDS: Final = 4
-"""How often a text is looked through, if it has secrets: masking one may lay bare another beside it. Keys that were
-glued together by chance took three."""
+"""Most passes over a text with secrets: masking one may expose another beside it. Random concatenations of keys took
+three."""
 
 MAX_REPEATED: Final = 100
-"""Different secrets that are looked for again where nothing tells of them. Bounds the time for a text full of them.
-Judgement."""
+"""Most distinct secrets whose repetitions are searched for. Bounds the time for a text full of them (not measured)."""
 
 _SEEN: Final = re.compile(r"\S")
 
@@ -36,7 +35,7 @@ _SEEN: Final = re.compile(r"\S")
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text in order; no two overlap.
 
-    Takes time in proportion to the length of the text, whatever it holds.
+    Takes time linear in the length of the text, whatever it holds.
     """
     found: list[Secret] = []
     rest = text
@@ -63,7 +62,7 @@ def mask_secrets(text: str) -> tuple[str, int]:
 
 
 def cover(text: str, secrets: list[Secret]) -> str:
-    """The text with stars for what is seen in these stretches."""
+    """The text with stars for every visible character of these secrets."""
     parts: list[str] = []
     done = 0
     for start, end in sorted(span for secret in secrets for span in secret):
@@ -73,10 +72,10 @@ def cover(text: str, secrets: list[Secret]) -> str:
 
 
 def _look_through(text: str) -> list[Secret]:
-    data = text.encode("latin-1", "replace")  # a byte a character: offsets are the same
+    data = text.encode("latin-1", "replace")  # one byte per character: offsets stay the same
     found = list(find_private_keys(text))
     taken = sorted(span for lines in found for span in lines)
-    # What has a known form is masked by it, so that its prefix stays; a name or a URL around it says less.
+    # A known form comes first, so that the key's prefix is kept; a name or a URL around it says less.
     lower = data.lower()
     words = find_words(lower)
     names = find_names(lower, words)
@@ -95,7 +94,7 @@ def _look_through(text: str) -> list[Secret]:
 
 
 def _find_repeated(text: str, secrets: list[Secret]) -> Iterator[Span]:
-    """Where secrets stand once more without a name or a URL that tells of them; not those that could be plain words."""
+    """Further occurrences of secrets without a name or a URL around them, except secrets that could be plain words."""
     pieces = dict.fromkeys(text[secret[0][0] : secret[0][1]] for secret in secrets if len(secret) == 1)
     for piece in islice(filter(looks_like_password, pieces), MAX_REPEATED):
         check_time()
@@ -108,7 +107,7 @@ def _find_repeated(text: str, secrets: list[Secret]) -> Iterator[Span]:
 
 
 def _apart(taken: list[Span], spans: list[Span]) -> list[Span]:
-    """Those of some spans that overlap none of the taken ones, nor one another; both are in order."""
+    """The spans that overlap neither the taken ones nor one another; both lists are sorted."""
     fresh: list[Span] = []
     free = 0
     for span in spans:

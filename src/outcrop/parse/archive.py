@@ -1,4 +1,4 @@
-"""Zip archives, checked before anything unpacks them."""
+"""Zip archives, checked before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from lxml import etree
 
 from outcrop.errors import ParseError
 
-# Far above any real document (the largest seen: an EPUB of 2 900 entries), far below what fills a machine.
+# Far above any real document (the largest seen is an EPUB of 2 900 entries), far below what fills a machine.
 _MAX_ENTRIES = 10_000
 _MAX_TOTAL_BYTES = 512 * 1024**2
-# Office XML compresses 5 to 30 times; a bomb a thousand times. Small entries may compress as they like.
+# Office XML compresses 5 to 30 times; a bomb a thousand times. Small entries may compress at any rate.
 _MAX_RATIO = 100
 _RATIO_FROM_BYTES = 1_000_000
 
 
 def open_archive(data: bytes) -> zipfile.ZipFile:
-    """The archive in some bytes, or ParseError when it is damaged, encrypted or a bomb."""
+    """Open an archive; ParseError when it is damaged, encrypted or a bomb."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError) as error:
@@ -47,10 +47,10 @@ def check_archive(data: bytes) -> None:
 
 
 def refuse_entities(archive: zipfile.ZipFile) -> None:
-    """ParseError when an XML part of an Office file declares entities.
+    """Raise ParseError when an XML part of an Office file declares entities.
 
-    No program writes such a file: it is a bomb, or was made to read other files. Entities are never resolved, so the
-    text they stand for would be missing without a word.
+    No program writes such a file: it is a bomb, or meant to read other files. Entities are never resolved, so their
+    text would silently be missing.
     """
     for name in archive.namelist():
         if name.lower().endswith((".xml", ".rels")) and _declares_entities(archive, name):
@@ -60,7 +60,7 @@ def refuse_entities(archive: zipfile.ZipFile) -> None:
 
 
 def _declares_entities(archive: zipfile.ZipFile, name: str) -> bool:
-    """Whether an entity is declared before the first element of a part. Damage is left to whoever reads all of it."""
+    """Whether a part declares an entity before its first element. Damage is left to the reader of the whole part."""
     try:
         with archive.open(name) as stream:
             parsed = etree.iterparse(
@@ -85,8 +85,8 @@ def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def read_xml(archive: zipfile.ZipFile, name: str) -> Any:
-    """The root element of an XML file in an archive; ParseError when it is missing or no XML."""
-    # Entities stay unresolved and nothing is fetched: a document is somebody else's word.
+    """The root element of an XML file in an archive; ParseError when it is missing or not XML."""
+    # Entities stay unresolved and nothing is fetched: documents are untrusted.
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, recover=True
     )

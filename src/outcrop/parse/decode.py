@@ -18,31 +18,31 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-# Guessing costs ~1 s a megabyte; 64 kB around the first byte that is not ASCII tell the language well enough.
+# Guessing costs about 1 s per megabyte; 64 kB around the first non-ASCII byte show the language well enough.
 _SAMPLE_BYTES = 64 * 1024
 
-# What old text files are written in. A closed list keeps the guess fast and keeps out codecs that can smuggle
-# lone surrogates (UTF-7) or that no file uses (EBCDIC).
+# Encodings of old text files. A closed list keeps the guess fast, and excludes codecs that can smuggle in lone
+# surrogates (UTF-7) or that no file uses (EBCDIC).
 _CANDIDATES = [
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r", "cp866", "cp437", "cp850",
     "cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "euc_kr", "cp949", "mac_roman", "iso8859_2", "tis_620",
 ]  # fmt: skip
 
-# Charset labels a server or a page may name; anything else (punycode, zlib …) is not a text encoding of files.
+# Charset labels that a server or a page may name; other codecs (punycode, zlib …) are not encodings of files.
 _LABEL = re.compile(
     r"(?:utf[-_]?(?:8|16|32)(?:[-_]?[lb]e)?|us-ascii|ascii|latin-?\d|iso[-_]?8859[-_]\d+|windows-\d+|cp\d+|"
     r"koi8[-_][ru]|shift[-_]?jis|x-sjis|sjis|euc[-_](?:jp|kr)|iso-2022-jp|gb2312|gbk|gb18030|big5|macintosh|"
     r"tis-620)",
     re.IGNORECASE,
 )
-_BROWSER_MEANING = {  # pages that say the first mean the second, and browsers read them so
+_BROWSER_MEANING = {  # pages that name the first mean the second, and browsers treat them so
     "iso-8859-1": "cp1252", "latin-1": "cp1252", "latin1": "cp1252", "x-sjis": "cp932", "shift_jis": "cp932",
     "shift-jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "macintosh": "mac_roman",
 }  # fmt: skip
 
-# Where every letter is one byte above 127, so that any stray byte gives one.
+# Encodings where each letter is one byte above 127, so that any stray byte gives one.
 _OTHER_SCRIPTS = frozenset("cp1251 cp1253 cp1255 cp1256 koi8_r cp866 tis_620".split())
-_FEWEST_LETTERS = 5  # different ones: a word or two. Judgement
+_FEWEST_LETTERS = 5  # different ones: a word or two (not measured)
 _HIGH_RUN = re.compile(rb"[\x80-\xff]{4,}")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]+")
 
@@ -52,15 +52,15 @@ BINARY = "binary data, not text; convert it to a text format or exclude it"
 
 
 def decode(data: bytes, charset: str | None = None) -> str:
-    """Text of some bytes with `\\n` line ends and no mark, or ParseError when they are not text.
+    """Decode bytes to text with `\\n` line ends and no byte order mark; ParseError when they are not text.
 
-    `charset` is what the transport declared; a byte order mark is believed before it.
+    `charset` is what the transport declared; a byte order mark takes precedence.
     """
     return decode_with_remark(data, charset)[0]
 
 
 def decode_with_remark(data: bytes, charset: str | None = None) -> tuple[str, str]:
-    """As `decode`, and what was wrong with the bytes, in words; nothing where all is well."""
+    """Like `decode`, with a remark on what was wrong with the bytes; empty if nothing was."""
     remark = ""
     text = _decode_marked(data)
     if text is None and charset is not None:
@@ -88,11 +88,11 @@ def _decode_declared(data: bytes, charset: str) -> str | None:
     if not _LABEL.fullmatch(label):
         return None
     label = _BROWSER_MEANING.get(label, label)
-    # Western is what many servers declare for everything; UTF-8 that is valid is not so by chance.
+    # Many servers declare everything as Western; bytes are not valid UTF-8 by chance.
     for encoding in ("utf-8", label) if label == "cp1252" else (label,):
         try:
             return _without_surrogates(data.decode(encoding))
-        except (LookupError, UnicodeDecodeError):  # declared wrongly; look for ourselves
+        except (LookupError, UnicodeDecodeError):  # declared wrongly: detect it
             continue
     return None
 
@@ -116,14 +116,14 @@ def _decode_unmarked(data: bytes) -> tuple[str, str]:
 
 
 def _decode_wide(data: bytes) -> str | None:
-    """UTF-16 without a mark: every second byte of Western text is NUL, and hardly any other."""
+    """UTF-16 without a byte order mark: in Western text every second byte is NUL, and hardly any other."""
     sample = data[:_SAMPLE_BYTES]
     half = len(sample) // 2
     if len(data) % 2 or half < 2:
         return None
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
-    # Half of one side: what is left of doubt is settled by the strict decoder and the control characters.
+    # Half of one side is enough: the strict decoder and the check for control characters settle the rest.
     if max(even, odd) * 2 < half or min(even, odd) * 20 > half:
         return None
     try:
@@ -136,11 +136,11 @@ def _decode_wide(data: bytes) -> str | None:
 
 
 def _decode_legacy(data: bytes) -> tuple[str, str]:
-    """Not UTF-8: UTF-8 with some broken bytes, else the likeliest old encoding; and a remark that says which."""
+    """Decode what is not valid UTF-8: as UTF-8 with broken bytes, or in the likeliest old encoding; with a remark."""
     loose = data.decode("utf-8", "replace")
     broken = loose.count("\ufffd")
-    # Valid multi-byte sequences hardly happen by chance: where they are as many as the broken ones, the file is UTF-8
-    # that was cut or patched, and reading all of it as something else would spoil every other letter.
+    # Valid multi-byte sequences hardly occur by chance: where they are at least as many as the broken ones, the file is
+    # UTF-8 that was cut or patched, and another encoding would garble all other letters.
     high = data.translate(None, bytes(range(0x80)))
     valid = _count_valid(loose)
     if valid < broken and (encoding := _guess(data)) and _is_plausible(data, high, encoding):
@@ -150,7 +150,7 @@ def _decode_legacy(data: bytes) -> tuple[str, str]:
 
 
 def _count_valid(loose: str) -> int:
-    """Characters beyond ASCII that are no replacement."""
+    """How many characters are beyond ASCII, not counting replacement characters."""
     return sum(map(len, _BEYOND_ASCII.findall(loose)))
 
 
@@ -161,10 +161,10 @@ def _damage(text: str) -> str:
 
 
 def _is_plausible(data: bytes, high: bytes, encoding: str) -> bool:
-    """Whether a guess at another script is more than an accident of a few stray bytes: it must give words.
+    """Whether a guess at another script is more than an accident of stray bytes: it must give words.
 
-    Western encodings need none: one accent in a page of English is what they are for. Several bytes make a character
-    of the East Asian ones, which chance does not produce.
+    Western encodings are exempt: one accent in a page of English is what they are for. So are East Asian ones, whose
+    multi-byte characters do not occur by chance.
     """
     if encoding not in _OTHER_SCRIPTS:
         return True
@@ -187,11 +187,11 @@ def _guess(data: bytes) -> str | None:
     sample = data[start : start + _SAMPLE_BYTES]
     if len(sample) == _SAMPLE_BYTES and (end := sample.rfind(b"\n")) > _SAMPLE_BYTES // 2:
         sample = sample[:end]
-    charset_normalizer = importlib.import_module("charset_normalizer")  # 40 ms, and most runs never need it
+    charset_normalizer = importlib.import_module("charset_normalizer")  # 40 ms, rarely needed
     matches = charset_normalizer.from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False)
     best = matches.best()
     for match in matches:
-        # Few accents leave several code pages equally likely; then it is the one most such files are in.
+        # With few accents several code pages are equally likely: choose the commonest.
         if match.encoding == "cp1252" and match.chaos <= best.chaos and match.coherence >= best.coherence - 0.2:
             return "cp1252"
     return None if best is None else str(best.encoding)

@@ -1,4 +1,4 @@
-"""The one way in: bytes and a name become a Document or a ParseError."""
+"""The way in: bytes and a name become a Document or a ParseError."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from outcrop.system.deadline import check_time, limit_time
 
 
 def parse(data: bytes, *, path: str, media_type: str | None = None, limits: ParseLimits) -> Document:
-    """Read `data` as the format its media type, name and first bytes call for.
+    """Read `data` in the format given by its media type, name and first bytes.
 
-    Text formats keep their text as it is, so that lines can be cited: only a byte order mark is dropped,
-    and line ends become `\\n`. `pages`, where a format has them, holds one offset a page; a page without text
-    has the offset of the next page that has some, so the last page that starts at or before an offset is the
-    page of that offset.
-    Raises ParseError, whose message says what is wrong and what to do, and nothing else.
+    Text formats keep their text as it is, so that lines can be cited: only a byte order mark is dropped, and line ends
+    become `\\n`. `pages`, where a format has them, holds one offset per page; a page without text shares the offset of
+    the next page with text, so the page of an offset is the last one that starts at or before it. Raises nothing but
+    ParseError, whose message says what is wrong and what to do.
     """
     essence, charset = _split_media_type(media_type)
     chosen = choose_format(data, path, essence)

@@ -82,7 +82,7 @@ def _properties(package: Any) -> dict[str, str]:
 
 
 def _markup(archive: zipfile.ZipFile, name: str) -> tuple[str, str]:
-    """A chapter's text, and what is wrong with it; one that is missing leaves the rest of the book readable."""
+    """A chapter's text, and what is wrong with it; a missing chapter leaves the rest of the book readable."""
     try:
         return decode_with_remark(read_entry(archive, name))
     except ParseError as error:

@@ -1,4 +1,4 @@
-"""The table of formats, and how one is chosen.
+"""The table of formats, and how to choose one.
 
 To add a format: one module, one line here. A text format is read in this process from decoded text; a library
 format is read in the worker by the `read(raw: RawFile) -> Document` of its module, which is imported there,
@@ -52,7 +52,7 @@ Format = TextFormat | LibraryFormat
 
 
 def read_code(text: str, path: str) -> Document:
-    """Source code. Grammars are loaded when the first source file turns up: a search needs none (20 ms)."""
+    """Read source code. Imported with the first source file, since a search needs no grammars (20 ms)."""
     from outcrop.parse.code import read_code as read
 
     return read(text, path)
@@ -123,16 +123,16 @@ _BY_MEDIA_TYPE = {media_type: f for f in FORMATS for media_type in f.media_types
 
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,200}(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 _FIRST_LINE = 200
-_PDF_HEADER_WITHIN = 1024  # where readers look for it: mail gateways put lines in front
+_PDF_HEADER_WITHIN = 1024  # where PDF readers look for it: mail gateways prepend lines
 
 
 def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
-    """The format of some bytes: what the server says, else the name, checked against how they start."""
+    """The format of a file: from the media type, else from its name, checked against its first bytes."""
     extension = PurePosixPath(file_name(path)).suffix.lower()
     chosen = _BY_MEDIA_TYPE.get(media_type or "")
     if chosen is None and media_type and media_type.endswith("+json"):
         chosen = _BY_MEDIA_TYPE["application/json"]
-    if chosen is None:  # text/plain and octet-stream are what servers say when they do not know
+    if chosen is None:  # servers say text/plain and octet-stream when they do not know
         chosen = _BY_EXTENSION.get(extension)
     if chosen is None:
         if not extension and _HTML_START.match(data):
@@ -143,7 +143,7 @@ def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
 
 
 def _is_code(data: bytes, path: str) -> bool:
-    """Whether a file whose extension tells nothing is source by its name (`Makefile`) or its first line (`#!`)."""
+    """Whether a file with no telling extension is source code by its name (`Makefile`) or first line (`#!`)."""
     from outcrop.parse.code import find_language
 
     return find_language(path, data[:_FIRST_LINE].decode("utf-8", "replace")) is not None

@@ -1,4 +1,4 @@
-"""A Document as a header and a payload, to travel between the parser and its worker."""
+"""Documents as header and payload, for the pipe between the parser and its worker."""
 
 from __future__ import annotations
 

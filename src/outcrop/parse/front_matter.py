@@ -1,7 +1,7 @@
 """Front matter of Markdown files: the few lines of YAML or TOML that give title, tags and date.
 
-A small reader, not a YAML parser: `key: value`, quoted strings, and lists in both styles. What it does not
-know it leaves out; it never fails.
+A small reader, not a YAML parser: `key: value`, quoted strings, and lists in both styles. It skips what it does not
+know and never fails.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Real front matter is a screen long; the bound keeps the search for its end short.
+# Real front matter is a screen long; this bounds the search for its end.
 _MAX_CHARS = 64 * 1024
 
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -51,7 +51,7 @@ def read_front_matter(text: str) -> FrontMatter:
 
 
 def _looks_like_yaml(block: str) -> bool:
-    """A thematic break above a first paragraph also reads `---`; keys tell front matter from it."""
+    """Whether this is front matter: a thematic break above a paragraph is `---` too, but no keys follow it."""
     for line in block.split("\n"):
         if line.strip() and not line.startswith("#"):
             return _KEY_LINE.match(line) is not None
@@ -82,7 +82,7 @@ def _read_yaml(block: str) -> dict[str, str | list[str]]:
 
 
 def _continue_scalar(values: dict[str, str | list[str]], key: str, more: str) -> None:
-    """Folded and plain scalars go on over indented lines; a nested mapping is left out."""
+    """Join the indented lines of a folded or plain scalar; skip a nested mapping."""
     value = values[key]
     if isinstance(value, str) and value:
         values[key] = more if value[0] in "|>" and len(value) <= 3 else f"{value} {more}"

@@ -1,4 +1,4 @@
-"""HTML: what a reader would read of a page, as text with Markdown's marks for headings, lists and code."""
+"""HTML: the readable part of a page, with Markdown's markup for headings, lists and code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from outcrop.parse.title import cut_title, file_stem
 from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import Document
 
-# What is on a page but not of it. `form` is dropped only where it does not wrap the page, as some servers do.
+# Parts of a page that are not its content. `form` is dropped unless it wraps the whole page, as on some servers.
 _DROPPED = (
     "script", "style", "nav", "footer", "aside", "svg", "template", "noscript", "iframe", "object", "embed",
     "canvas", "audio", "video", "map", "button", "select", "input", "textarea", "dialog", "math-renderer",
@@ -35,11 +35,11 @@ _CHARSET = re.compile(rb"""(?:charset\s*=\s*|encoding\s*=\s*)["']?\s*([A-Za-z0-9
 _NESTED_ENTITY = re.compile(
     r"""<!ENTITY\s{1,100}(?:%\s{1,100})?[^\s"'>]{1,200}\s{1,100}["'][^"'<]{0,2000}&(?!#)"""
 )
-_CHARSET_WITHIN = 4096  # browsers look at 1024; some pages put comments first
+_CHARSET_WITHIN = 4096  # browsers read 1024; some pages put comments first
 
 
 def read(raw: RawFile) -> Document:
-    """A page: its main part when it has one, else all of its body without navigation."""
+    """Read a page: its main part when it has one, else its body without navigation."""
     charset = raw.charset
     if charset is None and (match := _CHARSET.search(raw.data[:_CHARSET_WITHIN])):
         charset = match[1].decode("ascii")
@@ -64,18 +64,18 @@ def read(raw: RawFile) -> Document:
 
 
 def refuse_nested_entities(text: str) -> None:
-    """ParseError where a page declares entities that stand for others: only bombs do, and what they stand for would
-    be missing from its text without a word."""
+    """Raise ParseError where a page declares nested entities: only bombs do, and their text would silently be
+    missing."""
     if "<!ENTITY" in text and _NESTED_ENTITY.search(text):
         raise ParseError("it declares entities that stand for other entities; likely a bomb, and not read")
 
 
 def parse_html(text: str) -> Any:
-    """The tree of some HTML, or None when there is nothing in it."""
+    """The tree of an HTML page, or None when it is empty."""
     if not text or text.isspace():
         return None
-    # UTF-8 with the encoding forced: what the page declares was settled when it was decoded. `huge_tree` lifts
-    # the depth from 256 levels, which real pages reach, to 2048; memory is bounded by the worker.
+    # Encoding forced to UTF-8: what the page declares was considered when it was decoded. `huge_tree` lifts the depth
+    # from 256 levels, which real pages reach, to 2048; memory is bounded by the worker.
     parser = etree.HTMLParser(
         encoding="utf-8", recover=True, no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
@@ -84,16 +84,14 @@ def parse_html(text: str) -> Any:
     except etree.XMLSyntaxError as error:
         if "empty" in str(error).lower():
             return None
-        raise MemoryError from error  # a parser that recovers from everything else gives up for this alone
+        raise MemoryError from error  # the one thing that this forgiving parser does not recover from
     if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
-        raise ParseError(
-            "nested too deeply; flatten it or exclude it"
-        )  # the rest would be missing without a word
+        raise ParseError("nested too deeply; flatten it or exclude it")  # the rest would silently be missing
     return root
 
 
 def write_page(root: Any, writer: TextWriter) -> None:
-    """Write the readable part of a page; takes the rest out of the tree."""
+    """Write the readable part of a page, removing the rest from the tree."""
     body = next(root.iter("body"), root)
     etree.strip_elements(body, *_DROPPED, with_tail=False)
     size = _text_size(body)
@@ -117,7 +115,7 @@ def _text_size(element: Any) -> int:
 
 
 def _remove(element: Any) -> None:
-    """Take an element out and leave what follows it."""
+    """Remove an element but keep the text that follows it."""
     parent = element.getparent()
     if parent is None:
         return

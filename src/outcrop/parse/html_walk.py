@@ -1,4 +1,4 @@
-"""The walk over an HTML tree: iterative, so that no nesting is too deep, and linear."""
+"""The walk over an HTML tree: linear, and iterative so that no nesting is too deep."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _BLOCKS = frozenset({
     "summary", "table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption", "ul", "html", "optgroup",
     "option", "legend", *_HEADINGS,
 })  # fmt: skip
-# A table that holds any of these lays out a page; its cells are read as blocks, not as values.
+# A table that contains any of these is for layout: its cells are read as blocks, not as values.
 _NOT_IN_DATA = ("table", "h1", "h2", "h3", "h4", "pre", "ul", "ol", "blockquote")
 _SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
 _TICKS = re.compile(r"`{3,}")
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_PERMALINKS = frozenset({"¶", "#", "§", "🔗"})  # what documentation generators hang behind a heading
-_MAX_INDENT = 8  # deeper lists stay at this depth; the indent is for the eye only
+_PERMALINKS = frozenset({"¶", "#", "§", "🔗"})  # what documentation generators append to headings
+_MAX_INDENT = 8  # deeper lists stay at this indent
 
 
 def walk_html(root: Any, writer: TextWriter) -> None:
-    """Write what an element holds as blocks of text."""
+    """Write the content of an element as blocks of text."""
     walk = _Walk(writer)
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:
@@ -55,7 +55,7 @@ def _is_hidden(element: Any) -> bool:
 
 
 class _Walk:
-    """Words gathered since the last block, and the blocks around them."""
+    """The words since the last block, and the open blocks around them."""
 
     def __init__(self, writer: TextWriter) -> None:
         self._writer = writer
@@ -64,8 +64,8 @@ class _Walk:
         self._quotes = 0
         self._pre = 0
         self._cells: list[str] | None = None
-        self._tables: list[bool] = []  # for each open table whether it holds data
-        self._marker = False  # the next block is the first of a list item
+        self._tables: list[bool] = []  # for each open table, whether it holds data
+        self._marker = False  # the next block starts a list item
         self._last_kind = ""
 
     def add(self, text: str) -> None:
@@ -129,7 +129,7 @@ class _Walk:
                 self._marker = False
 
     def flush(self) -> None:
-        """Write the words gathered as a block."""
+        """Write the collected words as a block."""
         words = self._take(keep_breaks=True)
         if words:
             in_list = self._lists > 0
@@ -170,7 +170,7 @@ class _Walk:
             self._marker = False
 
     def _take(self, *, keep_breaks: bool = False) -> str:
-        """The words gathered, with white space collapsed and `<br>` as line ends where they may stay."""
+        """The collected words, with whitespace collapsed and `<br>` as a line end where allowed."""
         text = _SPACE.sub(" ", "".join(self._words))
         self._words = []
         if "\0" not in text:
@@ -186,7 +186,7 @@ class _Walk:
 
 
 def _holds_data(table: Any) -> bool:
-    """Whether nothing inside a table shows that it lays out a page."""
+    """Whether a table holds data: nothing inside shows that it is for layout."""
     inner = table.iter(*_NOT_IN_DATA)
     next(inner, None)  # the table itself
     return next(inner, None) is None

@@ -15,13 +15,13 @@ from outcrop.system.deadline import timed
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _LINE = re.compile(r"^[ \t]*+(?=[^\s])", re.MULTILINE)
 
-# Values are decoded to find where they end, not to be used: numbers become their length, which spares huge
-# integers their quadratic conversion.
+# Values are decoded only to find where they end. Numbers become their length, which avoids the quadratic conversion of
+# huge integers.
 _DECODER = json.JSONDecoder(parse_int=len, parse_float=len, parse_constant=len)
 
 
 def read_json(text: str, path: str) -> Document:
-    """A JSON file; one that is not valid is still text, without entries."""
+    """A JSON file; an invalid one is still text, without entries."""
     try:
         keys = _find_entries(text)
     except (ValueError, IndexError):  # IndexError: the text ends inside a value
@@ -32,7 +32,7 @@ def read_json(text: str, path: str) -> Document:
 
 
 def read_json_lines(text: str, path: str) -> Document:
-    """JSON Lines: every line that is not blank is an entry."""
+    """JSON Lines: every non-empty line is an entry."""
     keys = []
     for match in timed(_LINE.finditer(text)):
         keys.append(match.end())

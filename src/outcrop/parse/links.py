@@ -1,8 +1,8 @@
-"""What a document points to: other files, and names of code.
+"""What a document points to: other files, and names in code.
 
-Prose points by links, roles, directives and code in ticks; configuration by values that are paths or dotted names. A
-path is given relative to the root, as `SourceFile.path` is; whether it exists is not asked here. Each reader is one
-pass of one pattern whose parts never look past what they take.
+Prose points by links, roles, directives and code in backticks; configuration by values that are paths or dotted names.
+Paths are relative to the root, like `SourceFile.path`, and may not exist. Each reader is one pass of one pattern
+without lookahead beyond its match.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from outcrop.records import Document, Reference
 from outcrop.system.deadline import timed
 
 MAX_REFERENCES: Final = 200
-"""A document that points to more, such as a list of changes, points to nothing in particular."""
+"""A document with more references, such as a changelog, points to nothing in particular."""
 
 MAX_READ_CHARS: Final = 1_000_000
-"""A longer document is a log or a dump of data; its head will do."""
+"""A longer document is a log or a data dump; its head will do."""
 
 FILE_SUFFIXES: Final = frozenset(
     "py pyi js mjs cjs jsx ts mts cts tsx java kt kts scala groovy clj c h cc cpp cxx hpp cs fs go rs swift m mm rb "
@@ -29,7 +29,7 @@ FILE_SUFFIXES: Final = frozenset(
     "graphql tf nix gradle cmake md mdx rst txt adoc json jsonc json5 yaml yml toml ini cfg conf env lock xml html htm "
     "csv tsv ipynb svg png jpg jpeg gif ico pdf zip gz tar whl log db sqlite so dll exe in map snap typed sarif".split()
 )
-"""What ends a file's name: `pool.py` is not a member `py` of `pool`."""
+"""File suffixes: `pool.py` is not a member `py` of `pool`."""
 
 _DOMAINS: Final = frozenset("com org net io dev ai app co uk de edu gov info local".split())
 _PLAIN_WORDS: Final = frozenset("None True False Null NULL Undefined NaN Note Todo Yes No Linux Python".split())
@@ -57,10 +57,10 @@ Found = Iterator[Reference]
 
 
 def links_in(document: Document, path: str) -> tuple[Reference, ...]:
-    """What a document at `path` refers to, in order of where it stands; nothing for kinds that are not read.
+    """The references of a document at `path`, in order; empty for kinds that are not read.
 
-    A file is a `link` whose name is its path; a Sphinx label is a `link` with the qualifier `ref`; a name of code is a
-    `use` with what stands before it as the qualifier.
+    A file is a `link` whose name is its path; a Sphinx label is a `link` with the qualifier `ref`; a name in code is a
+    `use`, qualified by what precedes it.
     """
     read = _READERS.get(document.kind)
     if read is None or document.role in _NOTHING_TO_SAY:
@@ -68,11 +68,11 @@ def links_in(document: Document, path: str) -> tuple[Reference, ...]:
     return tuple(islice(read(document.text[:MAX_READ_CHARS], path), MAX_REFERENCES))
 
 
-# ------------------------------------------------------------------ what a target, a name or a value stands for
+# ------------------------------------------------------------------ targets, names and values
 
 
 def _resolve(target: str, path: str) -> str:
-    """A link's target as a path from the root; nothing when it leads elsewhere."""
+    """A link's target as a path from the root; empty when it leads elsewhere."""
     target = target.strip("<>").strip()
     if not target or "://" in path or _NOT_A_PATH.match(target):
         return ""
@@ -88,7 +88,7 @@ def _link(target: str, path: str, start: int) -> Found:
 
 
 def _is_file(value: str) -> bool:
-    """Whether this is written as a path to a file: with a known suffix, or plainly relative."""
+    """Whether this looks like a path to a file: with a known suffix, or explicitly relative."""
     if not _PATH.fullmatch(value) or value.startswith(_MIME):
         return False
     first, _, rest = value.partition("/")
@@ -99,11 +99,11 @@ def _is_file(value: str) -> bool:
 
 
 def _span(code: str, path: str, start: int) -> Found:
-    """Code in ticks: a path with folders, or a name that is written as only names of code are."""
+    """Code in backticks: a path with folders, or a name spelled as only names in code are."""
     code = code.strip()
     if "/" in code:
         if _is_file(code):
-            # Without dots in front it is written as seen from the root, wherever the document stands.
+            # Without leading dots it is relative to the root, wherever the document is.
             yield from _link(code, path if code.startswith(".") else "", start)
         return
     match = _NAME.fullmatch(code)
@@ -119,21 +119,21 @@ def _span(code: str, path: str, start: int) -> Found:
 
 
 def _qualified(dotted: str, start: int) -> Found:
-    """A name that is known to be one: `a.b.C` is C of a.b."""
+    """A name, known to be one: `a.b.C` is C of a.b."""
     qualifier, _, name = dotted.strip("~!. ").partition("(")[0].rpartition(".")
     if name.isidentifier():
         yield Reference(name, "use", start, qualifier)
 
 
 def _value(value: str, path: str, start: int, *, lone_module: bool = False) -> Found:
-    """A value of a configuration: an entry point, a path or a dotted name."""
+    """A configuration value: an entry point, a path or a dotted name."""
     if len(value) > 200 or value.startswith("/"):  # a path on somebody's machine, or a route
         return
     if _is_file(value):
-        # Workflows run in the root of the repository, whatever folder they are kept in.
+        # Workflows run at the root of the repository, whatever folder they are in.
         yield from _link(value, "" if path.startswith(".github/") else path, start)
     elif entry := _ENTRY_POINT.fullmatch(value):
-        # `nginx:latest` is an image; only where images do not stand may a module be a lone word.
+        # `nginx:latest` is an image; a module can be a single word only where images cannot occur.
         if lone_module or "." in entry[1]:
             inner, _, name = entry[2].rpartition(".")
             yield Reference(name, "use", start, f"{entry[1]}.{inner}" if inner else entry[1])
@@ -173,7 +173,7 @@ def _read_markdown(text: str, path: str) -> Found:
 
 
 def _read_target(target: str, path: str, start: int) -> Found:
-    """A link's target. From a site's root and without a file's suffix it is a page of the site: `/api/pool`."""
+    """A link's target. One from the site's root without a file suffix is a page of the site: `/api/pool`."""
     if target.startswith("/") and not target.startswith("//") and "/" in path:
         route = re.split(r"[#?]", target, maxsplit=1)[0].removesuffix(".html")
         route += "index" if route.endswith("/") else ""
@@ -242,7 +242,7 @@ def _read_directive(match: re.Match[str], text: str, path: str) -> Found:
 
 
 def _read_toctree(text: str, start: int, path: str) -> Found:
-    """The indented lines after the directive, but for its options."""
+    """The indented lines after the directive, without its options."""
     while start < len(text) and text[start] in " \t\n" and (line := _ENTRY.match(text, start)):
         entry = line["entry"].strip()
         if entry and not entry.startswith(":"):
@@ -252,7 +252,7 @@ def _read_toctree(text: str, start: int, path: str) -> Found:
 
 
 def _page(target: str, path: str, start: int) -> Found:
-    """A page named as Sphinx does: without its suffix, which is that of its neighbours, and `/` for the docs' root."""
+    """A page as Sphinx names it: without suffix, which is its neighbours', and with `/` for the docs' root."""
     if target.startswith("/") and "/" in path:
         target = posixpath.join("/", path.partition("/")[0], target.lstrip("/"))
     suffix = posixpath.splitext(path)[1]
@@ -293,7 +293,7 @@ def _read_json(text: str, path: str) -> Found:
 
 def _read_yaml(text: str, path: str) -> Found:
     folder, name = posixpath.split(path)
-    if name in {"mkdocs.yml", "mkdocs.yaml"}:  # whose pages stand in the folder beside it
+    if name in {"mkdocs.yml", "mkdocs.yaml"}:  # whose pages are in the folder beside it
         path = posixpath.join(folder, "docs", name)
     for match in timed(_YAML_VALUE.finditer(text)):
         if (match["dash"] or match["key"]) and match["key"] not in _KEYS_OF_SHELL:
@@ -302,7 +302,7 @@ def _read_yaml(text: str, path: str) -> Found:
 
 _READERS: Final[dict[str, Callable[[str, str], Found]]] = {
     "markdown": _read_markdown,
-    "text": _read_markdown,  # people write ticks and links there too
+    "text": _read_markdown,  # comments have backticks and links too
     "rst": _read_rst,
     "toml": _read_toml,
     "json": _read_json,

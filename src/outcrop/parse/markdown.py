@@ -17,11 +17,11 @@ from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.records import Document, Heading
 from outcrop.system.deadline import timed
 
-# Deeper nesting is an attack, not a list; past it the rest of a line is read as words.
+# Deeper nesting is an attack, not a list; beyond it the rest of a line is read as words.
 _MAX_DEPTH = 32
-# An underlined heading of more lines is a paragraph above a stray rule; its first lines name it well enough.
+# An underlined heading with more lines is a paragraph above a stray rule; its first lines make a good enough title.
 _MAX_SETEXT_LINES = 10
-_QUOTE = -1  # an open block quote; list items are held as the column of their content
+_QUOTE = -1  # an open block quote; list items are stored as the column of their content
 
 _ATX = re.compile(r"(#{1,6})(?:[ \t]+|$)")
 _ATX_END = re.compile(r"(?:^|[ \t])#+$")
@@ -85,7 +85,7 @@ def find_headings(text: str, start: int = 0) -> list[Heading]:
             end = len(text)
         scanner.scan_line(text[offset:end], offset)
         offset = end + 1
-        if blank := _BLANK_LINES.match(text, offset):  # two say all that more of them would
+        if blank := _BLANK_LINES.match(text, offset):  # more than two change nothing
             offset = blank.end()
     return scanner.headings
 
@@ -96,12 +96,12 @@ class _Scanner:
     def __init__(self) -> None:
         self.headings: list[Heading] = []
         self._containers: list[int] = []
-        self._paragraph: list[tuple[int, str]] = []  # offset and words of each line of an open paragraph
+        self._paragraph: list[tuple[int, str]] = []  # offset and words of each line of the open paragraph
         self._in_paragraph = False
         self._fence = ""
         self._html_end: re.Pattern[str] | None = None
         self._in_html = False
-        self._item_is_empty = False  # the last item has had nothing but its marker
+        self._item_is_empty = False  # the last item has only its marker so far
 
     def scan_line(self, line: str, offset: int) -> None:
         """Take one line, without its line end, and the offset where it starts."""
@@ -121,7 +121,7 @@ class _Scanner:
         self._scan_block(line, column, content, offset)
 
     def _scan_plain(self, line: str, offset: int) -> bool:
-        """Take the lines most files are made of, words, blanks and fenced code, by their first character."""
+        """Handle the commonest lines (words, empty lines, fenced code) by their first character."""
         first = line[:1]
         if self._fence:
             return first not in {self._fence[0], " ", "\t"}
@@ -155,13 +155,13 @@ class _Scanner:
         return len(self._containers), column
 
     def _goes_on_lazily(self, line: str, column: int, content: int) -> bool:
-        """Whether words without their container's marker still continue its paragraph."""
+        """Whether words without the container's marker continue its paragraph (lazy continuation)."""
         if not self._in_paragraph or content >= len(line):
             return False
         return content - column > 3 or not self._starts_block(line, content)
 
     def _starts_block(self, line: str, content: int) -> bool:
-        """Whether what stands here, outside the open paragraph's container, ends that paragraph."""
+        """Whether a line outside the open paragraph's container ends that paragraph."""
         char = line[content]
         if char == ">" or (char == "#" and _ATX.match(line, content)):
             return True
@@ -172,7 +172,7 @@ class _Scanner:
         return _is_break(line, content) or self._item_marker(line, content, interrupts=False) is not None
 
     def _item_marker(self, line: str, content: int, *, interrupts: bool) -> int | None:
-        """The end of a list marker that stands here, if one may."""
+        """The end of the list marker here, if there is one."""
         match = _BULLET.match(line, content)
         ordered = None if match else _ORDERED.match(line, content)
         if match is None and ordered is None:
@@ -185,7 +185,7 @@ class _Scanner:
         return end
 
     def _scan_block(self, line: str, column: int, content: int, offset: int) -> None:
-        """The rest of a line after its continued containers: more of the open leaf, or something new."""
+        """Take the rest of a line after its containers: more of the open leaf block, or a new block."""
         if self._fence or self._in_html:
             self._continue_raw(line, column, content)
             return
@@ -216,14 +216,14 @@ class _Scanner:
             return content + 1 + (line[content + 1 : content + 2] == " ")
         if _is_break(line, content):
             return None
-        # What is open here is a paragraph of this very container, which only some markers may interrupt.
+        # Only some markers may interrupt an open paragraph of the same container.
         end = self._item_marker(line, content, interrupts=self._in_paragraph)
         if end is None or (self._in_paragraph and self._is_underline(line, content)):
             return None
         self._end_paragraph()
         start = _first_not_space(line, end)
         empty = start == len(line)
-        # More than four spaces after a marker: one belongs to it, the others indent code.
+        # Of more than four spaces after a marker, one belongs to it and the others indent code.
         inside = end + 1 if empty or start - end > 4 else start
         self._containers.append(inside - column)
         self._item_is_empty = empty
@@ -277,7 +277,7 @@ class _Scanner:
         return False
 
     def _continue_raw(self, line: str, column: int, content: int) -> None:
-        """Inside a fence or an HTML block only its end matters."""
+        """Inside a fence or an HTML block, look only for its end."""
         if self._fence:
             rest = line[content:].rstrip()
             closes = (
@@ -312,14 +312,14 @@ class _Scanner:
 
 
 def _first_not_space(line: str, column: int) -> int:
-    """The first position from `column` on that is not a space; the line's length when there is none."""
+    """The first position from `column` on that is not a space, or the line's length."""
     if line[column : column + 1] not in {" ", ""}:
         return column
     return len(line) - len(line[column:].lstrip(" "))
 
 
 def _is_break(line: str, content: int) -> bool:
-    """Whether a thematic break stands here: three or more of one mark and nothing else."""
+    """Whether this is a thematic break: three or more of the same mark and nothing else."""
     char = line[content]
     if char not in "-_*":
         return False

@@ -1,4 +1,4 @@
-"""Jupyter notebooks: prose as it is, code fenced, results only where they are short."""
+"""Jupyter notebooks: prose as is, code fenced, results only where short."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from outcrop.parse.title import cut_title, file_stem
 from outcrop.parse.writer import TextWriter
 from outcrop.records import Document, Heading
 
-# A number or a small table says something; a training log does not.
+# A number or a small table is informative; a training log is not.
 _MAX_OUTPUT_CHARS = 1000
 
 

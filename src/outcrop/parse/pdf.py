@@ -1,4 +1,4 @@
-"""PDF: the text of each page, its outline as headings where a title is found on its page."""
+"""PDF: the text of each page, and outline entries as headings where their titles are found on the page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import Document, Heading
 
-# Titles that authoring programs leave behind: file names, and "Microsoft Word - thesis".
+# Titles left behind by authoring programs: file names, and "Microsoft Word - thesis".
 _JUNK_TITLE = re.compile(
     r"^(?:untitled|unknown|title|document\d*|slide \d+|microsoft \w+ - .*|\(anonymous\)|\(unspecified\)|none)$"
     r"|\.(?:docx?|pptx?|xlsx?|indd|dvi|tex|pdf|ps|qxd|p65|rtf|odt)$",
     re.IGNORECASE,
 )
-# PDFium marks a hyphen at a line's end with \x02 (\ufffe in other calls) and drops the line end behind it.
+# PDFium marks a hyphen at a line's end with \x02 (\ufffe in other calls) and drops the line end.
 _MARKED_HYPHEN = re.compile("[\ufffe\x02]\r?\n?")
 _LINE_HYPHEN = re.compile("(\\w+)(\x02|-\n)(\\w+)")
 _WORD = re.compile(r"\w+")
@@ -26,7 +26,7 @@ _MAX_OUTLINE_DEPTH = 6
 
 
 def read(raw: RawFile) -> Document:
-    """A PDF with a text layer; encrypted and scanned ones are errors that say so."""
+    """A PDF with a text layer; ParseError for an encrypted or scanned one."""
     try:
         pdf = pypdfium2.PdfDocument(raw.data)
     except pypdfium2.PdfiumError as error:
@@ -56,7 +56,7 @@ def read(raw: RawFile) -> Document:
 
 
 def _page_texts(pdf: pypdfium2.PdfDocument, max_text_chars: int) -> list[str]:
-    """Text of each page; a page that cannot be read is an empty one, so that page numbers stay right."""
+    """The text of each page; one that cannot be read is empty, so that page numbers stay right."""
     texts: list[str] = []
     length = 0
     for number in range(len(pdf)):
@@ -77,12 +77,12 @@ def _page_texts(pdf: pypdfium2.PdfDocument, max_text_chars: int) -> list[str]:
         texts.append("\n".join(line.rstrip() for line in lines))
         length += len(text)
         if length > max_text_chars:
-            break  # the writer will say that it is too long
+            break  # the writer will report that it is too long
     return texts
 
 
 def _join_hyphens(texts: list[str]) -> list[str]:
-    """Join words cut at line ends, only where the joined word stands elsewhere in the document."""
+    """Join words hyphenated at line ends, only where the joined word occurs elsewhere in the document."""
     cut = {match[1] + match[3] for text in texts for match in _LINE_HYPHEN.finditer(text)}
     known = {word for text in texts for word in _WORD.findall(text) if word in cut}
 
@@ -115,7 +115,7 @@ def _outline_headings(pdf: pypdfium2.PdfDocument, text: str, pages: tuple[int, .
 
 
 def _page_lines(text: str, start: int, end: int) -> dict[str, int]:
-    """Where each line, and each pair of lines (long titles wrap), of a page starts."""
+    """Where each line of a page starts, by its letters; also pairs of lines, since long titles wrap."""
     lines: dict[str, int] = {}
     previous, previous_start = "", start
     while start < end:

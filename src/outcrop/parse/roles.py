@@ -1,7 +1,7 @@
-"""What a file is for, told from its path and its first lines.
+"""What a file is for, judged by its path and first lines.
 
-A ranker holds a role against a file, so a wrong one hides what is looked for while a missing one costs little: where
-a name can mean two things, the file has no role. The tables are plain words, compared in lower case.
+Ranking demotes files with a role, so a wrong one hides what somebody looks for while a missing one costs little: where
+a name is ambiguous the file has no role. The tables are plain words, compared in lower case.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Final
 from outcrop.records import Role
 
 PRECEDENCE: Final[tuple[Role, ...]] = (
-    "vendored",  # somebody else's test is first of all somebody else's
+    "vendored",  # somebody else's test is vendored first of all
     "generated",  # a snapshot in a test folder
     "test",
     "benchmark",
-    "example",  # docs/examples is read for the examples
+    "example",  # docs/examples counts as examples
     "changelog",
     "docs",
     "compat",
 )
-"""The role of a file whose folders and name say several things: the first of these."""
+"""The order of precedence where folders and name suggest several roles."""
 
 FOLDERS: Final[dict[str, Role]] = {
     **dict.fromkeys(
@@ -41,23 +41,23 @@ FOLDERS: Final[dict[str, Role]] = {
         "compat _compat compatibility legacy deprecated polyfill polyfills shims backports".split(), "compat"
     ),
 }
-"""Folders that mean the same wherever they stand. Not here: `testing` (a library's help for its users' tests), `deps`,
-`gen`, `dist` and `shim`, which are as often the product itself."""
+"""Folders with the same meaning everywhere. Not listed: `testing` (often a library's support for its users' tests),
+`deps`, `gen`, `dist` and `shim`, which are as often the product itself."""
 
 OUTER_FOLDERS: Final[dict[str, Role]] = {
-    # `spec` below src reads specifications, `benchmark` there measures for the user.
+    # `spec` below src may read specifications, `benchmark` there may measure for the user.
     **dict.fromkeys("spec specs".split(), "test"),
     **dict.fromkeys("bench benchmark benchmarks".split(), "benchmark"),
-    # `com/example` is the package of every Java tutorial and of many products; samples below src are of sound.
+    # `com/example` is the package of every Java tutorial and of many products; samples below src may be of sound.
     **dict.fromkeys(
         "example examples _example _examples sample samples demo demos cookbook cookbooks tutorial tutorials "
         "playground playgrounds".split(),
         "example",
     ),
     **dict.fromkeys("docs doc docs_src documentation website".split(), "docs"),
-    **dict.fromkeys("vendor vendors external externals".split(), "vendored"),  # `vendor` sells things in a shop
+    **dict.fromkeys("vendor vendors external externals".split(), "vendored"),  # `vendor` may sell in a shop
 }
-"""Folders that mean this only outside of the source folders."""
+"""Folders that mean this only outside source folders."""
 
 SOURCE_FOLDERS: Final = frozenset("src source sources lib app apps pkg internal cmd main java kotlin".split())
 """Below one of these, the names in OUTER_FOLDERS are the product's own words."""
@@ -83,17 +83,17 @@ PROSE_SUFFIXES: Final = (
     "pdf",
     "ipynb",
 )
-"""In a docs folder these do their work; what else stands there serves them."""
+"""In a docs folder these are the content; all else there supports them."""
 
 MINIFIED_SUFFIXES: Final = ("js", "mjs", "cjs", "css")
-"""Written by people or by a minifier, and only there can the shape of the text tell: prose too has long lines."""
+"""Languages that minifiers write, the only ones judged by the shape of the text: prose has long lines too."""
 
-_HEAD_CHARS = 2048  # licence and marker stand in it; a longer licence comes after the marker
+_HEAD_CHARS = 2048  # holds licence and marker; a longer licence comes after the marker
 _PINS_CHARS = 4096
 
 _CAMEL_TEST_FOLDER = re.compile(r"[a-z0-9]Tests?$|[._-](?:[Uu]nit|[Ii]ntegration)?[Tt]ests?$|\.Specs$")
 
-# `test-runner.ts` and `TestRunner.java` run tests; only where a language's tools look for a prefix does it count.
+# `test-runner.ts` and `TestRunner.java` run tests: a prefix counts only where a language's tools look for it.
 _TEST_NAME = re.compile(
     r"""test_.*\.(?:py|rb|c|cc|cpp|cxx|jl|lua|nim|ml|php|sh|f90)$
       | conftest\.py$ | tests\.(?:py|rs)$ | (?:test|spec|rails)_helper\.(?:rb|exs)$
@@ -111,7 +111,7 @@ _BENCHMARK_NAME = re.compile(r".*\.bench\.[cm]?[jt]sx?$|.*[a-z0-9]Benchmarks?\.(
 _ROOT_TEST_NAME = re.compile(r"tests?\.[a-z]+$")  # `test.js` beside `index.js`
 _EXAMPLE_NAME = re.compile(r"(?:.*_)?(?:example|demo)s?\.(?!md|txt|rst)[a-z0-9]+$|.*\.stories\.[cm]?[jt]sx?$")
 _COMPAT_NAME = re.compile(
-    # `deprecated.rs` may be what deals with deprecation; `pool_deprecated.rs` is what is deprecated.
+    # `deprecated.rs` may deal with deprecation; `pool_deprecated.rs` is deprecated.
     r"(?:(?:.*[._-])?(?:compat|legacy|polyfills?|backports?)(?:[._-].*)?|.*[._-]deprecated)\.[a-z0-9]+$"
 )
 _CAMEL_COMPAT_NAME = re.compile(
@@ -124,13 +124,13 @@ _GENERATED_NAME = re.compile(
       | .*\.(?:js|mjs|cjs|css|ts)\.map | .*\.snap | .*\.tsbuildinfo)$""",
     re.VERBOSE,
 )
-# Only what is plainly meant: `history.md` may be about history, and changelog.py writes one.
+# Only unambiguous names: `history.md` may be about history, and changelog.py may write one.
 _CHANGELOG_NAME = re.compile(
     r"(?:(?i:change-?logs?|release[-_]?notes|what'?s[-_]?new)(?:[-_.]?v?\d[\w.-]*?)?|CHANGES|HISTORY|NEWS)"
     rf"(?:\.(?i:{'|'.join(PROSE_SUFFIXES)}))?"
 )
 _MINIFIED_NAME = re.compile(r".*(?:[.-]min|\.bundle|\.chunk)\.(?:[cm]?js|css|js\.map|css\.map)$")
-# Most names hold none of these and are done.
+# A quick check: most names contain none of these.
 _NAME_HINT = re.compile(
     r"test|spec|suite|\.cy\.|e2e|bench|it\.java|_pb|\.pb|\.g|\.freezed|designer|gen|\.map|\.snap|tsbuild"
     r"|example|demo|stories|compat|legacy|deprecat|polyfill|backport|change|release|what|history|news"
@@ -139,7 +139,7 @@ _PINS = re.compile(
     r"^\s+--hash=sha\d+:|^#\s+(?:This file (?:is|was) )?autogenerated by (?:pip-compile|uv)\b", re.M
 )
 
-# A marker counts in the comments before the first line of code, where tools write it and others look for it.
+# A marker counts only in the comments before the first line of code, where tools write it.
 _COMMENT_LINE = re.compile(
     r"\s*+(?:\#|//|/\*|\*|--|;|%|<!--|<\?|\"{3}|'{3}|\{-|\(\*|\.\.\s|!|\"\s|rem\b|dnl\b"
     r"|package\s|['\"]use strict)",
@@ -161,14 +161,14 @@ _GENERATED_LINE = re.compile(
       | \bdo\ not\ (?:edit|modify|change)\b.*\bgenerated\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-# Written once by a template and by people ever since.
+# Written once from a template and by people ever since.
 _SCAFFOLD = re.compile(
     r"'init' task|startproject|startapp|quickstart|cookiecutter|scaffold|create-\w+-app|cargo new"
 )
 _WORDS = re.compile(r"[^\W\d_]")
-_GENERATED_WORD = "generated"  # in every marker; most files do not hold it and are done
+_GENERATED_WORD = "generated"  # part of every marker, and absent from most files
 
-# Minified files of two dozen libraries have lines of thousands of characters and under 5 % blanks; code written by
+# Minified files of two dozen libraries have lines of thousands of characters and under 5 % whitespace; code written by
 # hand has lines of 25 to 45 and over 12 %.
 _LONG_LINE_CHARS = 250
 _FEW_BLANKS = 0.08
@@ -176,8 +176,8 @@ _MIN_JUDGED_CHARS = 512
 
 
 def role_of(path: str, text: str) -> Role:
-    """The role of a file from its path below the root and its text; nothing for one that does the work itself."""
-    if "://" in path:  # what a web page is for does not follow from its address
+    """The role of a file from its path below the root and its text; empty for ordinary files."""
+    if "://" in path:  # a web page's address does not show what it is for
         return "generated" if _is_marked_generated(text) else ""
     parts = path.replace("\\", "/").split("/")
     name = parts.pop()
@@ -203,14 +203,14 @@ def _is_lock(lowered: str, text: str) -> bool:
         return True
     if not lowered.endswith(".txt"):
         return False
-    head = text[:_PINS_CHARS]  # requirements with hashes have any name
+    head = text[:_PINS_CHARS]  # requirements with hashes can have any name
     return ("--hash=" in head or "autogenerated" in head) and _PINS.search(head) is not None
 
 
 def _is_minified(text: str) -> bool:
     if len(text) < _MIN_JUDGED_CHARS or text.count("\n") * _LONG_LINE_CHARS > len(text):
         return False
-    sample = text[len(text) // 2 :][:_HEAD_CHARS]  # past the licence, which minifiers keep
+    sample = text[len(text) // 2 :][:_HEAD_CHARS]  # after the licence, which minifiers keep
     blanks = sample.count(" ") + sample.count("\n") + sample.count("\t")
     return blanks < _FEW_BLANKS * len(sample)
 
@@ -224,7 +224,7 @@ def _said_by_folders(parts: list[str], suffix: str, lowered: str) -> set[Role]:
         if not role and part[-1:] in "ts" and _CAMEL_TEST_FOLDER.search(part):
             role = "test"
         if word == "test" and depth and suffix == "py":
-            # A package may be about testing (django.test); Python's own tests say so by their names.
+            # A package may be about testing (django.test); Python's own tests have telling names.
             role = "test" if _TEST_NAME.match(lowered) else ""
         if word in {"spec", "specs"} and suffix in {*PROSE_SUFFIXES, "json", "yaml", "yml"}:
             role = ""  # a specification
@@ -275,13 +275,13 @@ def _is_marked_generated(text: str) -> bool:
 
 
 def _goes_on(before: str, line: str) -> bool:
-    """Whether a comment line is the rest of a sentence: "… in this / autogenerated file." says nothing of its own."""
+    """Whether a comment line continues a sentence: "… in this / autogenerated file." is not a marker."""
     first = _WORDS.search(line)
     return first is not None and first[0].islower() and "@" not in line and before[-1:].isalpha()
 
 
 def _open_block(line: str, closing: str) -> str:
-    """What closes the block comment that is open after this line; nothing when none is."""
+    """What closes the block comment open after this line; empty when there is none."""
     if closing:
         return "" if closing in line else closing
     for quote in _QUOTES:

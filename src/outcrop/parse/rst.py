@@ -1,4 +1,4 @@
-"""reStructuredText: the text as it is, and its sections by their adornments."""
+"""reStructuredText: the text as is, and its sections by their adornments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
 _ROLE = re.compile(r"(?::[\w:.+-]{1,40}:)?(`{1,2})([^`]+)\1_{0,2}")
 _LINK_TARGET = re.compile(r"\s*<[^<>]*>$")
 _STRONG = re.compile(r"\*{1,2}([^*]+)\*{1,2}")
-_SHORT_ADORNMENT = 4  # docutils takes an underline shorter than its title only from this length on
+_SHORT_ADORNMENT = 4  # docutils accepts an underline shorter than its title only from this length
 
 
 def read_rst(text: str, path: str) -> Document:
-    """A reStructuredText file; a style of adornment gets its level when it first appears."""
+    """A reStructuredText file; each style of adornment gets its level when first used."""
     headings = tuple(find_sections(text))
     title = headings[0].title if headings else first_line(text) or file_stem(path)
     return Document(text=text, kind="rst", title=cut_title(title), headings=headings)

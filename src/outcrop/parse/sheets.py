@@ -1,4 +1,4 @@
-"""Spreadsheets: a sheet is a page and a heading, a row a line of values. Excel's formats and OpenDocument."""
+"""Spreadsheets (Excel's formats and OpenDocument): a sheet is a page with a heading, a row is a line of values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from outcrop.records import Document
 
 
 def read(raw: RawFile) -> Document:
-    """A workbook as text, one page a sheet."""
+    """A workbook as text, one page per sheet."""
     if raw.data.startswith(b"PK"):
         check_archive(raw.data)
     try:

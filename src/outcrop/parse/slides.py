@@ -1,4 +1,4 @@
-"""PowerPoint: a slide is a page, its title a heading, its notes a quote below it."""
+"""PowerPoint: a slide is a page, its title a heading, its notes a quote below."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TITLES = frozenset({"title", "ctrTitle"})
 
 
 def read(raw: RawFile) -> Document:
-    """A .pptx file as text, one page a slide."""
+    """A .pptx file as text, one page per slide."""
     writer = TextWriter(raw.max_text_chars)
     with OfficeFile(raw.data) as file:
         presentation = file.part(file.main)
@@ -71,18 +71,18 @@ def _shapes(slide: Any) -> Iterator[Any]:
         if name in {"grpSp", "Choice"}:
             stack.extend(reversed(shape))
         elif name == "AlternateContent":
-            stack.extend(shape[:1])  # what is meant stands first, then what older programs can show
+            stack.extend(shape[:1])  # the first choice is what is meant; the fallback is for older programs
         elif name in {"sp", "graphicFrame"}:
             yield shape
 
 
 def _placeholder(shape: Any) -> str:
-    """Which place of the layout a shape fills: title, body, …; none for a shape of the slide's own."""
+    """Which placeholder of the layout a shape fills: title, body, …; empty for a free shape."""
     return next((place.get("type") or "" for place in shape.iter("{*}ph")), "")
 
 
 def _rows(frame: Any) -> list[str]:
-    """The rows of a table that are not blank."""
+    """The non-empty rows of a table."""
     rows = (
         [" ".join(" ".join(_lines(cell)).split()) for cell in row.iter("{*}tc")] for row in frame.iter("{*}tr")
     )
@@ -90,7 +90,7 @@ def _rows(frame: Any) -> list[str]:
 
 
 def _lines(shape: Any) -> list[str]:
-    """The lines of a shape's text that are not blank."""
+    """The non-empty lines of a shape's text."""
     lines = []
     for paragraph in shape.iter("{*}p"):
         pieces = (

@@ -1,4 +1,4 @@
-"""What a document is called when it does not say."""
+"""Titles for documents that do not name themselves."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 from outcrop.parse.limits import MAX_TITLE_CHARS
 
 _TITLE_WITHIN = 16 * 1024
-"""Characters, from the first letter or digit on, in which a line may be found that serves as a title. Judgement: a
-hundred lines of directives are no title page any more."""
+"""Characters, from the first letter or digit on, that are searched for a title: after a hundred lines of directives
+there is none (not measured)."""
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def file_name(path: str) -> str:
     """The last part of a path or URL, without query and fragment."""
     if "://" in path:
-        with contextlib.suppress(ValueError):  # a malformed host; the text after the last slash will do
+        with contextlib.suppress(ValueError):  # malformed host: use what follows the last slash
             path = urlsplit(path).path or path
-    # Names that are not valid in the file system's encoding carry lone surrogates, which no database takes.
+    # Names that are invalid in the file system's encoding carry lone surrogates, which databases reject.
     path = path.encode("utf-8", "replace").decode("utf-8")
     return PurePosixPath(path.replace("\\", "/")).name or path
 
@@ -32,8 +32,8 @@ def file_stem(path: str) -> str:
 
 
 def cut_title(text: str) -> str:
-    """One line of at most MAX_TITLE_CHARS characters, cut between words where it can be."""
-    # Slack for runs of white space; without a bound an endless line would be split into a list of its words.
+    """One line of at most MAX_TITLE_CHARS characters, cut between words where possible."""
+    # Slack for runs of whitespace; without a bound an endless line would be split into all its words.
     line = " ".join(text[: MAX_TITLE_CHARS * 4].split())
     if len(line) <= MAX_TITLE_CHARS:
         return line
@@ -43,11 +43,11 @@ def cut_title(text: str) -> str:
 
 
 def first_line(text: str, start: int = 0) -> str:
-    """The first line that says something, cut to a title; nothing when there is none near the first words.
+    """The first line that says something, cut to a title; empty when there is none near the start.
 
     Rules (`=====` above a heading) and reStructuredText's `.. directives::` say nothing.
     """
-    # What comes before the first letter is passed over in one go: a file may begin with a million blank lines.
+    # Skip to the first letter in one go: a file may begin with a million empty lines.
     said = _LETTER_OR_DIGIT.search(text, start)
     if said is None:
         return ""

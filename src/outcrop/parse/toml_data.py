@@ -1,4 +1,4 @@
-"""TOML: the text as it is, and where each top-level key and each table starts."""
+"""TOML: the text as is, and where each top-level key and each table starts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from outcrop.parse.title import file_stem
 from outcrop.records import Document
 from outcrop.system.deadline import timed
 
-# One pass over what can hide a line's start: strings (closed or not, they are consumed once), comments and
-# brackets. Possessive repeats: nothing is ever tried twice.
+# One pass over what can hide the start of a line: strings (closed or not, they are consumed once), comments and
+# brackets. Possessive, so nothing is tried twice.
 _TOKEN = re.compile(
     r'"""(?:[^"\\]++|\\.|"(?!""))*+(?:"""|\\?\Z)?'
     r"|'''(?:[^']++|'(?!''))*+(?:''')?"

@@ -1,4 +1,4 @@
-"""Word documents: paragraphs and tables in the order they stand, headings by their styles."""
+"""Word documents: paragraphs and tables in order, headings by their styles."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.parse.writer import TextWriter
 from outcrop.records import Document
 
-# Style ids stay English where names are translated, but renamed templates keep only the name: either will do.
+# Style ids stay English where names are translated, but renamed templates keep only the name: accept either.
 _HEADING_STYLE = re.compile(r"heading ?([1-9])", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z)")
 
-# What content may stand in, and what runs may, without changing what they say; deleted text is not among it.
+# Wrappers around blocks and around runs that do not change what they say; deleted text is not among them.
 _AROUND = frozenset("sdt sdtContent ins moveTo smartTag customXml".split())
 _AROUND_RUNS = _AROUND | frozenset("hyperlink fldSimple dir bdo r".split())
 _SIGNS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-"}
@@ -64,7 +64,7 @@ def read(raw: RawFile) -> Document:
 
 
 def _style_names(file: OfficeFile) -> dict[str, str]:
-    """Names of the styles by id; none where the list is missing or damaged."""
+    """Style names by id; empty where the list is missing or damaged."""
     names: dict[str, str] = {}
     for part in file.related(file.main, "styles").values():
         try:
@@ -85,7 +85,7 @@ def _body(file: OfficeFile) -> Any:
 
 
 def _inside(element: Any, *names: str) -> Iterator[Any]:
-    """The elements of these names in an element, in order, those inside content controls too, without recursion."""
+    """The elements with these names, in order, including those inside wrappers, without recursion."""
     stack = list(reversed(element))
     while stack:
         each = stack.pop()
@@ -114,7 +114,7 @@ def _is_item(paragraph: Any, style_name: str) -> bool:
 
 
 def _text(paragraph: Any) -> str:
-    """What a paragraph says, with its tabs and line breaks; no page breaks, pictures or codes of fields."""
+    """A paragraph's text with tabs and line breaks, without page breaks, pictures or field codes."""
     pieces: list[str] = []
     stack = list(reversed(paragraph))
     while stack:
@@ -132,7 +132,7 @@ def _text(paragraph: Any) -> str:
 
 
 def _write_table(table: Any, writer: TextWriter) -> None:
-    """One line a row. A table inside a cell is read as that cell's text."""
+    """One line per row. A nested table is read as its cell's text."""
     gap = "\n\n"
     for row in _inside(table, "tr"):
         cells = [_cell_text(cell) for cell in _inside(row, "tc")]

@@ -1,4 +1,4 @@
-"""Where the readers of library formats write: text grows block by block, and offsets are noted on the way."""
+"""The output of library readers: text grows block by block, recording offsets of headings and pages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from outcrop.errors import ParseError
 from outcrop.parse.limits import MAX_HEADINGS, MAX_TITLE_CHARS
 from outcrop.records import Heading
 
-# Everything that is neither text nor layout: control characters but \t \n \f, lone surrogates, soft hyphens
-# (they split words for a search) and the two noncharacters PDF uses as markers.
+# What is neither text nor layout: control characters except \t \n \f, lone surrogates, soft hyphens (they would split
+# words for search) and the two noncharacters PDF uses as markers.
 _UNWANTED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\ud800-\udfff\ufffe\uffff]")
 
 
@@ -22,7 +22,7 @@ def clean_text(text: str) -> str:
 
 
 def too_long(max_text_chars: int) -> ParseError:
-    """The error for a text above the limit, worded once."""
+    """The error for a text above the limit."""
     return ParseError(f"holds more than {max_text_chars:,} characters of text; split it into smaller files")
 
 
@@ -39,7 +39,7 @@ class TextWriter:
         self._pages_waiting = 0
 
     def write(self, block: str, gap: str = "\n\n") -> int:
-        """Append a block, `gap` after what is there, and return its offset; blank blocks are left out."""
+        """Append a block after `gap` and return its offset; whitespace-only blocks are dropped."""
         block = self.last_block = clean_text(block).strip("\n")
         if not block or block.isspace():
             return self.length
@@ -56,7 +56,7 @@ class TextWriter:
         return start
 
     def write_heading(self, level: int, title: str) -> None:
-        """Append a heading as a line of its own and note it."""
+        """Append a heading as a line of its own and record it."""
         title = " ".join(clean_text(title).split())
         if not title:
             return
@@ -65,11 +65,11 @@ class TextWriter:
             self.headings.append(Heading(level, title[: MAX_TITLE_CHARS * 2], start))
 
     def start_page(self) -> None:
-        """The next block begins a page; a page without text shares the offset of the next one with some."""
+        """Start a page with the next block; a page without text shares the offset of the next one with text."""
         self._pages_waiting += 1
 
     def finish(self) -> str:
-        """All of the text; pages that are still empty begin at its end."""
+        """The whole text; trailing empty pages begin at its end."""
         self.pages.extend([self.length] * self._pages_waiting)
         self._pages_waiting = 0
         return "".join(self._parts)

@@ -1,4 +1,4 @@
-"""YAML: the text as it is, and where each top-level entry starts. No schema, no anchors: lines tell enough."""
+"""YAML: the text as is, and where each top-level entry starts. No schema, no anchors: lines are enough."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _KEY = re.compile(
     r"""(?:"(?:[^"\\]|\\.){0,300}+"|'(?:[^']|''){0,300}+'|[^\s"'\[\]{},&*|>@`-][^\n]{0,300}?|-[^\s][^\n]{0,300}?)"""
     r"""[ \t]*:(?=[ \t]|$)(?P<value>.*)"""
 )
-_MAX_KEY_LINE = 1000  # a key is at its line's start; an endless line is not searched to its end
+_MAX_KEY_LINE = 1000  # a key is at the start of its line; an endless line is not searched to the end
 
 
 def read_yaml(text: str, path: str) -> Document:
     """A YAML file or stream of documents: keys, list items and `---` marks at column 0 are entries."""
     keys: list[int] = []
-    in_mapping: bool | None = None  # None until the document shows what it is
+    in_mapping: bool | None = None  # unknown until the document's first entry
     quote_open = ""
     for match in timed(_TOP_LINE.finditer(text)):
         line = match.group()

@@ -1,4 +1,4 @@
-"""Which URLs may be fetched: their form, and the network addresses that they lead to."""
+"""Which URLs may be fetched: their syntax, and the network addresses they lead to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_HOST = 253  # the longest name that DNS carries
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# What `is_global` of some Python releases lets through, or counts as global though nothing public lives there.
+# What `is_global` of some Python releases lets through, or counts as global although nothing public is there.
 _NOT_PUBLIC_V4 = tuple(
     map(
         ipaddress.IPv4Network,
@@ -29,7 +29,7 @@ _NOT_PUBLIC_V4 = tuple(
         ),
     )
 )
-_PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")  # the only block global unicast addresses are given from
+_PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")  # the only block that global unicast addresses come from
 _NOT_PUBLIC_V6 = tuple(
     map(
         ipaddress.IPv6Network,
@@ -47,7 +47,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL taken apart and put back in one spelling: what to connect to and what to ask for."""
+    """A URL in its normal form: what to connect to and what to ask for."""
 
     scheme: str
     host: str
@@ -67,7 +67,7 @@ class Target:
 
     @property
     def path(self) -> str:
-        """Host and path, the short name that people see."""
+        """Host and path, the short name shown to people."""
         return f"{self.authority}{self.request_path.partition('?')[0]}"
 
 
@@ -102,7 +102,7 @@ def parse_url(url: str) -> Target:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the public internet, so that fetching from it reaches nothing internal."""
+    """Whether an address is on the public internet, so that fetching from it reaches nothing internal."""
     if isinstance(address, ipaddress.IPv4Address):
         return (
             address.is_global
@@ -111,7 +111,7 @@ def is_public(address: Address) -> bool:
         )
     if address.ipv4_mapped is not None:
         return is_public(address.ipv4_mapped)
-    if address in _NAT64:  # networks without IPv4 reach it through these; what counts is where they lead
+    if address in _NAT64:  # how IPv6-only networks reach IPv4: judge the address behind it
         return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
     return (
         address in _PUBLIC_V6
@@ -129,7 +129,7 @@ def _host(name: str, shown: str) -> str:
         except ValueError as error:
             raise SourceError(f"{shown} names no valid IPv6 address") from error
     try:
-        # The codec knows the dots of other scripts; it also refuses labels that are empty or too long.
+        # The codec also knows the dots of other scripts, and rejects empty and overlong labels.
         host = name.removesuffix(".").encode("idna").decode("ascii").lower()
     except UnicodeError as error:
         raise SourceError(f"{shown} names no valid host: {error}") from error
@@ -139,5 +139,5 @@ def _host(name: str, shown: str) -> str:
 
 
 def _encode(part: str) -> str:
-    """Percent-encode what must be, and leave alone what is already."""
+    """Percent-encode what needs it, and leave alone what already is."""
     return quote(part, safe="/%:@!$&'()*+,;=~-._?")

@@ -1,8 +1,8 @@
-"""Repositories as they are checked out: what git tracks in each, and whether a file is what git recorded.
+"""Checked-out repositories: what git tracks in each, and whether a file is what git recorded.
 
 A file is *dirty* when its content is not what the repository's index records for it: edited and not staged, never
-added, or in conflict. What is staged but not committed yet counts as clean: telling it apart would take the trees of
-the last commit out of git's packs. Line endings that git itself would convert do not make a file dirty.
+added, or in conflict. Changes that are staged but not committed count as clean: telling them apart would mean reading
+trees from git's packs. Line endings that git would convert do not make a file dirty.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from outcrop.sources.gitindex import Algorithm, IndexTooLarge, Tracked, TrackedF
 from outcrop.sources.gitrepo import Repository, ignores_case, object_format, repository_at
 
 _MAX_HELD_BYTES: Final = 512 * 1024 * 1024
-"""The most that the indexes of all repositories of one run may hold: a tree can have any number of them, each a link to
-the same large one. Judgement: five repositories of a million files."""
+"""Limit for the indexes of all repositories in one run: a tree can hold any number of them, each a link to the same
+large one. Enough for five repositories of a million files (not measured)."""
 _ALGORITHMS: Final[dict[str, Algorithm]] = {"sha1": "sha1", "sha256": "sha256"}
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A repository's working tree as it is now; `tracked` is None where git's index cannot be read for certain.
+    """A repository's working tree as it is now; `tracked` is None where git's index cannot be read reliably.
 
-    `unread` says why an index was not read that is too large; empty otherwise.
+    `unread` says why an index that is too large was not read; empty otherwise.
     """
 
     repository: Repository
@@ -51,7 +51,7 @@ class Checkout:
 
 
 def read_checkout(repository: Repository, room_bytes: int = _MAX_HELD_BYTES) -> Checkout:
-    """A repository with what it tracks, as far as there is room for it."""
+    """A repository with what it tracks, if that fits into `room_bytes`."""
     algorithm = _ALGORITHMS.get(object_format(repository))
     unread = ""
     tracked: Tracked | None = None
@@ -66,7 +66,7 @@ def read_checkout(repository: Repository, room_bytes: int = _MAX_HELD_BYTES) -> 
 
 
 class Checkouts:
-    """The repositories that files lie in, each read once. It shows one moment: make a new one for every run."""
+    """The repositories that files belong to, each read once. A snapshot: make a new one for every run."""
 
     def __init__(self) -> None:
         self._at: dict[str, Checkout | None] = {}
@@ -76,7 +76,7 @@ class Checkouts:
     def at(self, folder: str) -> Checkout | None:
         """The checkout whose top is this folder (a real path)."""
         if folder not in self._at:
-            # Most folders are no top: one look spares the rest.
+            # Most folders are not a top: one check spares the rest.
             there = os.path.lexists(f"{folder.rstrip('/')}/.git")
             repository = repository_at(Path(folder)) if there else None
             found = None if repository is None else read_checkout(repository, self._room_bytes)
@@ -110,11 +110,12 @@ def blob_id(data: bytes, algorithm: Algorithm = "sha1") -> str:
 
 
 def is_dirty(checkout: Checkout, path: str, data: bytes) -> bool | None:
-    """Whether the content `data` of a file, its path below the top, is not what the index records; None if unknown.
+    """Whether `data`, the content of the file at `path` below the top, differs from what the index records; None if
+    unknown.
 
-    Two conversions that git makes on the way in are tried: line endings, and the pointer that git-lfs keeps in
-    place of a large file. Under another filter (encryption, `ident`, another encoding) a clean file is called dirty,
-    unless its stat already proved it clean.
+    Two of git's conversions are tried: line endings, and the pointer that git-lfs stores in place of a large file.
+    Under another filter (encryption, `ident`, another encoding) a clean file counts as dirty, unless its stat already
+    proved it clean.
     """
     if checkout.tracked is None:
         return None
@@ -123,7 +124,7 @@ def is_dirty(checkout: Checkout, path: str, data: bytes) -> bool | None:
 
 
 def records(entry: TrackedFile, data: bytes, algorithm: Algorithm) -> bool:
-    """Whether an entry of the index stands for this content."""
+    """Whether an entry of the index records this content."""
     if entry.intent_to_add or entry.conflicted or not entry.is_plain:
         return False
     if blob_id(data, algorithm) == entry.blob:

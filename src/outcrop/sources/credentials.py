@@ -1,4 +1,4 @@
-"""Files that hold credentials: by their name where that is certain, else by what they hold.
+"""Files that hold credentials, recognised by name where that is certain, else by content.
 
 A key in the middle of a text is masked; a file that is nothing but keys is left out altogether.
 """
@@ -13,7 +13,7 @@ from typing import Final
 CREDENTIALS: Final = "looks like credentials, which are not indexed (unless index_secrets is set)"
 """Why such a file is left out."""
 
-# Public halves (*.pub, *.crt, known_hosts) and the templates that people commit are not secret.
+# Public halves (*.pub, *.crt, known_hosts) and committed templates are not secret.
 _NAMES: Final = (
     *(".env", ".env.*", "*.env", ".envrc"),
     *("id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "*.ppk"),
@@ -23,7 +23,7 @@ _NAMES: Final = (
     *("credentials", "credentials.toml", "client_secret*.json", "application_default_credentials.json"),
     *("secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml", "*.tfstate", "*.tfstate.backup"),
     *("credentials.csv", "*_accesskeys.csv", "rootkey.csv"),
-    # what was typed into a shell or a database's prompt, keys among it
+    # what was typed at the prompt of a shell or database, including keys
     *(".*_history", "fish_history", ".dbshell"),
 )
 _TEMPLATES: Final = (
@@ -37,7 +37,7 @@ _ASSIGNED: Final = (
     rb"(?i)(?:private_?key|secret|token|password|passwd|api_?key)\w{0,20}[\"']?"
     rb"[ \t]*[:=][ \t]*[\"']?[^\s\"'$<{]{8}"
 )
-# Names that leave it open, and what settles it.
+# Names that leave it open, and the content that decides.
 _OPEN_NAMES: Final = (
     (("*.pem", "*.key", "*.p8", "*.pk8", "*.asc", "*.ovpn", "*.crt", "*.cer"), _PRIVATE_KEY),
     ((".npmrc", ".yarnrc", ".yarnrc.yml"), rb"_authToken|_auth\b|_password|npmAuth"),
@@ -56,10 +56,10 @@ _OPEN_NAMES: Final = (
 _PROSE: Final = frozenset((".md", ".markdown", ".rst", ".adoc", ".html"))
 
 HEAD_BYTES: Final = 64 * 1024
-"""Bytes of a file that are looked at: a chain of certificates before a key has some ten thousand. Judgement."""
+"""Bytes of a file that are examined: a chain of certificates before a key has some ten thousand (not measured)."""
 
 
-# Patterns are made when the first file is looked at: a search need not wait for them.
+# Patterns are compiled for the first file: a search need not wait for them.
 
 
 @cache
@@ -75,14 +75,14 @@ def _open() -> tuple[tuple[re.Pattern[str], re.Pattern[bytes]], ...]:
 
 
 def looks_secret(path: str) -> bool:
-    """Whether a file of this path holds credentials, as far as its name can tell."""
+    """Whether a file holds credentials, judging by its path."""
     lowered = path.lower()
     name = lowered.rpartition("/")[2]
     return lowered.endswith(_IN_FOLDERS) or _certain().match(name) is not None
 
 
 def holds_credentials(path: str, data: bytes) -> bool:
-    """Whether a file whose name leaves it open holds credentials: a private key, a token of a tool."""
+    """Whether a file whose name leaves it open holds credentials: a private key, a tool's token."""
     name = path.lower().rpartition("/")[2]
     suffix = name[name.rfind(".") :] if "." in name else ""
     head = data[:HEAD_BYTES]

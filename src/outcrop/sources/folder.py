@@ -1,4 +1,4 @@
-"""Walk a folder: every file worth reading, and a line for each that is left out."""
+"""Walk a folder: every file worth reading, and a report line for each that is left out."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from outcrop.sources.ignore import Level, compile_rules, descend, ruling
 from outcrop.sources.left_out import BOOKKEEPING, INSTALLED, MARKERS, binary_kind
 from outcrop.sources.read import explain, read_plain
 
-# Highest precedence first, within one folder; and whether the file is git's.
+# Highest precedence first within one folder; and whether the file is git's.
 _IGNORE_FILES = {".outcropignore": False, ".gitignore": True}
-# The largest ignore files in the wild have some tens of kilobytes; half a megabyte compiles in a second or two.
+# The largest ignore files in the wild have tens of kilobytes; half a megabyte compiles in a second or two.
 _MAX_IGNORE_BYTES = 512 * 1024
 
 
@@ -36,7 +36,7 @@ class _Folder:
     """A folder still to be read. `path` is "" for the root, else ends with a slash; `levels`: deepest first.
 
     `inner` is its path below the top of its checkout, in the same form. `ignored` is set inside a folder that git
-    ignores: only what is tracked counts there. `notice` is what to report of the folder itself.
+    ignores, where only tracked files count. `notice` is what to report about the folder itself.
     """
 
     path: str
@@ -64,15 +64,15 @@ def walk(
 ) -> Iterator[SourceFile | Skipped | Failure]:
     """Everything below a folder in a fixed order, or the one file that `root` names.
 
-    What was named is walked even where an ignore rule would leave it out; the rules apply to what lies below.
-    They are those of every .gitignore and .outcropignore (which wins) from the top of the git repository
-    down, of its info/exclude and of the user's core.excludesFile. A repository inside (a submodule, a worktree, a
-    clone) has its own; of those around it, only .outcropignore goes on to count. As for git, a file that is tracked
-    is not ignored; .outcropignore leaves it out nevertheless. Links are never followed.
+    The root itself is walked even if an ignore rule would exclude it; the rules apply to what lies below. These come
+    from every .gitignore and .outcropignore (which wins) from the top of the git repository down, its info/exclude and
+    the user's core.excludesFile. A nested repository (a submodule, a worktree, a clone) has its own rules; of the outer
+    ones only .outcropignore still applies. As in git, tracked files are not ignored, except by .outcropignore. Links
+    are never followed.
 
-    A path that ends with a slash is a folder's. A Failure of a folder means that nothing is known of what lies
-    below it: see `shields`. A root that is missing or cannot be read is a SourceError. `checkouts` are to be shared
-    with whatever else asks about the same files in this run.
+    A path that ends with a slash is a folder. A Failure of a folder means that nothing is known about what lies below
+    it: see `shields`. A root that is missing or cannot be read is a SourceError. Share `checkouts` with whatever else
+    asks about the same files in this run.
     """
     try:
         real = root.resolve(strict=True)
@@ -143,7 +143,7 @@ def _walk(run: _Walk, top: _Folder) -> Iterator[SourceFile | Skipped | Failure]:
 
 
 def _unread_index(folder: _Folder) -> Iterator[Skipped]:
-    """A line for git's index where it could not be used, at the folder where the repository is entered."""
+    """Report a git index that could not be used, at the folder where the repository is entered."""
     checkout = folder.checkout
     if checkout is not None and checkout.unread and not (folder.path and folder.inner):
         git_dir = f"{folder.path}.git" if not folder.inner else str(checkout.repository.git_dir)
@@ -163,7 +163,7 @@ def _visit(
     if is_dir and name in INSTALLED:
         return Skipped(path, INSTALLED[name])
     if folder.ignored and not folder.tracks(name, is_dir):
-        return None  # the folder's own line stands for it
+        return None  # reported with its folder
     reason = _rule_against(levels, name, is_dir)
     notice = None
     if reason is not None:
@@ -235,7 +235,7 @@ def _rule_against(levels: tuple[Level, ...], name: str, is_dir: bool) -> str | N
 
 
 def _entered(run: _Walk, here: str, folder: _Folder) -> _Folder:
-    """A folder with a .git in it: the top of another repository, where other rules hold, if it is one."""
+    """A folder that contains .git: if it is a repository's top, other rules apply from here on."""
     checkout = run.checkouts.at(here.rstrip("/"))
     if checkout is None:
         return folder
@@ -244,7 +244,7 @@ def _entered(run: _Walk, here: str, folder: _Folder) -> _Folder:
 
 
 def _own_levels(here: str, folder: _Folder, names: set[str]) -> tuple[Level, ...]:
-    """The ignore files in a folder, the one that wins first."""
+    """The ignore files of a folder, highest precedence first."""
     return tuple(
         level
         for name, of_git in _IGNORE_FILES.items()
@@ -255,7 +255,7 @@ def _own_levels(here: str, folder: _Folder, names: set[str]) -> tuple[Level, ...
 
 
 def _levels_above(root: Path, checkout: Checkout) -> tuple[Level, ...]:
-    """The ignore files that apply to a root from outside of it, deepest first, then git's own two."""
+    """The ignore files that apply to a root from outside, deepest first, then git's own two."""
     repository = checkout.repository
     files: list[tuple[Path, Path, bool]] = []
     if root != repository.top:
@@ -263,7 +263,7 @@ def _levels_above(root: Path, checkout: Checkout) -> tuple[Level, ...]:
             files += [(folder / name, folder, of_git) for name, of_git in _IGNORE_FILES.items()]
             if folder == repository.top:
                 break
-    # These two may be links, which a .gitignore may not: git follows them, and people keep their settings so.
+    # Unlike a .gitignore these two may be links: git follows them, and people keep dotfiles that way.
     for file in (repository.common_dir / "info" / "exclude", excludes_file(repository)):
         files.append((Path(os.path.realpath(file)), repository.top, True))
     levels = []
@@ -275,15 +275,16 @@ def _levels_above(root: Path, checkout: Checkout) -> tuple[Level, ...]:
 
 
 def _below(folder: Path, base: Path) -> str:
-    """The way from one folder to another below it: "" or with a slash at its end."""
+    """The relative path from `base` to a folder below it: "" or ending with a slash."""
     inner = folder.relative_to(base).as_posix()
     return "" if inner == "." else f"{inner}/"
 
 
 def _level(file: Path, label: str, prefix: str, ignore_case: bool, of_git: bool) -> Level | None:
-    """The rules of one ignore file; None when it has none, is not there, or is a link (git reads none either).
+    """The rules of one ignore file; None when it has none, does not exist, or is a link (which git does not read
+    either).
 
-    One that is there and cannot be read is a SourceError: what it would have left out must not be taken in.
+    A file that exists but cannot be read is a SourceError: what it would have excluded must not be indexed.
     """
     try:
         if file.is_symlink() or not file.is_file():

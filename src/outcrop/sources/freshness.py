@@ -1,4 +1,4 @@
-"""Is a stored document still what its file says?"""
+"""Is a stored document still what its file holds?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Change = Literal["changed", "missing", "unreadable"]
 
 
 def looks_stale(document: DocumentInfo) -> bool | None:
-    """One stat: True if the file differs from what was indexed or is gone, None for what is not a file."""
+    """One stat: True if the file differs from what was indexed or is gone, None for anything that is not a file."""
     if document.origin != "file":
         return None
     try:
@@ -26,7 +26,7 @@ def looks_stale(document: DocumentInfo) -> bool | None:
 
 
 def change_of(document: DocumentInfo, max_bytes: int) -> Change | None:
-    """What happened to a document's file since it was indexed; a file that was only touched is unchanged."""
+    """What happened to a document's file since it was indexed; merely touching a file does not count."""
     if not looks_stale(document):
         return None
     path = Path(document.uri)

@@ -1,8 +1,8 @@
-"""What git's index records of the files it tracks, read from `.git/index`.
+"""Tracked files as recorded in git's index, read from `.git/index`.
 
-The layout is that of git's own documentation (gitformat-index): versions 2, 3 and 4, for SHA-1 and SHA-256. What
-cannot be read whole and for certain is not read at all: a damaged file, a split index (part of it lies in another
-file) and a sparse one (folders stand for the files in them) give None, never half of the truth.
+Read by hand because git must not be started: a repository's own configuration can run programs. The layout follows
+git's documentation (gitformat-index): versions 2, 3 and 4, for SHA-1 and SHA-256. It is all or nothing: a damaged file,
+a split index (part of it in another file) and a sparse one (folders in place of their files) give None.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from outcrop.sources.read import read_plain
 Algorithm = Literal["sha1", "sha256"]
 """How a repository names its objects."""
 
-# A million files take about 100 MB; a larger index would take longer to read than the walk it serves.
+# A million files take about 100 MB; a larger index would take longer to read than the walk it is for.
 _MAX_INDEX_BYTES = 256 * 1024 * 1024
-# In version 4 a name repeats the one before it for next to nothing, so a small file can mean gigabytes of names. Every
-# entry takes 63 bytes or more: this lets names be 250 bytes long on average, where those of large repositories are 60.
+# In version 4 names share prefixes at almost no cost, so a small file can expand to gigabytes of names. Every entry
+# takes at least 63 bytes, which allows names of 250 bytes on average; those of large repositories have 60.
 _NAMES_PER_BYTE = 4
 _DIGEST_BYTES = {"sha1": 20, "sha256": 32}
 _VERSIONS = (2, 3, 4)
-_NAME_BYTES = 0xFFF  # a name of this length or longer ends where its NUL is
+_NAME_BYTES = 0xFFF  # longer names are terminated by a NUL
 _EXTENDED, _STAGE = 0x4000, 0x3000
 _INTENT_TO_ADD = 0x2000
 _MODE_KIND = 0o170000
 _PLAIN = 0o100000
 
 _HEADER = Struct(">4sII")
-# Of the ten numbers that begin an entry: mtime (seconds, nanoseconds), mode and size.
+# From the ten numbers at the start of an entry: mtime (seconds, nanoseconds), mode and size.
 _STAT = Struct(">8xII8xI8xI")
 _STAT_BYTES = _STAT.size
 _SHORT = Struct(">H")
@@ -46,7 +46,7 @@ _LONG = Struct(">I")
 @dataclass(frozen=True, slots=True)
 class TrackedFile:
     """An entry of the index. `size` and `mtime_ns` are the working file's when git last looked at it (modulo 2³²
-    bytes and seconds); `conflicted` means that a merge left several versions of it."""
+    bytes and seconds); `conflicted` means that a merge left several versions."""
 
     blob: str
     mode: int
@@ -63,7 +63,7 @@ class TrackedFile:
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """All entries of one index by their path below the repository's top. Entries are taken apart when asked for."""
+    """All entries of one index by path below the repository's top. Entries are decoded on demand."""
 
     algorithm: Algorithm
     written_ns: int
@@ -71,7 +71,7 @@ class Tracked:
     _offsets: dict[bytes, int]
     _names: list[bytes]
     held_bytes: int = 0
-    """The size of the file and of all names: what this takes in memory, but for a constant times the entries."""
+    """The size of the file and of all names: the memory this takes, apart from a constant per entry."""
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -110,8 +110,8 @@ class Tracked:
     def proves_unchanged(self, path: str, mtime_ns: int, size: int) -> bool:
         """Whether a stat alone shows that the file is what the index records.
 
-        As git has it: time and size are those in the index, and the file is older than the index, so that no change
-        can hide in the same tick of the clock. False only means that the content must be looked at.
+        Same rule as git's: time and size are those in the index, and the file is older than the index, so that no
+        change can hide within the same clock tick. False only means that the content must be compared.
         """
         at = self._offsets.get(_key(path))
         if at is None:
@@ -123,22 +123,22 @@ class Tracked:
             return False
         if nanoseconds == mtime_ns % 1_000_000_000:
             older = mtime_ns < self.written_ns
-        else:  # some programs write whole seconds only
+        else:  # some programs record whole seconds only
             older = nanoseconds == 0 and mtime_ns // 1_000_000_000 < self.written_ns // 1_000_000_000
         end = at + _STAT_BYTES + _DIGEST_BYTES[self.algorithm]
         (flags,) = _SHORT.unpack_from(self._data, end)
-        # An extended entry may only be announced (`git add -N`), with nothing recorded; a conflict records several.
+        # An extended entry may record nothing yet (`git add -N`); a conflict records several versions.
         return older and not flags & (_EXTENDED | _STAGE)
 
 
 class IndexTooLarge(SourceError):
-    """An index that would take more memory than it is worth."""
+    """An index too large to be worth its memory."""
 
 
 def read_index(file: Path, algorithm: Algorithm, room_bytes: int = _MAX_INDEX_BYTES) -> Tracked | None:
-    """The entries of an index file, none when there is no such file; None when it cannot be read for certain.
+    """The entries of an index file, empty if it does not exist; None when it cannot be read reliably.
 
-    One that is larger than `room_bytes`, or whose names are, is an IndexTooLarge.
+    Raises IndexTooLarge if the file or its names exceed `room_bytes`.
     """
     try:
         real = file.resolve()
@@ -153,13 +153,13 @@ def read_index(file: Path, algorithm: Algorithm, room_bytes: int = _MAX_INDEX_BY
         return Tracked(algorithm, 0, b"", {}, [])  # nothing was ever added
     except (OSError, RuntimeError, SourceError, struct_error, IndexError, ValueError):
         return None
-    # Sorted already when git wrote it; then this only looks through them once.
+    # git writes them sorted, so sorting takes a single pass.
     held = len(data) + sum(map(len, offsets))
     return Tracked(algorithm, status.st_mtime_ns, data, offsets, sorted(offsets), held)
 
 
 def _offsets(data: bytes, algorithm: Algorithm, room_bytes: int) -> dict[bytes, int]:
-    """Where the entry of each name begins; what is wrong or not understood is a ValueError."""
+    """Where the entry of each name begins; ValueError for anything wrong or unknown."""
     digest_bytes = _DIGEST_BYTES[algorithm]
     end = len(data) - digest_bytes
     signature, version, count = _HEADER.unpack_from(data)
@@ -169,7 +169,7 @@ def _offsets(data: bytes, algorithm: Algorithm, room_bytes: int) -> dict[bytes, 
     # A repository with index.skipHash leaves the checksum at zero.
     if checksum.strip(b"\0") and hashlib.new(algorithm, memoryview(data)[:end]).digest() != checksum:
         raise ValueError("the checksum is wrong")
-    # A count cannot make this run long: every entry takes its bytes.
+    # A forged count cannot make this loop long: every entry consumes bytes.
     flags_at = _STAT_BYTES + digest_bytes
     if version == 4:
         most = min(room_bytes, _NAMES_PER_BYTE * len(data))
@@ -199,7 +199,7 @@ def _read_padded(data: bytes, count: int, end: int, flags_at: int) -> tuple[dict
 def _read_compressed(
     data: bytes, count: int, end: int, flags_at: int, most_bytes: int
 ) -> tuple[dict[bytes, int], int]:
-    """Version 4: each name says how much of the end of the one before it to drop, and what to put there."""
+    """Version 4: each name says how many bytes to drop from the end of the previous one, and what to append."""
     offsets: dict[bytes, int] = {}
     name = b""
     total = 0
@@ -229,7 +229,7 @@ def _read_compressed(
 
 
 def _check_extensions(data: bytes, at: int, end: int) -> None:
-    """An extension whose name begins with a small letter (`link`, `sdir`) changes what the entries mean."""
+    """Reject extensions whose names begin in lower case (`link`, `sdir`): they change what the entries mean."""
     while at < end:
         if not 0x41 <= data[at] <= 0x5A:
             raise ValueError("an extension that must be understood")

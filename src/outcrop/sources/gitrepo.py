@@ -1,6 +1,6 @@
-"""Which git repository a folder is the top of, read from plain files.
+"""The git repository whose top is a given folder, read from plain files.
 
-Git itself is never started: a repository somebody else made can carry configuration that runs programs.
+Git itself is never started: a stranger's repository can carry configuration that runs programs.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pathlib import Path
 from outcrop.errors import SourceError
 from outcrop.sources.read import read_plain
 
-# HEAD, gitdir and loose refs are one line; a configuration of this size has thousands of sections.
+# HEAD, gitdir and loose refs are one line; a configuration this large has thousands of sections.
 _MAX_SMALL_BYTES = 256 * 1024
-# A clone with a hundred thousand tags packs them in about 8 MB.
+# A hundred thousand packed tags take about 8 MB.
 _MAX_PACKED_REFS_BYTES = 32 * 1024 * 1024
 
 _REVISION = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -54,7 +54,7 @@ def repository_at(folder: Path) -> Repository | None:
 def core_setting(repository: Repository, name: str) -> str | None:
     """The value of `core.<name>`: the repository's own, else the user's, else the system's.
 
-    Included files are not followed, and the user's folder is `~/.config` whatever XDG_CONFIG_HOME says.
+    Includes are not followed, and the user's folder is `~/.config` whatever XDG_CONFIG_HOME says.
     """
     home = _home()
     files = (
@@ -71,7 +71,7 @@ def core_setting(repository: Repository, name: str) -> str | None:
 
 
 def ignores_case(repository: Repository) -> bool:
-    """Whether names that differ only in case are the same to git here."""
+    """Whether git treats names that differ only in case as the same here."""
     return (core_setting(repository, "ignorecase") or "").lower() in ("true", "yes", "on", "1")
 
 
@@ -82,7 +82,7 @@ def object_format(repository: Repository) -> str:
 
 
 def excludes_file(repository: Repository) -> Path:
-    """The user's own ignore file, which need not exist: `core.excludesFile` or git's default place."""
+    """The user's own ignore file, which may not exist: `core.excludesFile` or git's default."""
     value = core_setting(repository, "excludesfile")
     if value is None:
         return _home() / ".config" / "git" / "ignore"
@@ -104,7 +104,7 @@ def _git_dir(dot_git: Path) -> Path | None:
     except OSError:
         return None
     if is_dir:
-        # An empty .git folder makes no repository; git goes on looking above it, and so do we.
+        # An empty .git folder is not a repository; git continues with the parent, and so do we.
         return dot_git if _first_line(dot_git / "HEAD") else None
     if is_file:
         line = _first_line(dot_git) or ""
@@ -130,14 +130,14 @@ def _head(git_dir: Path, common_dir: Path) -> tuple[str | None, str | None]:
 
 
 def _packed_revision(file: Path, ref: str) -> str | None:
-    """The revision of a packed reference. The file is not split: one of nothing but line ends would take 300 MB."""
+    """The revision of a packed reference. The file is not split into lines: one full of line ends would take 300 MB."""
     text = _text(file, _MAX_PACKED_REFS_BYTES)
     found = re.search(rf"^({_REVISION.pattern}) {re.escape(ref)}\r?$", text, re.MULTILINE)
     return None if found is None else found[1]
 
 
 def _resolved(path: Path) -> Path | None:
-    """The real path; None where links lead in a circle."""
+    """The real path; None where links form a loop."""
     try:
         return path.resolve()
     except (OSError, RuntimeError):
@@ -145,10 +145,10 @@ def _resolved(path: Path) -> Path | None:
 
 
 def _text(path: Path, max_bytes: int) -> str:
-    """The text of a file of git's; nothing when there is none, it cannot be read, or it holds a NUL: git writes none,
-    and no path may have one.
+    """The text of one of git's files; empty when it is missing, cannot be read, or holds a NUL, which git never writes
+    and no path may contain.
 
-    Links are followed, as git does: many people keep ~/.gitconfig in a repository of its own and link to it.
+    Links are followed, as git does: many people link ~/.gitconfig to a dotfiles repository.
     """
     try:
         data = read_plain(path.resolve(), max_bytes)
@@ -174,7 +174,7 @@ def _value(config: str, wanted: str, name: str) -> str | None:
             rest = section[3]
         setting = _SETTING.fullmatch(rest)
         if inside and setting is not None and setting[1].lower() == name:
-            # A name alone means true, as git has it.
+            # A name alone means true, as in git.
             value = "true" if setting[2] is None else _plain_value(setting[2])
     return value
 

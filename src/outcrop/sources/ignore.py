@@ -1,8 +1,8 @@
 """Which entries of a folder git would ignore: gitignore rules, compiled once per file.
 
-The translation follows git's own matcher, quirks included, and is held against real git by a property test.
-(The `pathspec` library was tried first: it reads `[[:digit:]]`, `[\\]]` and trailing tabs otherwise than git,
-and raises on `[z-a]`.) One deliberate difference: `?` and `[…]` match a character, where git matches a byte.
+The translation follows git's own matcher, quirks included, and a property test compares it with real git. (The
+`pathspec` library was tried first: it differs from git on `[[:digit:]]`, `[\\]]` and trailing tabs, and raises on
+`[z-a]`.) One deliberate difference: `?` and `[…]` match a character, where git matches a byte.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Final
 from outcrop.errors import SourceError
 
 MAX_PATTERNS: Final = 2_000
-"""Patterns with wildcards in one ignore file. Each costs up to 45 µs a name, so that these cost a tenth of a second;
-the largest ignore files people write have some hundreds."""
+"""Most wildcard patterns in one ignore file. Each costs up to 45 µs per name, so this many cost a tenth of a second;
+the largest hand-written ignore files have a few hundred."""
 _LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)  # git knows the case of ASCII only
 _SPECIAL = frozenset("*?[\\")
 _POSIX_CLASSES = {
@@ -39,15 +39,15 @@ _POSIX_CLASSES = {
 # Tokens that are not yet regular expressions. No translated character can equal one of them: a literal star
 # comes out of re.escape with a backslash.
 _STAR = "*"  # any characters of one name
-_REST = "**"  # all that follows
-_FOLDERS = "**/"  # any number of folders, none included
+_REST = "**"  # everything that follows
+_FOLDERS = "**/"  # any number of folders, including none
 _SOME_FOLDERS = "**\\/"  # one folder or more
 _DEEP = {_FOLDERS: "(?:[^/]*/)*?", _SOME_FOLDERS: "(?:[^/]*/)+?"}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of an ignore file. `negated` is a line that starts with `!`: it takes a file back in."""
+    """One line of an ignore file. A `negated` line starts with `!` and re-includes a file."""
 
     line: int
     text: str
@@ -56,7 +56,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Many patterns as one regular expression, last line first: the branch that matches is the line to obey."""
+    """Many patterns as one regular expression, last line first: the branch that matches is the line that decides."""
 
     regex: re.Pattern[str]
     orders: tuple[int, ...]
@@ -69,7 +69,7 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one ignore file, ready to be asked. Index 0 of a pair is for files, 1 for folders."""
+    """The compiled rules of one ignore file. Index 0 of a pair is for files, 1 for folders."""
 
     rules: tuple[Rule, ...]
     literals: tuple[dict[str, int], dict[str, int]]
@@ -97,7 +97,7 @@ class Rules:
 class Level:
     """An ignore file as seen from one folder: `prefix` leads from the ignore file's folder to that one.
 
-    `of_git` is False for our own ignore files, which also hold for what git tracks and inside other repositories.
+    `of_git` is False for our own ignore files, which also apply to tracked files and inside nested repositories.
     """
 
     label: str
@@ -107,7 +107,7 @@ class Level:
 
 
 def ruling(levels: Sequence[Level], name: str, is_dir: bool) -> tuple[Level, Rule] | None:
-    """The rule that decides over the entry `name`: of the first level that has one that matches."""
+    """The rule that decides about the entry `name`: from the first level with a match."""
     for level in levels:
         rule = level.rules.last_match(level.prefix, name, is_dir)
         if rule is not None:
@@ -120,13 +120,13 @@ def descend(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
     return tuple(Level(level.label, level.rules, f"{level.prefix}{name}/", level.of_git) for level in levels)
 
 
-# Monorepos repeat the same few ignore files in hundreds of folders; compiling one takes milliseconds. The largest that
-# is allowed takes some 7 MB.
+# Monorepos repeat the same few ignore files in hundreds of folders, and compiling one takes milliseconds. The largest
+# one allowed takes about 7 MB.
 @lru_cache(maxsize=32)
 def compile_rules(content: bytes, ignore_case: bool = False) -> Rules | None:
-    """The rules in the bytes of an ignore file; None when there is none.
+    """The rules in the bytes of an ignore file; None when there are none.
 
-    Plain names and paths are looked up, however many there are. Patterns are compared with every name, one by one: a
+    Plain names and paths are looked up, however many there are. Wildcard patterns are tried one by one on every name: a
     file with more than MAX_PATTERNS of them is a SourceError.
     """
     rules: list[Rule] = []
@@ -180,7 +180,7 @@ def _combine(
 
 
 def _trim(line: str) -> str:
-    """Without trailing spaces, save those after a backslash."""
+    """Without trailing spaces, except those after a backslash."""
     end = at = 0
     while at < len(line):
         if line[at] == "\\":
@@ -211,8 +211,8 @@ def _tokens(pattern: str, is_path: bool, ignore_case: bool) -> list[str] | None:
     while at < len(pattern):
         char = pattern[at]
         if char == "*":
-            # Git compares the literal start of a pattern apart and begins to match after it, so that for the
-            # meaning of `**` the end of that start counts like a slash: `abc**/x` matches `abcd/e/x`.
+            # Git compares the literal prefix of a pattern separately and starts matching after it, so for `**` the end
+            # of that prefix counts as a slash: `abc**/x` matches `abcd/e/x`.
             opens = at in (0, literal) or pattern[at - 1] == "/"
             token, at = _stars(pattern, at, is_path and opens)
             tokens.append(token)
@@ -228,7 +228,7 @@ def _tokens(pattern: str, is_path: bool, ignore_case: bool) -> list[str] | None:
             tokens.append(token)
         elif char == "\\":
             if at == len(pattern) or (ignore_case and pattern[at] in ascii_uppercase):
-                return None  # without case, git makes the name small and leaves an escaped letter as it is
+                return None  # ignoring case, git lowers the name but not an escaped letter
             tokens.append(re.escape(pattern[at]))
             at += 1
         else:
@@ -237,7 +237,7 @@ def _tokens(pattern: str, is_path: bool, ignore_case: bool) -> list[str] | None:
 
 
 def _stars(pattern: str, start: int, may_cross: bool) -> tuple[str, int]:
-    """What the stars at `start` mean, and where what they cover ends."""
+    """What the stars at `start` mean, and where they end."""
     at = start
     while pattern[at : at + 1] == "*":
         at += 1
@@ -252,7 +252,7 @@ def _stars(pattern: str, start: int, may_cross: bool) -> tuple[str, int]:
 
 
 def _bracket(pattern: str, at: int, ignore_case: bool) -> tuple[str, int] | None:
-    """The character class that starts at `at` (past the bracket) and where it ends; None when it never does."""
+    """The character class that starts at `at` (past the bracket) and where it ends; None when it is never closed."""
     negated = pattern[at : at + 1] in ("!", "^")
     at += negated
     items: list[str] = []
@@ -278,7 +278,7 @@ def _bracket(pattern: str, at: int, ignore_case: bool) -> tuple[str, int] | None
             if at >= len(pattern):
                 return None
             previous = pattern[at]
-            # Without case, git makes the name small, leaves a letter here as it is, and so never finds it.
+            # Ignoring case, git lowers the name but not a letter in here, so that it never matches.
             if not ignore_case or previous not in ascii_uppercase:
                 items.append(re.escape(previous))
         at += 1
@@ -290,7 +290,7 @@ def _bracket(pattern: str, at: int, ignore_case: bool) -> tuple[str, int] | None
 
 
 def _posix_class(pattern: str, start: int) -> tuple[str | None, int] | None:
-    """`alpha:]` and its like: the class (None when there is none of that name) and where its bracket closes."""
+    """A named class such as `alpha:]`: its characters (None for an unknown name) and where its bracket closes."""
     close = pattern.find("]", start)
     if close == -1:
         return None, start
@@ -300,10 +300,10 @@ def _posix_class(pattern: str, start: int) -> tuple[str | None, int] | None:
 
 
 def _assemble(tokens: list[str]) -> str:
-    """Join tokens so that no pattern, however many stars it has, makes a match take exponential time.
+    """Join tokens so that no number of stars makes a match take exponential time.
 
-    Where another wildcard of the same kind follows, the leftmost place is always as good as any other, so an
-    atomic group keeps it and never tries the rest. An ignore file may come from a stranger's repository.
+    Where another wildcard of the same kind follows, the leftmost match is as good as any other, so an atomic group
+    keeps it without backtracking. An ignore file may come from a stranger's repository.
     """
     parts: list[str] = []
     at = 0

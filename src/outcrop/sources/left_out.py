@@ -1,4 +1,4 @@
-"""What is left out of every walk, and why: visible tables, so that a surprise can be looked up."""
+"""What every walk leaves out, and why: plain tables, so that a surprise can be looked up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BOOKKEEPING = {
     "desktop.ini": "Explorer settings",
     "$RECYCLE.BIN": "deleted files",
 }
-"""Entries passed over without a word: nobody looks for them, and there can be one in every folder."""
+"""Entries skipped silently: nobody looks for them, and every folder may have one."""
 
 INSTALLED = {
     "node_modules": "installed JavaScript packages",
@@ -43,19 +43,19 @@ INSTALLED = {
     ".gradle": "build cache of Gradle",
     ".terraform": "installed Terraform providers",
 }
-"""Folders of other people's files: one line in the report says that they were left out."""
+"""Folders of other people's files, each reported in one line."""
 
 MARKERS = {
     "pyvenv.cfg": "a Python environment",
     "CACHEDIR.TAG": "a cache, as its CACHEDIR.TAG says",
 }
-"""A folder that holds one of these is treated like those above, whatever its name."""
+"""A folder that contains one of these is treated like those above, whatever its name."""
 
 SKIPPED_NAMES = frozenset(BOOKKEEPING) | frozenset(INSTALLED)
-"""All names that are never entered."""
+"""All folder names that are never entered."""
 
-# Not listed: the formats that the parsers read (PDF, Office, EPUB), and suffixes that are text often enough to
-# look at the content (.svg, .dat, .bak, .idx; .mts is video and also TypeScript).
+# Not listed: formats with a parser (PDF, Office, EPUB), and suffixes that are text often enough to check the content
+# (.svg, .dat, .bak, .idx; .mts is video but also TypeScript).
 _BINARY_KINDS = {
     "an image": "png jpg jpeg jpe jfif gif bmp tif tiff webp heic heif avif jxl jp2 ico icns psd psb xcf ai "
     "cr2 cr3 nef arw dng orf rw2 exr tga dds ktx ktx2 sketch blend",
@@ -80,11 +80,11 @@ _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_U
 
 
 def binary_kind(name: str) -> str | None:
-    """What a file of this name is, when its suffix says that there is no text in it."""
+    """What a file is, when its suffix says that it holds no text."""
     _, dot, suffix = name.rpartition(".")
     return BINARY_SUFFIXES.get(suffix.lower()) if dot else None
 
 
 def looks_binary(head: bytes) -> bool:
-    """Whether the first bytes of a file are not text: a NUL in them that no byte order mark explains."""
+    """Whether a file's first bytes are not text: they hold a NUL that no byte order mark explains."""
     return b"\0" in head and not head.startswith(_BOMS)

@@ -1,4 +1,4 @@
-"""The bytes of a file, and never more of them than asked for."""
+"""Read files, never more bytes than asked for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from outcrop.errors import SourceError
 from outcrop.records import SourceFile
 
-# Non-blocking, so that opening a pipe cannot hang; no following, so that a file swapped for a link after the
-# walk does not lead elsewhere. Both are missing on Windows.
+# Non-blocking, so that opening a pipe cannot hang; links are not followed, so that a file swapped for one after the
+# walk does not lead elsewhere. Windows has neither flag.
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NONBLOCK", 0)
@@ -35,17 +35,17 @@ _ADVICE = {
 
 
 def explain(error: OSError) -> str:
-    """What an error of the operating system means for somebody who wants a file read."""
+    """An operating system error in words for somebody who wants a file read."""
     return _ADVICE.get(error.errno or 0) or f"{error.strerror or error}"
 
 
 def read_file(file: SourceFile, max_bytes: int) -> bytes:
-    """All bytes of a file on disk; one of more than `max_bytes`, or that is no plain file, is a SourceError."""
+    """All bytes of a file on disk; SourceError if it has more than `max_bytes` or is not a regular file."""
     return read_plain(Path(file.uri), max_bytes)
 
 
 def read_plain(path: Path, max_bytes: int) -> bytes:
-    """All bytes of the plain file at `path`, as `read_file`."""
+    """All bytes of the regular file at `path`, as `read_file`."""
     try:
         descriptor = os.open(path, _FLAGS)
     except (OSError, ValueError) as error:

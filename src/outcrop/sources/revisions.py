@@ -1,4 +1,4 @@
-"""Which commit each document came from: noted after every sync, told with every hit (C10)."""
+"""Which commit each document came from: recorded after every sync, shown with every hit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SETTING = "revisions"
 def note_revisions(
     store: Store, collection: str, root: str, checkouts: Checkouts, *, wrote: bool, max_file_bytes: int
 ) -> None:
-    """Remember the commits that the documents of a folder come from, and which of their files were dirty."""
+    """Record the commits that a folder's documents come from, and which of their files were dirty."""
     taken_at = time.time()
     name = _name(collection, root)
     states = store.states(collection, root)
@@ -32,7 +32,7 @@ def note_revisions(
 
 
 class Revisions:
-    """Knows the commit of each document. What was read of the store is kept until the store changes."""
+    """Knows the commit of each document. What was read from the store is cached until the store changes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -40,26 +40,26 @@ class Revisions:
         self._surveys: dict[tuple[str, str], Survey] = {}
 
     def refresh(self) -> None:
-        """Forget what was read if the store has changed since; before stamps are asked for."""
+        """Drop the cache if the store has changed; call before asking for stamps."""
         version = self._store.version()
         if version != self._version:
             self._version, self._surveys = version, {}
 
     def stamp(self, document: DocumentInfo) -> Stamp:
-        """The commit a document came from and whether its file was dirty then, as far as that is known."""
+        """The commit a document came from and whether its file was dirty then, as far as known."""
         if document.root is None:
             return Stamp()
-        # A file that was added by itself is its own root; the survey is of the folder it lies in.
+        # A file that was added by itself is its own root; its survey is that of its folder.
         root = document.root if document.root != document.uri else document.uri.rpartition("/")[0] or "/"
         key = (document.collection, root)
-        surveys = self._surveys  # another thread may begin anew meanwhile: what is old must not come in there
+        surveys = self._surveys  # another thread may reset the cache: old entries must not leak into the new
         survey = surveys.get(key)
         if survey is None:
             survey = surveys[key] = Survey.from_json(self._store.setting(_name(*key)))
         return survey.stamp(document.uri, document.updated_at)
 
     def dated(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
-        """Hits with whether their files changed since, and the commit they came from."""
+        """Hits with the commit they came from, and whether their files have changed since."""
         self.refresh()
         found = []
         for hit in hits:

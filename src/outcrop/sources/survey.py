@@ -1,7 +1,7 @@
-"""From which commit each document came, and whether its file was dirty then.
+"""The commit each document came from, and whether its file was dirty then.
 
-Stored as one small text an indexed folder: the commit of each repository in it, and a line for each document that
-a stat could not prove clean. Thus a commit that leaves ten thousand files alone changes one line.
+Stored as one small text per indexed folder: the commit of each repository in it, and a line for each document that a
+stat could not prove clean. So a commit that leaves ten thousand files alone changes one line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from outcrop.errors import SourceError
 from outcrop.records import FileState
 from outcrop.sources.read import read_plain
 
-if TYPE_CHECKING:  # a search reads surveys; only a sync makes them, from what git says
+if TYPE_CHECKING:  # a search only reads surveys; a sync makes them
     from outcrop.sources.checkout import Checkout, Checkouts
     from outcrop.sources.gitindex import Tracked
 
@@ -26,7 +26,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Where a document came from: all None outside of repositories; `dirty` is None where that is not known."""
+    """Where a document came from: all None outside repositories; `dirty` is None where unknown."""
 
     revision: str | None = None
     branch: str | None = None
@@ -35,8 +35,8 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a document was dirty. `about` names its content and the index's entry that it was held against; it is
-    as short as two documents are safely told apart, since a copied repository has one for every file."""
+    """Whether a document was dirty. `about` identifies its content and the index entry it was compared with. It is as
+    short as is safe, since a copied repository has one for every file."""
 
     about: str
     dirty: bool | None
@@ -44,8 +44,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The repositories of a folder at one moment. `tops` says what is clean there; `verdicts` is by a document's uri
-    and holds the exceptions."""
+    """A snapshot of a folder's repositories. `tops` says what is clean there; `verdicts`, by document uri, are the
+    exceptions."""
 
     taken_at: float = 0.0
     tops: Mapping[str, Stamp] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Survey:
         return Stamp()
 
     def agrees(self, other: Survey) -> bool:
-        """Whether both say the same, at whatever moment."""
+        """Whether both say the same, whenever they were taken."""
         return self.tops == other.tops and self.verdicts == other.verdicts
 
     def to_json(self) -> str:
@@ -76,7 +76,7 @@ class Survey:
 
     @classmethod
     def from_json(cls, text: str | None) -> Survey:
-        """What `to_json` wrote; an empty survey for no text, or for that of another release."""
+        """What `to_json` wrote; an empty survey for an empty text or one from another release."""
         stored = json.loads(text) if text else None
         if stored is None or stored[0] != _FORMAT:
             return cls()
@@ -96,10 +96,10 @@ def survey_documents(
     taken_at: float,
     max_file_bytes: int,
 ) -> Survey:
-    """The repositories that documents (by uri) lie in, and which of the documents are dirty.
+    """The repositories that documents (by uri) belong to, and which documents are dirty.
 
-    `taken_at` is the time before `states` was read. A document whose stat is that in git's index is clean and costs no
-    more than that; another is read, unless `before` holds a verdict on the same content against the same entry.
+    `taken_at` is a time before `states` was read. A document whose stat matches git's index is clean at no further
+    cost; any other is read, unless `before` has a verdict on the same content against the same entry.
     """
     tops: dict[str, Stamp] = {}
     verdicts: dict[str, Verdict] = {}
@@ -121,7 +121,7 @@ def survey_documents(
 
 
 def _place(folder: str, checkouts: Checkouts) -> tuple[Checkout, int] | None:
-    """The checkout a folder lies in, and where in a uri the path below its top begins."""
+    """The checkout that a folder belongs to, and where in a uri the path below its top begins."""
     checkout = checkouts.holding(folder or "/")
     return None if checkout is None else (checkout, len(checkout.top.rstrip("/")) + 1)
 
@@ -149,7 +149,7 @@ def _judge(
         data = read_plain(Path(uri), max_file_bytes)
     except SourceError:
         return verdict
-    # The document is to be judged, not what became of its file since.
+    # Judge the document as stored, not what its file has become since.
     if sha256(data).hexdigest() != state.sha256:
         return verdict
     from outcrop.sources.checkout import is_dirty

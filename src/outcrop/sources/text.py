@@ -1,4 +1,4 @@
-"""A text handed over by a caller."""
+"""Raw text handed over by a caller."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from outcrop.errors import SourceError
 from outcrop.records import SourceFile
 
-# An id is a name, not content; this is the longest path most systems allow.
+# An id is a name, not content; this is the longest path on most systems.
 _MAX_NAME = 4096
 
 RAW_KINDS: Final = {
-    "text": "text/x-raw",  # not text/plain, which servers say of everything
+    "text": "text/x-raw",  # not text/plain, which servers use for anything
     "markdown": "text/markdown",
     "rst": "text/x-rst",
     "html": "text/html",
@@ -22,12 +22,12 @@ RAW_KINDS: Final = {
     "yaml": "application/yaml",
     "toml": "application/toml",
 }
-"""The kinds a raw text can have, with the media type by which the parser knows each."""
+"""The kinds of raw text, with the media type that selects the parser."""
 _SHORT: Final = {"txt": "text", "md": "markdown"}
 _EXTENSION: Final = re.compile(r"\.[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
 
 _LOOKED_AT: Final = 64 * 1024
-"""Characters in which signs of Markdown are looked for. Judgement: a text whose first heading comes later has none."""
+"""Characters searched for a Markdown heading: a text whose first one comes later has none (not measured)."""
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+\S")
 _FENCE: Final = re.compile(r" {0,3}(?:```|~~~)")
 _UNDERLINE: Final = re.compile(r" {0,3}(?:={3,}|-{3,})[ \t]*$")
@@ -46,8 +46,8 @@ def text_source(
 ) -> tuple[SourceFile, bytes]:
     """A source for raw text, and its bytes in UTF-8. Without an id, equal texts are the same document.
 
-    `kind` says how to read it (`RAW_KINDS`, `md`, `txt`). Without one the extension of its id does, and a text whose
-    id has none is Markdown if it looks like it."""
+    `kind` says how to read it (`RAW_KINDS`, `md`, `txt`). Without one the extension of its id decides; with neither, it
+    is Markdown if it looks like it."""
     if not content.strip():
         raise SourceError("the text is empty; there is nothing to index")
     for name in (uri, path):
@@ -68,7 +68,7 @@ def text_source(
 
 
 def read_kind(kind: str) -> str:
-    """The full name of a kind of text; SourceError, with those there are, for any other."""
+    """The full name of a kind of text; SourceError listing the known ones for any other."""
     name = _SHORT.get(kind.lower(), kind.lower())
     if name not in RAW_KINDS:
         known = ", ".join(sorted({*RAW_KINDS, *_SHORT}))
@@ -77,15 +77,15 @@ def read_kind(kind: str) -> str:
 
 
 def kind_of(file: SourceFile) -> str | None:
-    """The kind that a raw text was given or recognised as; None where its name decides."""
+    """The kind of a raw text, given or recognised; None where its name decides."""
     if file.origin != "text":
         return None
     return next((kind for kind, media_type in RAW_KINDS.items() if media_type == file.media_type), None)
 
 
 def looks_like_markdown(text: str) -> bool:
-    """Whether a text without a name has a Markdown heading: a `#` line that is no comment of a script or a settings
-    file, or an underlined line."""
+    """Whether a text without a name has a Markdown heading: an underlined line, or a `#` line that is not a comment of
+    a script or a settings file."""
     if _OTHER_START.match(text):
         return False
     lines = text[:_LOOKED_AT].split("\n")

@@ -1,7 +1,8 @@
-"""Fetch one page from the web, without letting the page's owner reach into the network that we stand in.
+"""Fetch one page from the web without letting its owner reach into our own network.
 
-A name is resolved once per hop, every address it has must be public, and the connection goes to one of exactly
-those addresses. The deadline covers everything from the first lookup to the last byte.
+A name is resolved once per hop, all its addresses must be public, and the connection goes to one of exactly those. The
+deadline covers everything from the first lookup to the last byte. Written by hand because HTTP clients resolve names
+themselves: the address that was checked has to be the one connected to.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from outcrop.errors import BlockedAddress, SourceError
 from outcrop.records import SourceFile
 from outcrop.sources.address import Address, Target, is_public, parse_url
 
-_MAX_REDIRECTS = 5  # as many as a shortener, a login bounce and a canonical host need together
-_HEADERS_BYTES = 256 * 1024  # above what servers send as a head, and chunk sizes between the data
+_MAX_REDIRECTS = 5  # enough for a shortener, a login bounce and a canonical host together
+_HEADERS_BYTES = 256 * 1024  # room for headers, and for chunk sizes between the data
 _READ_BYTES = 64 * 1024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _REQUEST_HEADERS = {
@@ -47,7 +48,7 @@ _STATUS_ADVICE = {
 
 
 def resolve_host(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host, in the order in which the system would try them."""
+    """The addresses of a host, in the order the system would try them."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -59,7 +60,7 @@ def connect_to(address: str, port: int, timeout_s: float) -> socket.socket:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The three things a fetch asks of the system; tests put a local server behind a public name with it."""
+    """What a fetch needs from the system; with it, tests put a local server behind a public name."""
 
     resolve: Callable[[str, int], Sequence[str]] = resolve_host
     connect: Callable[[str, int, float], socket.socket] = connect_to
@@ -67,7 +68,7 @@ class Network:
 
 
 SYSTEM = Network()
-"""The network as it is."""
+"""The real network."""
 
 
 def fetch(
@@ -75,8 +76,8 @@ def fetch(
 ) -> tuple[SourceFile, bytes]:
     """The page at a URL, within `timeout_s` in all and `max_bytes` after decompression.
 
-    `uri` is the URL that was asked for in its normal spelling, wherever redirects led. An address that is not
-    public is a BlockedAddress unless `allow_private`; everything else that goes wrong is a SourceError.
+    `uri` is the requested URL in its normal form, wherever redirects led. An address that is not public raises
+    BlockedAddress unless `allow_private`; anything else that goes wrong raises SourceError.
     """
     asked = target = parse_url(url)
     deadline = _Deadline(timeout_s, asked.url)
@@ -124,7 +125,7 @@ class _Deadline:
 
 
 class _Wire(io.RawIOBase):
-    """What a server sends, within the deadline however slowly it trickles, and within a number of bytes."""
+    """What a server sends, within the deadline however slowly it trickles, and within a byte limit."""
 
     def __init__(self, sock: socket.socket, deadline: _Deadline, max_bytes: int) -> None:
         self._sock = sock
@@ -144,7 +145,7 @@ class _Wire(io.RawIOBase):
 
 
 class _TooLarge(Exception):
-    """A signal within this module; it becomes a SourceError where the limit is known."""
+    """Internal signal; becomes a SourceError where the limit is known."""
 
 
 class _HttpSocket:
@@ -163,7 +164,7 @@ class _HttpSocket:
         return io.BufferedReader(self._wire, _READ_BYTES)
 
     def close(self) -> None:
-        """Nothing: the response is still to be read when http.client lets go of its socket."""
+        """Do nothing: http.client closes its socket while the response is still to be read."""
 
 
 def _fetch_once(
@@ -189,7 +190,7 @@ def _fetch_once(
 
 
 def _addresses(target: Target, deadline: _Deadline, allow_private: bool, network: Network) -> list[Address]:
-    """All addresses of the target; one that is not public blocks the whole of it."""
+    """All addresses of the target; a single one that is not public blocks it."""
     answer: queue.SimpleQueue[Sequence[str] | OSError | UnicodeError] = queue.SimpleQueue()
 
     def look_up() -> None:
@@ -198,7 +199,7 @@ def _addresses(target: Target, deadline: _Deadline, allow_private: bool, network
         except (OSError, UnicodeError) as error:
             answer.put(error)
 
-    # The system's resolver takes no timeout; one that hangs is left behind in its thread.
+    # The system's resolver has no timeout; one that hangs is abandoned in its thread.
     threading.Thread(target=look_up, daemon=True, name="outcrop-resolve").start()
     try:
         found = answer.get(timeout=deadline.left())
@@ -238,7 +239,7 @@ def _connect(
 ) -> socket.socket:
     *others, last = addresses
     for count, address in enumerate(others):
-        # An address that swallows packets must leave time for the next one.
+        # An address that drops packets must leave time for the next one.
         share = deadline.left() / (len(addresses) - count)
         with suppress(OSError):
             return network.connect(str(address), target.port, share)
@@ -296,7 +297,7 @@ class _Identity:
 
 
 class _Inflate:
-    """gzip (also several members in a row) and deflate, never producing more than there is room for."""
+    """gzip (also with several members) and deflate, never producing more than there is room for."""
 
     def __init__(self, encoding: str, url: str) -> None:
         self._gzip = encoding == "gzip"
@@ -306,7 +307,7 @@ class _Inflate:
 
     def feed(self, data: bytes, room: int) -> bytes:
         if self._stream is None:
-            # Some servers that say deflate leave out the zlib header: method 8, and a multiple of 31.
+            # Some servers omit deflate's zlib header, which has method 8 and is a multiple of 31.
             has_header = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
             self._stream = zlib.decompressobj(wbits=15 if has_header else -15)
         self._fed = True

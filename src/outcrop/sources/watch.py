@@ -1,4 +1,4 @@
-"""Tell which files changed, soon after they did."""
+"""Report files soon after they change."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from outcrop.sources.read import explain
 if TYPE_CHECKING:
     from watchfiles import Change
 
-# A save arrives as several events (write, rename, chmod) within a few milliseconds: the watcher waits until a
-# step passes without another one, and never longer than the debounce: a save is told after 50 to 100 ms.
+# A save arrives as several events (write, rename, chmod) within a few milliseconds: the watcher waits for a step
+# without one, but no longer than the debounce: a save is reported after 50 to 100 ms.
 _DEBOUNCE_MS = 100
 _STEP_MS = 50
-# Without a change the watcher comes back this often; the first time that tells that the watch is on.
+# Without changes the watcher returns this often; its first return shows that the watch is on.
 _TIMEOUT_MS = 100
 # Git appends a line to this file whenever HEAD moves; its index changes with every `git status`.
 _HEAD_MOVED = "/.git/logs/HEAD"
-# How often a loop looks up to see whether it should stop.
+# How often a loop checks whether it should stop.
 _POLL_S = 0.1
 
 
 def watch(
     roots: Sequence[Path], stop: threading.Event, *, debounce_ms: int = _DEBOUNCE_MS
 ) -> Iterator[set[Path]]:
-    """Sets of absolute paths that were added, changed or removed below the roots, until `stop` is set.
+    """Yield sets of absolute paths added, changed or removed below the roots, until `stop` is set.
 
-    A root can be a file: its folder is watched, since editors save by putting a new file in its place. Ignore
-    rules are not applied, only the folders that no walk enters are left out; a path can be a folder's. Of git's own
-    files one is told, which changes when another commit is checked out or made: it can alter what counts as dirty.
+    A root can be a file: its folder is watched, since editors save by replacing the file. Ignore rules are not applied;
+    only folders that no walk enters are left out. A path may be a folder. Of git's own files one is reported, which
+    changes with every checkout and commit: it can alter what counts as dirty.
 
-    The first set is empty and comes as soon as the watch is on: what is read from then on is not out of date
-    unannounced.
+    The first set is empty and comes as soon as the watch is on: no later change goes unreported.
     """
     folders: list[Path] = []
     files: list[Path] = []
@@ -107,7 +106,7 @@ def _watch(
 def _together(
     batches: Sequence[Callable[[], Iterator[set[Path]]]], stop: threading.Event
 ) -> Iterator[set[Path]]:
-    """One iterator of several, each in its own thread."""
+    """Merge several iterators, each in its own thread."""
     told: queue.SimpleQueue[set[Path] | SourceError] = queue.SimpleQueue()
 
     def run(make: Callable[[], Iterator[set[Path]]]) -> None:

@@ -1,1 +1,1 @@
-"""Words, phrases and tokens: what is known of a text by itself."""
+"""Words, scripts, phrases, terms and tokens: what a text says without knowing where it comes from."""

@@ -1,12 +1,12 @@
 """Text to terms, for documents and queries alike.
 
-A word gives its stem. An identifier gives itself whole and its parts, so that `getUserName` is found by
-`user name` and by `getusername`, `TS-999` by itself and by `999`. Scripts written without spaces give their
-characters and pairs of characters. However a character was typed (composed or not, full width, a ligature of a
-PDF), it is one and the same. Terms are kept as 48-bit numbers that are the same in every process.
+A word gives its stem. An identifier gives itself whole and its parts, so that `getUserName` is found by `user name` and
+by `getusername`, `TS-999` by itself and by `999`. Scripts written without spaces give their characters and pairs of
+characters. Composed or decomposed, full width or a ligature out of a PDF: a character counts the same however it was
+typed. Terms are kept as 48-bit numbers that are the same in every process.
 
-What it does not know: languages. Stemming is English; words of other languages are stemmed by the same rules
-on both sides, which is consistent if not always right.
+Stemming is English only. Words of other languages go through the same rules in documents and in queries, which is
+consistent, if not always right.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from outcrop.text.words import PART
 # on any input: words are possessive, and `(?<!_)` keeps a line of underscores from being tried again at each.
 _JOINED: Final = r"{word}(?:[_.\-'’:/+#@]+{word})*[+#]{{0,2}}|(?<!_)_+{word}(?:_+{word})*"
 _SURFACE: Final = re.compile(_JOINED.format(word=r"[^\W_]++"))
-# The same for plain texts, in three quarters of the time.
+# The same for ASCII, in three quarters of the time.
 _SURFACE_ASCII: Final = re.compile(_JOINED.format(word=r"[0-9A-Za-z]++"))
 _ANY_MARK: Final = re.compile(f"[{MARKS}]")
 _SURFACE_WITH_MARKS: Final = re.compile(_JOINED.format(word=rf"(?:[^\W_]|[{MARKS}])++"))
 _JOINTS: Final = re.compile(r"[_.\-'’:/+#@]+")
 
 MAX_SURFACE_CHARS: Final = 64
-"""A longer word is a blob (base64, a hash, a minified line): this much of it is one term. A longer token is analysed
-like any other, but not remembered: it will hardly come again and would fill the cache."""
+"""A longer word is a blob (base64, a hash, a minified line): its first characters make one term. Longer tokens are
+analysed as usual but not cached, since they hardly ever recur."""
 
 MAX_WHOLE_CHARS: Final = 40
-"""A joined token longer than this is a URL or a path: its parts are kept, the whole is not a search term."""
+"""A joined token longer than this is a URL or a path: its parts are terms, the whole is not."""
 
 CACHE_ENTRIES: Final = 60_000
 """Surface tokens remembered in each of two generations; about 25 MB when both are full."""
 
 TERM_BYTES: Final = 6
-"""48 bits leave 16 for a row number, so that a segment is inverted by sorting plain numbers. Of a million terms two
-share a number once in 500 indexes; they would then be found for each other."""
+"""48 bits leave 16 for a row number, so a segment is inverted by sorting plain integers. With a million terms, one
+index in 500 has two terms that share a number, and each is then found for the other."""
 
 # Words that carry no meaning of their own. They stay in the index (phrases need them and a query may consist of
 # nothing else); a query that has other words leaves them out.
@@ -78,15 +78,15 @@ class Terms:
     def _analyse(self, surface: str) -> Sequence[int]:
         if (
             surface.isdigit() and surface.isascii()
-        ):  # tables hold a million different numbers, and each is one term
+        ):  # a table may hold a million different numbers, each one term
             return (term_number(surface[:MAX_SURFACE_CHARS]),)
         pieces = [surface] if surface.isalnum() else [piece for piece in _JOINTS.split(surface) if piece]
         if pieces == [surface]:
             number = term_number if surface.isascii() else self._numbers.__getitem__
             with self._lock:
                 return tuple(map(number, self._analyse_piece(surface)))
-        # A compound is rarely seen again, its pieces often are: they are looked up one by one. One of megabytes would
-        # be millions of numbers: as a tuple eight times the memory.
+        # Compounds rarely recur but their pieces do, so each piece is looked up. A compound of megabytes stays an
+        # array: as a tuple its numbers would take eight times the memory.
         numbers = array("Q", chain.from_iterable(map(self._seen.__getitem__, pieces)))
         if len(surface) <= MAX_WHOLE_CHARS:
             numbers.append(term_number(surface.lower()))
@@ -104,7 +104,7 @@ class Terms:
         return terms
 
     def _analyse_unspaced(self, piece: str) -> Iterator[str]:
-        """Characters and overlapping pairs of each run without spaces; what stands between the runs as words."""
+        """Characters and overlapping pairs of each unspaced run; what lies between runs is analysed as words."""
         end = 0
         for run in TERM_CHARACTERS.finditer(piece):
             if run.start() > end:
@@ -118,8 +118,8 @@ class Terms:
 
 
 class _Numbers(dict[str, int]):
-    """Term → its number, for scripts without spaces: a page of them is one word, so their characters and pairs come
-    again and again in words that do not."""
+    """Term → its number, for scripts without spaces: a whole page may be one word that never recurs, while its
+    characters and pairs do."""
 
     def __missing__(self, term: str) -> int:
         if len(self) >= CACHE_ENTRIES:
@@ -129,7 +129,7 @@ class _Numbers(dict[str, int]):
 
 
 class _Seen(dict[str, Sequence[int]]):
-    """Surface token → its terms, worked out at first sight; the look-up itself never leaves C."""
+    """Surface token → its terms, worked out when first seen; a hit never leaves C."""
 
     def __init__(self, analyse: Callable[[str], Sequence[int]]) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ class _Seen(dict[str, Sequence[int]]):
             found = self._analyse(surface)
         if len(surface) <= MAX_SURFACE_CHARS:
             if len(self) >= CACHE_ENTRIES:
-                # What was used since the last turn is in here; what was not goes with the turn after this one.
+                # Two generations: whatever was used since the last turnover survives this one.
                 self._older = dict(self)
                 self.clear()
             self[surface] = found

@@ -1,4 +1,4 @@
-"""What stands around a node: the comments, attributes and wrappers that belong to a declaration."""
+"""What surrounds a node: the comments, attributes and wrappers that belong to a declaration."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import tree_sitter
 from outcrop.parse.code.languages import Language
 
 MAX_COLUMN = 1_000
-"""Nothing that begins a line stands further right; looking back further for its start would cost on long lines."""
+"""Nothing that begins a line is further right; searching further back would be slow on long lines."""
 
 _COMMENT_MARKS = (b"//", b"--", b"#")
 _COMMENT_ENDS = (b"*/", b"-}")
 _COMMENTS = ("comment", "haddock")
 _DOC_COMMENTS = (b"/**", b"///", b"--|", b"-- |", b"{-|", b"{- |")
-"""Such a comment speaks of what follows even when a blank line stands between, as in older JavaScript."""
+"""A doc comment documents what follows even across an empty line, as in older JavaScript."""
 
 
 def own_start(node: tree_sitter.Node, language: Language, data: bytes) -> int:
-    """Where a declaration begins after the attributes that stand inside its node."""
+    """Where a declaration begins after the attributes inside its node."""
     if data[node.start_byte] not in b"@[#":
         return node.start_byte
     for child in node.children:
         if child.type in language.attached or is_comment(child):
             continue
         start = own_start(child, language, data) if child.child_count else child.start_byte
-        if start < child.end_byte:  # else all of it is attributes, as Java's modifiers may be
+        if start < child.end_byte:  # otherwise it is all attributes, as Java's modifiers may be
             return start
     return node.end_byte
 
 
 def body_start(body: tree_sitter.Node) -> int:
-    """Where a body begins, with its own comments."""
+    """Where a body begins, including its leading comments."""
     before = body.prev_sibling  # some grammars put the comments of a block before it
     while before is not None and is_comment(before):
         body, before = before, before.prev_sibling
@@ -38,7 +38,7 @@ def body_start(body: tree_sitter.Node) -> int:
 
 
 def wrapped(node: tree_sitter.Node, language: Language) -> tree_sitter.Node:
-    """The node with what is wrapped around it: a decorator, an export, a template."""
+    """The node with its wrappers: a decorator, an export, a template."""
     parent = node.parent
     while parent is not None and parent.type in language.wrappers and parent.parent is not None:
         node, parent = parent, parent.parent
@@ -51,8 +51,7 @@ def is_comment(node: tree_sitter.Node) -> bool:
 
 
 def _before(node: tree_sitter.Node, data: bytes) -> tree_sitter.Node | None:
-    """What stands before a node: some grammars put the comment before the first, or after the last, child of a block
-    outside it."""
+    """The node before this one: some grammars put a comment at the start or end of a block outside it."""
     before = node.prev_sibling
     parent = node.parent if before is None else None
     while before is None and parent is not None and parent.start_byte == node.start_byte:
@@ -63,11 +62,11 @@ def _before(node: tree_sitter.Node, data: bytes) -> tree_sitter.Node | None:
 
 
 def _stray(node: tree_sitter.Node, data: bytes, furthest: int) -> tree_sitter.Node | None:
-    """A comment that ends a node by the grammar, but by its column speaks of what follows."""
+    """A comment that the grammar puts at the end of a node but whose column shows that it documents what follows."""
     tail = data[max(node.start_byte, node.end_byte - MAX_COLUMN) : node.end_byte].rstrip()
     line = tail[tail.rfind(b"\n") + 1 :].lstrip()
     if not line.startswith(_COMMENT_MARKS) and not line.endswith(_COMMENT_ENDS):
-        return None  # the usual case, known without a walk down the tree
+        return None  # the usual case, without a walk down the tree
     last: tree_sitter.Node | None = node
     while last is not None and not is_comment(last):
         last = last.child(last.child_count - 1) if last.child_count else None
@@ -75,7 +74,7 @@ def _stray(node: tree_sitter.Node, data: bytes, furthest: int) -> tree_sitter.No
 
 
 def end_of(node: tree_sitter.Node, data: bytes) -> int:
-    """Where a node ends, less the comments of what follows and blank space."""
+    """Where a node ends, without trailing whitespace and comments on what follows."""
     end = node.end_byte
     stray = _stray(node, data, column(node, data))
     while stray is not None and is_comment(stray):
@@ -85,7 +84,7 @@ def end_of(node: tree_sitter.Node, data: bytes) -> int:
 
 
 def column(node: tree_sitter.Node, data: bytes) -> int:
-    """The column of a node, from 1; not by its start_point, whose numbers tree-sitter 0.26.0 frees twice."""
+    """The column of a node, from 1; not from its start_point, whose numbers tree-sitter 0.26.0 frees twice."""
     start = node.start_byte
     newline = data.rfind(b"\n", max(0, start - MAX_COLUMN), start)
     return start - (newline if newline >= 0 else max(-1, start - MAX_COLUMN))
@@ -109,7 +108,7 @@ def leading(
             break
         line = before.start_byte - column(before, data) + 1
         if comment and data[line : before.start_byte].strip():
-            break  # at the end of a line of code: it speaks of that line
+            break  # at the end of a line of code: it is about that line
         if comment:
             comments.append(data[before.start_byte : before.end_byte].decode("utf-8", "replace"))
         elif attached.get(before.start_byte):

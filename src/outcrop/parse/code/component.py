@@ -1,5 +1,5 @@
-"""A Vue or Svelte component: markup with a script in it. The file itself is the declaration, named by its stem; what
-the script declares stands in it, and so do its template and its styles."""
+"""A Vue or Svelte component: markup with a script in it. The file itself is the declaration, named by its stem; it
+contains what the script declares, its template and its styles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCKS = {"script_element": "script", "style_element": "style"}
 
 
 def component_outline(text: str, path: str, language: Language) -> Outline:
-    """The outline of a component file: of its markup, and of each script in it."""
+    """The outline of a component file: its markup and each of its scripts."""
     data = text.encode("utf-8", "replace")
     grammar = grammar_of(language)
     check_source(data)
@@ -57,7 +57,7 @@ def component_outline(text: str, path: str, language: Language) -> Outline:
 
 
 def _blocks(root: tree_sitter.Node) -> Iterator[tuple[str, list[tree_sitter.Node]]]:
-    """The parts of the file: scripts, styles, and each stretch of other markup as one template."""
+    """The parts of the file: scripts, styles, and each run of other markup as one template."""
     template: list[tree_sitter.Node] = []
     for node in root.children:
         kind = _BLOCKS.get(node.type)
@@ -73,7 +73,7 @@ def _blocks(root: tree_sitter.Node) -> Iterator[tuple[str, list[tree_sitter.Node
 
 
 def _script_outline(text: str, data: bytes, node: tree_sitter.Node, offset: Offset) -> Outline:
-    """What a script element holds, with offsets into the whole file."""
+    """The content of a script element, with offsets into the whole file."""
     tag = next(iter(node.children), None)
     raw = next((child for child in node.children if child.type == "raw_text"), None)
     opening = data[tag.start_byte : tag.end_byte] if tag is not None else b""
@@ -95,7 +95,7 @@ def _script_outline(text: str, data: bytes, node: tree_sitter.Node, offset: Offs
 def _markup_references(
     root: tree_sitter.Node, grammar: Grammar, data: bytes, offset: Offset
 ) -> Iterator[Reference]:
-    """Components that the markup uses (`<user-card>` is `UserCard`), and functions that it names as handlers."""
+    """Components that the markup uses (`<user-card>` is `UserCard`), and functions named as handlers."""
     for _, captured in grammar.matches(root):
         for label, node in ((label, nodes[0]) for label, nodes in captured.items()):
             raw = data[node.start_byte : node.end_byte].decode("utf-8", "replace")

@@ -1,5 +1,4 @@
-"""Declarations of a syntax tree: from what a query captured to what they are called, where they stand and what they
-hold."""
+"""Declarations of a syntax tree: from a query's captures to names, places and extents."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ def span(node: tree_sitter.Node) -> tuple[int, int]:
 def note_declaration(
     found: dict[tuple[int, int, str], Found], pattern: int, captured: Captured, label: str, data: bytes
 ) -> None:
-    """Keep what a match captured as `label`, a declaration or a scope, unless an earlier pattern has read it."""
+    """Keep a match captured as `label`, a declaration or a scope, unless an earlier pattern took it."""
     node = captured[label][0]
     role, _, kind = label.partition(".")
     end = node.end_byte if kind != "rest" or node.parent is None else node.parent.end_byte
@@ -58,7 +57,7 @@ def note_declaration(
         outer, _, name = name.rpartition(".") if named.type == "alias" else ("", "", name)
         scope = _BLANK.sub("", text_of(data, captured["scope"][0])).strip("\"'`") if "scope" in captured else ""
         is_outside = role == "def" and "::" in name
-        if is_outside:  # defined outside of what it belongs to: `Pool<T>::acquire`
+        if is_outside:  # defined outside its scope: `Pool<T>::acquire`
             scope, _, name = name.rpartition("::")
         key = (node.start_byte, node.end_byte, name)
         if not name or (key in found and found[key].pattern <= pattern):
@@ -78,7 +77,7 @@ def note_declaration(
 
 
 def first_readings(found: Iterable[Found]) -> Iterator[Found]:
-    """One declaration for each body: `TEST(suite, name) { … }` reads as a test, and as a function `TEST`."""
+    """One declaration per body: `TEST(suite, name) { … }` matches as a test and as a function `TEST`."""
     first: dict[tuple[int, int, int], int] = {}
     items = list(found)
     keys = [(*span(item.node), item.body.start_byte if item.body is not None else -1) for item in items]
@@ -90,7 +89,7 @@ def first_readings(found: Iterable[Found]) -> Iterator[Found]:
 
 
 def _innermost(named: tree_sitter.Node) -> tree_sitter.Node:
-    """The name inside a declarator of C, which stands in what is said of it: `*(*name)[3]`."""
+    """The name inside a C declarator: `*(*name)[3]`."""
     while named.type.endswith("declarator") or named.type in ("template_function", "template_type"):
         inner = named.child_by_field_name("declarator") or named.child_by_field_name("name")
         inner = inner or (named.named_children[0] if named.named_child_count else None)
@@ -101,7 +100,7 @@ def _innermost(named: tree_sitter.Node) -> tree_sitter.Node:
 
 
 def attach_docs(ordered: list[Found], docs: Iterable[tree_sitter.Node], data: bytes) -> None:
-    """Documentation inside a declaration belongs to the innermost one around it."""
+    """Assign documentation inside a declaration to the innermost one around it."""
     starts = [item.node.start_byte for item in ordered]
     for node in docs:
         before = bisect_right(starts, node.start_byte)
@@ -114,11 +113,11 @@ def attach_docs(ordered: list[Found], docs: Iterable[tree_sitter.Node], data: by
 def stretched(
     ordered: list[Found], language: Language, attached: dict[int, str], deadline: Deadline
 ) -> list[Found]:
-    """Clauses of one function joined to one declaration, sections drawn out to where the next begins."""
+    """Join the clauses of a function into one declaration, and extend sections to where the next begins."""
     if not language.clauses and not language.sections:
         return ordered
     kept: list[Found] = []
-    before: dict[int, Found] = {}  # the declaration before, by the node they stand in
+    before: dict[int, Found] = {}  # the previous declaration, by parent node
     for item in ordered:
         deadline.check()
         if item.kind in language.sections:
@@ -157,7 +156,7 @@ def declarations_of(
     attached: dict[int, str],
     deadline: Deadline,
 ) -> Iterator[Declaration]:
-    """What was found, outer ones before those that stand in them, as declarations with their place and wording."""
+    """The declarations found, outer before inner, with scope, signature and documentation."""
     open_: list[tuple[int, tuple[str, ...], str, tree_sitter.Node]] = []  # end, scope with own name, kind
     for item in ordered:
         while open_ and (
@@ -202,11 +201,11 @@ def declarations_of(
 
 _FUNCTIONS = frozenset({"function", "method", "constructor", "destructor", "operator", "test", "local"})
 _LOCAL = frozenset({"constant", "variable", "prototype"})
-"""What is of use to nobody else when it is declared inside a function."""
+"""Kinds that are of no use elsewhere when declared inside a function."""
 
 
 def _kind(item: Found, inside: str) -> str:
-    """A function in a class is a method; one in a function is known to that function only."""
+    """A function in a class is a method; one in a function is local to it."""
     if item.kind != "function":
         return item.kind
     if inside in _CLASSES or item.is_outside:

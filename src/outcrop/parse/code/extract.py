@@ -1,4 +1,4 @@
-"""A syntax tree to an Outline, the same way for every language: what a language is like stands in its query.
+"""A syntax tree to an Outline, the same way for every language: what differs is in the language's query.
 
 A query may capture:
 
@@ -15,10 +15,10 @@ A query may capture:
     @use.tree   an import that lists what it brings in, in braces: `a::b::{c, d::{e, f as g}}`
     @use.dotted the same with dots: `import a.b.{C, D => E}, f.g._`
 
-Where two patterns fit one name or one declaration, the one that stands first in the query counts.
+Where two patterns match the same name or declaration, the first in the query wins.
 
 Comments before a declaration, attributes and decorators are found by looking at its neighbours, not by queries. Names
-in a tree that has errors are taken as they are: a file that is being edited is still worth finding.
+in a tree with errors are taken as they are: a file that is being edited is still worth finding.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ from outcrop.parse.code.wording import first_sentence, signature_of
 from outcrop.records import Declaration, Outline, Reference
 
 LONG_CHARS = 800
-"""Inside declarations longer than this the statements are listed too, for the chunker to cut at. Judgement: two thirds
-of a full chunk."""
+"""Inside longer declarations statements are listed too, for the chunker to cut at: two thirds of a full chunk (not
+measured)."""
 
 _LETTERS = re.compile(rb"[^\n]")
 
 
 def extract_outline(text: str, language: Language) -> Outline:
-    """The declarations and names of a source text; TooHard when it is none, or none that can be read in time."""
+    """The declarations and names of a source text; TooHard when it is not source, or cannot be read in time."""
     data = text.encode("utf-8", "replace")
     check_source(data)
     grammar = grammar_of(language)
@@ -86,7 +86,7 @@ def extract_outline(text: str, language: Language) -> Outline:
 
 
 def _loose(text: str, pattern: re.Pattern[str]) -> Iterator[Declaration]:
-    """Declarations that the grammar does not know, found by a pattern."""
+    """Declarations unknown to the grammar, found by a pattern."""
     for found in pattern.finditer(text):
         *scope, name = found["name"].split(".")
         at = found.end("doc")
@@ -110,8 +110,8 @@ def _blank(found: re.Match[bytes]) -> bytes:
 
 @dataclass(slots=True)
 class _Reading:
-    """What the query has found so far. `plain` are patterns that capture a used name and nothing else, most matches by
-    far; `attached` is the documentation in what is attached to what follows, by where it starts."""
+    """What the query has found so far. `plain` are patterns that capture only a used name, by far the most matches;
+    `attached` is the documentation in attached statements, by start."""
 
     data: bytes
     offset: Offset
@@ -161,15 +161,15 @@ class _Reading:
 def _outline_of(
     text: str, data: bytes, root: tree_sitter.Node, grammar: Grammar, deadline: Deadline
 ) -> Outline:
-    """The outline of a tree that was parsed from `data`, the bytes of `text` less its noise."""
+    """The outline of a tree parsed from `data`, the bytes of `text` without noise."""
     language = grammar.language
     offset = offsets_of(text, data)
     reading = _Reading(data, offset)
     reading.read(grammar.matches(root))
-    spans = set(reading.headers)  # a constant that is an import is only that
+    spans = set(reading.headers)  # a constant that is an import is only an import
     kept = (item for item in reading.found.values() if item.kind != "constant" or span(item.node) not in spans)
     ordered = sorted(first_readings(kept), key=lambda item: (item.node.start_byte, -item.node.end_byte))
-    for item in ordered:  # a declaration's own name is no use of it
+    for item in ordered:  # a declaration's own name is not a use
         reading.used.pop(item.named.start_byte, None)
     attach_docs(ordered, reading.docs, data)
     ordered = stretched(ordered, language, reading.attached, deadline)
@@ -208,7 +208,7 @@ def _header_end(
     headers: Iterable[tuple[int, int]],
     offset: Offset,
 ) -> int:
-    """Where the head of a file ends: the leading comment and what is brought in before anything is declared."""
+    """Where the head of a file ends: the leading comment and the imports before the first declaration."""
     large = (declaration.start for declaration in declarations if declaration.kind not in _SMALL_KINDS)
     first = min(large, default=offset(root.end_byte))
     end = max((offset(end) for start, end in headers if offset(start) < first), default=0)
@@ -223,7 +223,7 @@ _PREAMBLE = frozenset({"hash_bang_line", "shebang", "php_tag", "pragma", "header
 
 
 def _cuts(root: tree_sitter.Node, data: bytes) -> Iterator[int]:
-    """Where statements start: every node that begins a line, inside nodes that are long."""
+    """Where statements start: every node that begins a line, inside long nodes."""
     stack = [root]
     while stack:
         node = stack.pop()

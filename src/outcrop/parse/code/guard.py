@@ -1,7 +1,7 @@
-"""What keeps a hostile or senseless file from crashing or stalling a grammar.
+"""Keep hostile or garbage files from crashing or stalling a grammar.
 
-A grammar's parser is C that trusts its input: its stack is as deep as the text nests, and where the text makes no sense
-it tries many readings at once. So text that no one wrote as source is not parsed, and parsing has a deadline.
+A grammar's parser is C code that trusts its input: its stack grows with the nesting, and on garbage it tries many
+readings at once. So text that nobody wrote as source is not parsed, and parsing has a deadline.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ import tree_sitter
 from outcrop.errors import ParseError
 
 MAX_NESTING = 1_500
-"""Brackets that are open at once. People stay under 50 and generators under 500; the parser's own stack overflows at
-about 50 000, sooner in a thread."""
+"""Most brackets open at once. People stay under 50 and generators under 500; the parser's stack overflows at about 50
+000, sooner in a thread."""
 MAX_LINE_BYTES = 4_000
 MAX_LONG_SHARE = 0.5
-"""When more than this share of a file stands in lines longer than that, and one of them is longer than SMALL_BYTES, it
-is minified or data."""
+"""When more than this share of a file is in lines longer than that, and one of them exceeds SMALL_BYTES, it is minified
+or data."""
 MAX_STRANGE_SHARE = 0.05
-"""Control characters and bytes that were no text: the share a source file never has."""
+"""A share of control characters and undecodable bytes that no source file has."""
 SMALL_BYTES = 10_000
-"""Of a file or a line this small the worst is over in no time, whatever it holds."""
+"""A file or a line this small is fast whatever it holds."""
 MAX_SIGNS_SHARE = 0.65
-"""Punctuation among what is not blank: a dense table of numbers has 0.5. Noise beyond it can keep a parser of
-JavaScript busy for minutes."""
+"""Share of punctuation in non-whitespace: a dense table of numbers has 0.5. Noise beyond it can keep JavaScript's
+parser busy for minutes."""
 MAX_DEPTH = 3_000
-"""Of a tree along its heaviest branch: queries take time with the square of it."""
+"""Depth of a tree along its heaviest branch: queries take time quadratic in it."""
 TIME_LIMIT_S = 1.2
-"""CPU time for one file: to parse it, to run its query, and to make something of that, each. Source takes about 10 µs a
-line in all, so that this is 100 000 lines."""
+"""CPU time for one file, each for parsing, querying and building the outline. Source takes about 10 µs per line in all,
+so this is 100 000 lines."""
 MAX_LOAD = 50.0
-"""Processes for each core, beyond which a machine is too busy for a long file to be read whole. Judgement."""
+"""Processes per core above which a machine is too busy to read a long file whole (not measured)."""
 MAX_STRAY_SIGNS = 10_000
-"""Punctuation and keywords in one error: 60 000 take a query 4 s, a tenth of that is not felt."""
+"""Punctuation and keywords in one error node: 60 000 take a query 4 s, a tenth of them is not noticeable."""
 
 _STEP = np.zeros(256, np.int8)
 _STEP[list(b"([{")] = 1
@@ -48,11 +48,11 @@ _REPLACEMENT = "\ufffd".encode()
 
 
 class TooHard(ParseError):
-    """A text that a grammar shall not, or could not in time, read."""
+    """A text that a grammar should not read, or could not in time."""
 
 
 class Deadline:
-    """A limit on the CPU time this thread spends on one file: what other threads do does not count."""
+    """A limit on the CPU time this thread spends on one file; other threads do not count."""
 
     def __init__(self, seconds: float = TIME_LIMIT_S) -> None:
         self._end = time.thread_time() + seconds
@@ -87,10 +87,10 @@ def check_source(data: bytes) -> None:
 
 
 def limit_time(machine: tree_sitter.Parser | tree_sitter.QueryCursor, seconds: float = TIME_LIMIT_S) -> None:
-    """Make the C code give up by itself after some time, by the clock on the wall.
+    """Make the C code give up by itself after some wall-clock time.
 
-    The library calls these limits deprecated and offers callbacks instead; those crash (0.25.2 and 0.26.0), and 0.26
-    has no limits any more. So its version is pinned, and the warning is silenced here and nowhere else.
+    The library has deprecated these limits in favour of callbacks, which crash (0.25.2 and 0.26.0), and 0.26 removed
+    the limits. So its version is pinned, and the warning is silenced here and nowhere else.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -98,13 +98,13 @@ def limit_time(machine: tree_sitter.Parser | tree_sitter.QueryCursor, seconds: f
 
 
 def parse_within(parser: tree_sitter.Parser, data: bytes) -> tree_sitter.Tree:
-    """The tree of a text, or TooHard when it takes too long or is none that a query could pass."""
+    """The tree of a text; TooHard when parsing takes too long or no query could handle the tree."""
     deadline = Deadline()
     tree = None
     while tree is None:
         try:
-            tree = parser.parse(data)  # goes on where the clock stopped it
-        except ValueError as error:  # all the library says is that parsing failed
+            tree = parser.parse(data)  # resumes where the clock stopped it
+        except ValueError as error:  # the library only says that parsing failed
             if deadline.is_over():
                 parser.reset()
                 raise TooHard("reading this as source code takes too long") from error
@@ -118,9 +118,9 @@ Matches = list[tuple[int, dict[str, list[tree_sitter.Node]]]]
 
 
 def match_within(cursor: tree_sitter.QueryCursor, root: tree_sitter.Node) -> Matches:
-    """What a query finds in a tree in as much time as a file may take, which is what `limit_time` gave the cursor.
+    """What a query finds in a tree within the time that `limit_time` gave the cursor.
 
-    One that the clock stopped while others had the processor begins again with as much more by the clock.
+    A query that the clock stopped while others had the processor is run again with more wall-clock time to match.
     """
     began, spent = time.monotonic(), time.thread_time()
     found: Matches = cursor.matches(root)
@@ -136,14 +136,14 @@ def match_within(cursor: tree_sitter.QueryCursor, root: tree_sitter.Node) -> Mat
 
 
 def _check_errors(root: tree_sitter.Node) -> None:
-    """Raise TooHard where one error holds more signs in a row than a query can pass: it takes the square of them."""
+    """Raise TooHard where one error node holds more tokens in a row than a query can handle in quadratic time."""
     for node in (root, *(child for child in root.named_children if child.is_error)):
         if node.child_count - node.named_child_count > MAX_STRAY_SIGNS:
             raise TooHard("this is not the language it claims to be")
 
 
 def _check_depth(root: tree_sitter.Node) -> None:
-    """Raise TooHard for a chain of thousands: `a + b + …`, `!!!…`, elements never closed."""
+    """Raise TooHard for chains of thousands: `a + b + …`, `!!!…`, elements never closed."""
     node: tree_sitter.Node | None = root
     depth = 0
     while node is not None and node.child_count:

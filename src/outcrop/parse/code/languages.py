@@ -1,8 +1,8 @@
-"""Which languages have a grammar: a visible table. To add one: a line here and a query file of its name.
+"""The table of languages with a grammar. To add one: a line here and a query file of its name.
 
-Grammars come inside wheels, one wheel a language, and are loaded when a file of theirs turns up. The large ones of
-languages that fewer people have come with the extra `languages`; a file whose grammar is not installed is read by
-lines. What a query file may capture stands in `extract`.
+Grammars come in wheels, one per language, and are loaded with the first file that needs them. Large ones for less
+common languages come with the extra `languages`; a file without an installed grammar is read by lines. `extract` says
+what a query may capture.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from outcrop.system.machine import install_command
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language and how its files are known. `grammar` is `module` or `module:function`. `attached` are kinds of
-    node that belong to the declaration after them (attributes, annotations); comments always do. `wrappers` are
-    kinds of node around a declaration that belong to it (decorators, export, template). `queries` are its query
-    files, the one of its name unless said. `embeds` says that other languages stand inside, in script and style
-    elements. `clauses` are kinds of declaration that may be written in several pieces one after the other (the
-    equations of a function); `sections` are kinds that go on until the next of their kind begins. `noise` is what
-    its grammar cannot read, blanked before parsing (C's macros); `branches` what is blanked too when that leaves
-    errors. `loose` finds declarations that its grammar does not know at all, with the groups `doc`, `kind`, `name`
-    and `body`.
+    """A language and how its files are recognised. `grammar` is `module` or `module:function`. `attached` are kinds of
+    node that belong to the declaration after them (attributes, annotations); comments always do. `wrappers` are kinds
+    of node around a declaration that belong to it (decorators, export, template). `queries` are its query files, by
+    default the one of its name. `embeds`: other languages are embedded in script and style elements. `clauses` are
+    kinds of declaration that may come in several consecutive pieces (the equations of a function); `sections` are kinds
+    that extend to the next of their kind. `noise` is what its grammar cannot read, blanked before parsing (C's macros);
+    `branches` what is blanked too when that leaves errors. `loose` finds declarations that its grammar does not know at
+    all, with the groups `doc`, `kind`, `name` and `body`.
     """
 
     name: str
@@ -74,15 +73,15 @@ _MACROS = (
         re.MULTILINE,
     ),
 )
-"""Macros where a declaration of C or C++ has no place for a name: before it, on a line of its own, after `class`.
-What the group of a pattern holds stays; counts are bounded so that no text takes long."""
+"""Macros where the grammar of C or C++ expects no name: before a declaration, on a line of their own, after `class`. A
+pattern's group is kept; repeats are bounded so that no text takes long."""
 
 _BRANCHES = re.compile(
     rb"()^[ \t]*#[ \t]*(?:el(?:se|if)\b.{0,1000}?(?=^[ \t]*#[ \t]*endif\b)"
     rb"|(?:if|ifdef|ifndef|endif|region|endregion|pragma|nullable)\b[^\n]*)",
     re.MULTILINE | re.DOTALL,
 )
-"""What the preprocessor would leave out: a declaration of which two halves stand in two branches reads as neither."""
+"""What the preprocessor may leave out: a declaration split over two branches parses as neither."""
 
 _KOTLIN_NOISE = (
     re.compile(
@@ -183,15 +182,15 @@ _CPP_MARKS = re.compile(
     r"^[ \t]*(?:class[ \t]+\w|namespace\b[^;=\n]*\{|(?:inline[ \t]+)?namespace[ \t]+\w+[ \t]*$"
     r"|template[ \t]*<|using[ \t]+\w|(?:public|private|protected)[ \t]*:)", re.MULTILINE,
 )  # fmt: skip
-"""A header that has one of these at the start of a line is C++."""
+"""A header with one of these at the start of a line is C++."""
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?([\w.+-]+)(?:[ \t]+(?:-\S+[ \t]+)*([\w.+-]+))?")
 
 _VARIANT_NAMES = ("dockerfile.", "containerfile.", "makefile.")
-"""`Dockerfile.dev` is a Dockerfile; `Gemfile.lock` is no Gemfile."""
+"""`Dockerfile.dev` is a Dockerfile; `Gemfile.lock` is not a Gemfile."""
 
 
 def find_language(path: str, text: str = "") -> Language | None:
-    """The language of a file by its name, else by the interpreter its first line names."""
+    """The language of a file by its name, else by the interpreter in its first line."""
     name = file_name(path).lower()
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -213,7 +212,7 @@ class NoGrammar(ParseError):
 
 
 class Grammar:
-    """A loaded grammar and its compiled query. A parser and a cursor serve one thread: each thread has its own."""
+    """A loaded grammar and its compiled query. Parsers and cursors are per thread."""
 
     def __init__(self, language: Language) -> None:
         module, _, function = language.grammar.partition(":")
@@ -240,7 +239,7 @@ class Grammar:
         return parser
 
     def matches(self, root: tree_sitter.Node) -> Matches:
-        """What the query finds in a tree, in as much time as a file may take."""
+        """What the query finds in a tree, within the time a file may take."""
         if not hasattr(self._local, "cursor"):
             self._local.cursor = tree_sitter.QueryCursor(self.query)
             limit_time(self._local.cursor)
@@ -249,7 +248,7 @@ class Grammar:
 
 @cache
 def grammar_of(language: Language) -> Grammar:
-    """The grammar of a language, loaded once; most of that is compiling the query (6 ms for Go, 120 for C++).
+    """The grammar of a language, loaded once; most of the time goes to compiling the query (6 ms for Go, 120 for C++).
 
     Raises NoGrammar where it is not installed.
     """

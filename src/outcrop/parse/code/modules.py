@@ -1,4 +1,4 @@
-"""What an import names, as a path with `/` between its parts."""
+"""Module names in imports, as paths with `/` between the parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _USE_TREE = re.compile(r"[{},]|[^{},]+")
 
 
 def use_leaves(tree: str) -> Iterator[tuple[str, str]]:
-    """`a::b::{c, d::{e, f as g}, *}` as each module's path and what is taken from it: nothing for all of it."""
+    """`a::b::{c, d::{e, f as g}, *}` as the path of each module and what is imported from it: empty for everything."""
     outer: list[str] = []
     prefix = ""
     for piece in _USE_TREE.findall(" ".join(tree.split())):
@@ -29,7 +29,7 @@ def use_leaves(tree: str) -> Iterator[tuple[str, str]]:
 
 
 def import_leaves(statement: str) -> Iterator[tuple[str, str]]:
-    """`import a.b.{C, D => E}, f._` as the path of each thing that is brought in, as Java would write it."""
+    """`import a.b.{C, D => E}, f._` as the path of each imported name, as Java would write it."""
     tree = " ".join(statement.split()).removeprefix("import ").replace("=>", " as ").replace(".", "::")
     for path, leaf in use_leaves(tree):
         yield "/".join(part for part in (path, leaf) if part not in ("", "_", "given")), ""
@@ -40,7 +40,7 @@ _FILE = re.compile(
 )
 _SCRIPTS = (".sh", ".bash", ".zsh", ".mk", ".zig")
 _HERE = re.compile(r"^(?:\$\w+|\$\{[^}]*\}|\$\([^)]*\)|(?:__DIR__|dirname\(__FILE__\))\s*\.\s*[\"'])/")
-"""A folder that is computed, which is nearly always the file's own: `$DIR/a.sh`, `__DIR__ . '/a.php'`."""
+"""A computed folder, nearly always the file's own: `$DIR/a.sh`, `__DIR__ . '/a.php'`."""
 _JOINTS = re.compile(r"::|\\|\.(?!\.?/)(?=\w)|/")
 
 

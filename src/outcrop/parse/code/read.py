@@ -1,4 +1,4 @@
-"""A source file becomes a Document; one whose grammar is not here, or cannot read it, is text by lines."""
+"""A source file becomes a Document; without a grammar that can read it, it is plain text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from outcrop.records import Document, Outline
 log = logging.getLogger(__name__)
 
 MAX_PARSED_CHARS = 2_000_000
-"""A longer file is generated or data; parsing it would take seconds and say little."""
+"""A longer file is generated or data; parsing it would take seconds and tell little."""
 
 
 def read_code(text: str, path: str) -> Document:
@@ -26,7 +26,7 @@ def read_code(text: str, path: str) -> Document:
             outline = (
                 component_outline(text, path, language) if language.embeds else extract_outline(text, language)
             )
-        except NoGrammar as error:  # still known as what it is: for filters, the size of chunks and colours
+        except NoGrammar as error:  # it still has a language: for filters, chunk sizes and highlighting
             log.info("read by lines", extra={"path": path, "reason": str(error)})
             outline = Outline(language.name)
         except TooHard as error:

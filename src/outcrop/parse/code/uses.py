@@ -1,4 +1,4 @@
-"""Names that are used, and what a file brings in."""
+"""References: names that are used, and what a file imports."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from outcrop.records import Reference
 
 MAX_QUALIFIER_CHARS = 60
 MAX_NAME_CHARS = 120
-"""Longer ones are expressions and literals, by which nobody asks. Judgement."""
+"""Longer ones are expressions and literals that nobody asks for (not measured)."""
 
 Offset = Callable[[int], int]
 Captured = dict[str, list[tree_sitter.Node]]
 Used = tuple[int, str, tree_sitter.Node, list[tree_sitter.Node] | None]
-"""A used name as captured: the pattern's place in the query, the kind, the name, what stands before it."""
+"""A used name as captured: the pattern's place in the query, the kind, the name, its qualifier."""
 
 
 def text_of(data: bytes, node: tree_sitter.Node) -> str:
@@ -27,14 +27,14 @@ def text_of(data: bytes, node: tree_sitter.Node) -> str:
 def note_use(
     used: dict[int, Used], pattern: int, captured: Captured, kind: str, node: tree_sitter.Node
 ) -> None:
-    """Keep a used name, unless an earlier pattern of the query has read it already."""
+    """Keep a used name, unless an earlier pattern of the query took it."""
     start = node.start_byte
     if start not in used or pattern < used[start][0]:
         used[start] = (pattern, kind, node, captured.get("qualifier"))
 
 
 def references_of(used: Iterable[Used], data: bytes, offset: Offset) -> Iterator[Reference]:
-    """The names that were noted, with what stands before them."""
+    """The names kept, with their qualifiers."""
     for _, kind, node, qualifiers in used:
         start, end = node.start_byte, node.end_byte
         if not 1 < end - start <= MAX_NAME_CHARS:  # one letter is a type parameter or a local name
@@ -51,7 +51,7 @@ def references_of(used: Iterable[Used], data: bytes, offset: Offset) -> Iterator
 
 
 def imports_of(captured: Captured, node: tree_sitter.Node, data: bytes, offset: Offset) -> Iterator[Reference]:
-    """What an import brings in: one reference for each name that is taken, or one for the module."""
+    """What an import brings in: one reference per imported name, or one for the module."""
     path = module_path(text_of(data, node))
     if path:
         taken = [text_of(data, item)[:MAX_NAME_CHARS] for item in captured.get("imported", ())] or [""]
@@ -59,7 +59,7 @@ def imports_of(captured: Captured, node: tree_sitter.Node, data: bytes, offset: 
 
 
 def precise(imports: Iterable[Reference]) -> Iterator[Reference]:
-    """Without those that only name a module of which it is known what is taken."""
+    """Drop references to a module of which imported names are known."""
     whole = {(item.name, item.start) for item in imports if item.qualifier}
     taken = whole | {(f"{item.name}/{item.qualifier}", item.start) for item in imports if item.qualifier}
     return (item for item in imports if item.qualifier or (item.name, item.start) not in taken)

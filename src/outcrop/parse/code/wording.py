@@ -1,4 +1,4 @@
-"""What people read of a declaration: its signature, and the first sentence of its documentation."""
+"""How a declaration is shown: its signature, and the first sentence of its documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 MAX_SIGNATURE_CHARS = 240
 MAX_DOC_CHARS = 240
-"""Two or three lines on a screen; the chunk itself has the rest. Judgement."""
+"""Two or three lines on a screen; the chunk itself has the rest (not measured)."""
 
 _BLANK = re.compile(r"\s+")
 _MARKERS = re.compile(
@@ -26,18 +26,18 @@ _INNER_COMMENTS = re.compile(r"/\*[\s\S]*?\*/|(?<=\s)(?://|--|#)(?=[\s|^])[^\n]*
 
 
 _TIGHT = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
-"""What a list of parameters leaves behind that stood on lines of its own."""
+"""What remains of a parameter list that was spread over several lines."""
 
 
 def signature_of(raw: str) -> str:
-    """What stands before the body of a declaration, as one line."""
+    """What precedes the body of a declaration, as one line."""
     line = _BLANK.sub(" ", _INNER_COMMENTS.sub("", raw[: 4 * MAX_SIGNATURE_CHARS])).strip().rstrip("{:=;, \\")
     line = _TIGHT.sub("", line)
     return line if len(line) <= MAX_SIGNATURE_CHARS else line[: MAX_SIGNATURE_CHARS - 1].rstrip() + "…"
 
 
 def first_sentence(comment: str) -> str:
-    """The first sentence of a comment, without what marks it as one."""
+    """The first sentence of a comment, without comment markers."""
     if not comment:
         return ""
     plain = _MARKERS.sub("", _ENDS.sub("", comment[:4000]))

@@ -1,8 +1,8 @@
-"""How many tokens a text is, counted exactly as OpenAI's models count: o200k_base and cl100k_base.
+"""Exact token counts for OpenAI's vocabularies, o200k_base and cl100k_base.
 
-A text is split into pieces by a pattern, and the bytes of a piece are merged, the pair of the lowest rank first, until
-no pair is a token. Vocabularies and classes of characters are data, made by `scripts/vocabularies.py` and read when
-something is first counted.
+A text is split into pieces by a pattern, and the bytes of each piece are merged, lowest-ranked pair first, until no
+pair is a token. Vocabularies and character classes are data files made by `scripts/vocabularies.py`, loaded at the
+first count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SINGLE_BYTES: Final = 256
 SEPARATOR: Final = b"\xff"
 STRETCH_CHARS: Final = 500
 LONGEST_REMEMBERED: Final = 2_000
-"""A longer stretch has no place where it could be cut; it is hardly counted twice."""
+"""A longer stretch had nowhere to be cut, and is hardly ever counted twice."""
 LONGEST_WORD: Final = 64
 
 _CONTRACTION: Final = r"'(?:[sdmtSDMT\u017f]|[lL][lL]|[vV][eE]|[rR][eE])"
@@ -46,8 +46,8 @@ _ASCII: Final = {
     "space": r"\t-\r ",
 }
 
-# No piece reaches over these places, whatever stands around them. A line break ends a piece unless white space up to
-# another one follows, or a slash, which o200k takes in behind punctuation; a word ends before a space.
+# Places that no piece spans, whatever surrounds them. A line break ends a piece unless it is followed by whitespace up
+# to another line break, or by a slash, which o200k attaches to punctuation; a word ends before a space.
 _LINE_END: Final = re.compile(r"\n(?=(?!/)[^\S\r\n]*\S)")
 _WORD_END: Final = re.compile(r"[A-Za-z](?= )")
 
@@ -61,14 +61,14 @@ class Vocabulary:
         self._words = lru_cache(maxsize=16_384)(self._count_piece)
 
     def count(self, text: str) -> int:
-        """The tokens of a text. What reads like a special token is text like any other."""
+        """The tokens of a text. Special tokens count as plain text."""
         total = 0
         for stretch in cut(text):
             total += (self._remembered if len(stretch) <= LONGEST_REMEMBERED else self._count_stretch)(stretch)
         return total
 
     def split(self, text: str) -> list[str]:
-        """The pieces of a text: no token reaches from one into the next."""
+        """The pieces of a text: no token spans two of them."""
         pattern = (
             _compile(self.name, ascii_only=True) if text.isascii() else _compile(self.name, ascii_only=False)
         )
@@ -95,16 +95,16 @@ class Vocabulary:
 
 @cache
 def vocabulary(name: str) -> Vocabulary:
-    """The one counter of a vocabulary in this process, so that it is loaded once."""
+    """The counter for a vocabulary, one per process so that it is loaded once."""
     if name not in VOCABULARIES:
         raise KeyError(name)
     return Vocabulary(name)
 
 
 def cut(text: str) -> Iterator[str]:
-    """Stretches of a text that can be counted apart: lines, and the long ones again between words.
+    """Stretches of a text that can be counted separately: lines, long ones cut between words.
 
-    A text that grows or is shortened differs from the one before in its last stretch alone; the others are remembered.
+    A text that grows or shrinks at its end differs in its last stretch only; the others are cached.
     """
     start = 0
     for match in _LINE_END.finditer(text):
@@ -123,7 +123,7 @@ def _cut_line(line: str) -> Iterator[str]:
 
 
 def _without_surrogates(text: str) -> str:
-    """A text that can be encoded: halves of a character become U+FFFD."""
+    """A text that can be encoded: lone surrogates become U+FFFD."""
     if text.isascii():
         return text
     try:
@@ -143,7 +143,7 @@ def _load(name: str) -> dict[bytes, int]:
 
 @cache
 def _compile(name: str, *, ascii_only: bool) -> re.Pattern[str]:
-    """The pattern of a vocabulary; for text of ASCII alone one that is made at once and says the same."""
+    """The pattern of a vocabulary. The one for ASCII gives the same pieces and compiles at once."""
     pattern, classes = _PATTERNS[name], _ASCII
     if not ascii_only:
         classes = json.loads((_DATA / "classes.json").read_text("utf-8"))

@@ -15,14 +15,14 @@ from typing import Final
 BYTES_PER_TOKEN: Final = 3
 """Of UTF-8: English has about 4.5 a token, code 3.3, Chinese 3, so the estimate is a little high."""
 
-# A single space before a letter belongs to the word and is no piece; before anything else it may be a token.
+# A single space before a letter belongs to the word; before anything else it may be a token of its own.
 _PIECES: Final = re.compile(
     r"[A-Za-z]+|[0-9]+|-{3,}|={3,}|\*{3,}|_{3,}|#{3,}|\.{3,}| (?![A-Za-z ])| {2,}|\n+|[^\x00-\x7f]+"
     r"|[\x00-\x09\x0b-\x1f!-/:-@\[-`{-\x7f]"
 )
 
-# For each letter those that often follow it: 97 % of the pairs in English prose and in code, two in five of all there
-# are. A word is split by a tokenizer about where a pair is not among them.
+# Each letter with those that often follow it: two in five of all pairs, but 97 % of those in English prose and code.
+# Tokenizers split words about where a pair is not among them.
 _FOLLOWERS: Final = (
     "abcdfgiklmnprstuvy baeiloruy cacehiklortuy dadeiorsu eacdefgilmnopqrstvwxy faefilortu gaehilnorsu "
     "haeiortu iabcdefglmnoprstvz je keis ladefilostuy mabeimopsu nacdefgiknopstuvy oabcdfgiklmnoprstuvw "
@@ -32,7 +32,7 @@ _FOLLOWERS: Final = (
 _COMMON_PAIRS: Final = frozenset(word[0] + second for word in _FOLLOWERS.split() for second in word[1:])
 
 
-# Words by which a text shows that it is English, or code: only there are most other words single tokens.
+# Words that show a text to be English or code, the only kinds in which most words are single tokens.
 _KNOWN: Final = frozenset(
     "about after all also an and any are as at be been between both but by can class code content data def document "
     "each else end error example false file first for format from function get given had has have he her his how if "
@@ -42,7 +42,7 @@ _KNOWN: Final = frozenset(
     "was we were what when where which while who will with would you your".split()
 )
 LONGEST_REMEMBERED: Final = 32
-"""A longer run of letters is no word and will hardly come again."""
+"""A longer run of letters is not a word, and not worth caching."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -75,7 +75,7 @@ class SafeEstimate:
                 foreign += strangeness
             elif first.isdigit():
                 total += 1.1 * len(piece)
-            elif first in "-=*_#." and len(piece) > 1:  # rules and dots: tokenizers know them by the dozen
+            elif first in "-=*_#." and len(piece) > 1:  # rules and dot leaders: runs are tokens
                 total += 1 + 0.25 * len(piece)
             elif first == " " and len(piece) > 1:
                 total += 0.65 + 0.07 * len(piece)
@@ -86,9 +86,9 @@ class SafeEstimate:
 
 @lru_cache(maxsize=16_384)
 def _weigh_word(word: str) -> tuple[float, float]:
-    """Tokens of a run of letters, and how many more there are to be expected if the text is not English.
+    """Tokens of a run of letters, and how many more to expect if the text is not English.
 
-    It is one token, and more for length, for capitals and for each pair of letters that English seldom has.
+    One token, plus something for length, for capitals and for each pair of letters that is rare in English.
     """
     low = word.lower()
     tokens = 1.24 + 1.1 * sum(low[i : i + 2] not in _COMMON_PAIRS for i in range(len(low) - 1))
@@ -100,7 +100,7 @@ def _weigh_word(word: str) -> tuple[float, float]:
 
 
 def _weigh_character(character: str) -> float:
-    """A character outside ASCII. Its bytes are nearly the most it can cost."""
+    """Tokens of a character outside ASCII, at most about as many as it has bytes."""
     code = ord(character)
     if code < 0x250:  # accented letters: they break up the word they stand in
         return 3.0

@@ -1,4 +1,4 @@
-"""Byte pair encoding of one piece: how many tokens are left when no two neighbours make another one."""
+"""Byte pair encoding of one piece: how many tokens remain once no two neighbours merge."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 LONGEST_SCANNED: Final = 100
-"""Up to so many bytes looking at every pair again each time is the fastest; beyond it a heap keeps the time in hand."""
+"""Up to this many bytes, rescanning all pairs after each merge is fastest; beyond it a heap avoids quadratic time."""
 NO_TOKEN: Final = 1 << 30
-"""The rank of a pair that is no token: above every other."""
+"""The rank of a pair that is not a token, above all others."""
 
 
 def count_merged(piece: bytes, ranks: Mapping[bytes, int]) -> int:
-    """The tokens of a piece; of two pairs of one rank the left one is merged first."""
+    """The tokens of a piece; of two pairs with the same rank the left one merges first."""
     return _scan(piece, ranks) if len(piece) <= LONGEST_SCANNED else _merge_by_heap(piece, ranks)
 
 
@@ -32,10 +32,10 @@ def _scan(piece: bytes, ranks: Mapping[bytes, int]) -> int:
 
 
 def _merge_by_heap(piece: bytes, ranks: Mapping[bytes, int]) -> int:
-    """The same for a long piece: a part is named by its first byte, and a merge that came too late is passed over."""
+    """The same for a long piece. A part is identified by its first byte; stale heap entries are skipped."""
     size = len(piece)
-    end = list(range(1, size + 1))  # of the part that starts here
-    before = list(range(-1, size))  # the start of the part to the left; one more for the end of the piece
+    end = list(range(1, size + 1))  # end of the part that starts here
+    before = list(range(-1, size))  # start of the part to the left; one extra for the end of the piece
     cost = [ranks.get(piece[at : at + 2], NO_TOKEN) for at in range(size - 1)] + [NO_TOKEN]
     heap = [rank * size + at for at, rank in enumerate(cost) if rank < NO_TOKEN]
     heapify(heap)
