@@ -20,6 +20,7 @@ from outcrop.records import (
     FeedRow,
     FileState,
     Filter,
+    Folder,
     Matrix,
     Model,
     StoredChunk,
@@ -225,6 +226,17 @@ class Store(Protocol):
 
     def roots(self) -> list[tuple[str, str]]:
         """(collection, root) of every folder that documents came from."""
+
+    def folder(self, collection: str, root: str) -> Folder:
+        """What is remembered of a folder; empty where nothing is."""
+
+    def folders(self) -> list[Folder]:
+        """Every folder of which something is remembered, by collection and root."""
+
+    def put_folder(
+        self, collection: str, root: str, *, tags: Sequence[str] | None = None, survey: str | None = None
+    ) -> None:
+        """Remember the tags of a folder, or the survey of its repositories; what is not given stays."""
 
     def setting(self, name: str) -> str | None:
         """A setting kept with the index, such as the name under which its model is opened."""

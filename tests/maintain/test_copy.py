@@ -108,7 +108,7 @@ def stock(store: Store) -> list[int]:
     ids += store.write([WAITING], {}, MODEL, defer_embedding=True)
     store.delete(put(store, make_write("gone.md", "Deleted again.")))
     store.put_setting("model", "static")
-    store.put_setting("revisions:main:/home/me", '{"odd": "\u00e9"}')
+    store.put_folder("main", "/home/me", tags=["r\u00e9d"], survey='{"odd": "\u00e9"}')
     return ids
 
 
@@ -127,6 +127,7 @@ def assert_same(source: Store, target: Store) -> None:
     assert contents(target) == contents(source)
     assert target.active_model() == source.active_model()
     assert {**target.settings(), NOTED: ""} == {**source.settings(), NOTED: ""}
+    assert target.folders() == source.folders()
     assert list(target.check()) == []
 
 
@@ -292,7 +293,7 @@ def test_what_was_stopped_goes_on_where_it_was(places: Places) -> None:
 class Failing:
     """A store that fails at the nth change, before it is made or after: as if the answer had been lost."""
 
-    CHANGES = ("write", "delete", "put_setting", "activate", "fill")
+    CHANGES = ("write", "delete", "put_setting", "put_folder", "activate", "fill")
 
     def __init__(self, store: Store, fails_at: int, *, after: bool) -> None:
         self._store = store
@@ -389,6 +390,8 @@ def change(store: Store, ids: list[int]) -> None:
     store.touch({ids[2]: (5, 6)})
     store.fill(MODEL, vectors_for(WAITING))
     store.put_setting("model", "mini")
+    store.put_folder("main", "/home/me", survey="later")
+    store.put_folder("other", "/home/me", tags=["new"])
 
 
 def test_what_changes_meanwhile_is_caught_up_with(places: Places) -> None:
@@ -498,6 +501,28 @@ def test_a_copy_that_differs_in_anything_is_found_out(files: Places, damage: str
     rows, problems = compare_stores(source, target)
     assert problems
     assert any(row.source != row.target for row in rows)
+
+
+class Forgetful(Watched):
+    """A store that keeps no folder and no setting but the note of the copy itself."""
+
+    def put_folder(self, collection: str, root: str, **_: Any) -> None:
+        """Nothing is kept."""
+
+    def put_setting(self, name: str, value: str) -> None:
+        if name == NOTED:
+            self._store.put_setting(name, value)
+
+
+def test_a_target_that_forgets_folders_and_settings_is_found_out(places: Places) -> None:
+    source, target = places.source(), places.target()
+    stock(source)
+    report = move(source, cast("Store", Forgetful(target)))
+    assert report.problems == (
+        "the setting 'model' is not the same in the copy",
+        "what is remembered of /home/me (in main) is not the same in the copy",
+    )
+    assert move(source, target).ok
 
 
 def test_many_differences_are_counted(files: Places) -> None:

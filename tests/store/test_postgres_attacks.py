@@ -58,9 +58,13 @@ def owner(postgres_url: str, roles: None) -> Iterator[PostgresStore]:
             for i in range(120)
         ),
     )
-    store.put_setting("revisions:private:/srv/private", f'{{"dirty": ["{SECRET}.md"]}}')
-    store.put_setting("tags private /srv/private", f'["{SECRET}"]')
-    store.put_setting("tags shared /srv/shared", '["fruit"]')
+    for i in range(120):
+        store.put_folder(
+            "private", f"/srv/{SECRET}{i:03}", tags=[f"{SECRET}{i}"], survey=f'{{"dirty": ["{SECRET}{i}.md"]}}'
+        )
+    store.put_folder("shared", "/srv/shared", tags=["fruit"])
+    store.put_setting("model", "static")
+    store.put_setting("of the owner", SECRET)
     store.grant(ROLE, ["shared"])
     store.grant(OTHER, ["private"])
     yield store
@@ -205,10 +209,13 @@ def test_other_roles_are_not_listed(owner: PostgresStore, mallory: Connection) -
     assert mallory.execute("SELECT name FROM collections").fetchall() == [("shared",)]
 
 
-def test_settings_of_a_hidden_collection_are_hidden(mallory: Connection) -> None:
-    rows = mallory.execute("SELECT name, value FROM settings").fetchall()
-    assert ("tags shared /srv/shared", '["fruit"]') in rows
-    assert not any("private" in name or SECRET in value for name, value in rows)
+def test_folders_of_a_hidden_collection_are_hidden(mallory: Connection) -> None:
+    rows = mallory.execute("SELECT collection, root, tags, survey FROM folders").fetchall()
+    assert rows == [("shared", "/srv/shared", '["fruit"]', "")]
+
+
+def test_of_the_settings_only_those_that_name_the_model_are_shown(mallory: Connection) -> None:
+    assert mallory.execute("SELECT name, value FROM settings").fetchall() == [("model", "static")]
 
 
 def test_vectors_of_hidden_texts_are_hidden(owner: PostgresStore, mallory: Connection) -> None:
@@ -232,7 +239,7 @@ def test_pending_documents_of_others_are_hidden(owner: PostgresStore, mallory: C
 
 
 def analyze(owner: PostgresStore) -> None:
-    for table in (*TABLES, "vectors", "settings", "collections"):
+    for table in (*TABLES, "vectors", "settings", "folders", "collections"):
         owner._connections.read(lambda c, table=table: c.execute(f"ANALYZE {table}"))  # type: ignore[misc]
 
 
@@ -263,6 +270,9 @@ def test_statistics_show_no_values_of_hidden_rows(owner: PostgresStore, mallory:
         ("postings", "term", ("-9000000000000000000", "0", "9000000000000000000")),
         ("declared", "name", ("-9000000000000000000", "0", "9000000000000000000")),
         ("settings", "value", ("'a'", "'merger'", "'z'")),
+        ("folders", "collection", ("'a'", "'private'", "'q'", "'z'")),
+        ("folders", "root", ("'/a'", "'/srv/merger050'", "'/srv/merger100'", "'/z'")),
+        ("folders", "tags", ("'a'", "'[\"merger50\"]'", "'z'")),
     ],
 )
 def test_estimates_tell_nothing_of_hidden_values(
@@ -279,7 +289,7 @@ def test_estimates_tell_nothing_of_hidden_values(
 
 def test_a_role_that_lost_its_grant_reads_no_table(owner: PostgresStore, mallory: Connection) -> None:
     assert owner.revoke(ROLE) == 1
-    for table in (*TABLES, "settings", "state", "vectors", "tenants"):
+    for table in (*TABLES, "settings", "folders", "state", "vectors", "tenants"):
         with pytest.raises(errors.InsufficientPrivilege):
             mallory.execute(f"SELECT * FROM {table}".encode())
     owner.grant(ROLE, ["shared"])

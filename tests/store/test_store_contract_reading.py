@@ -11,7 +11,7 @@ from tests.store.builders import MODEL, OTHER, key, make_write, put, vector
 
 from outcrop.contracts import Store
 from outcrop.errors import StoreError
-from outcrop.records import Filter
+from outcrop.records import Filter, Folder
 
 # ------------------------------------------------------------------ what search needs
 
@@ -211,6 +211,28 @@ def test_roots_are_the_folders_documents_came_from(store: Store) -> None:
         make_write("e", root=None, uri="id", origin="text"),
     )
     assert store.roots() == [("else", "/two"), ("main", "/one"), ("main", "/two")]
+
+
+def test_a_folder_keeps_what_is_remembered_of_it(store: Store, open_store: Callable[[], Store]) -> None:
+    assert store.folders() == []
+    assert store.folder("main", "/srv/a") == Folder("main", "/srv/a")
+    before = store.version()
+    store.put_folder("main", "/srv/a", tags=["red", 'a "b" \0 é'])
+    store.put_folder("main", "/srv/a", survey="[1]")
+    store.put_folder("main", "/srv", survey="[2]")
+    store.put_folder("a main", "/srv/a", tags=())
+    assert store.version() > before
+    again = open_store()
+    assert again.folder("main", "/srv/a") == Folder("main", "/srv/a", ("red", 'a "b" \0 é'), "[1]")
+    assert [(one.collection, one.root) for one in again.folders()] == [
+        ("a main", "/srv/a"),
+        ("main", "/srv"),
+        ("main", "/srv/a"),
+    ]
+    store.put_folder("main", "/srv/a", tags=["blue"])
+    assert again.folder("main", "/srv/a") == Folder("main", "/srv/a", ("blue",), "[1]")
+    store.put_folder("main", "/srv/a", tags=(), survey="")
+    assert again.folder("main", "/srv/a") == Folder("main", "/srv/a")
 
 
 def test_a_setting_is_kept_with_the_index(open_store: Callable[[], Store]) -> None:

@@ -148,6 +148,9 @@ class _Move:
             for name, value in _own_settings(source).items():
                 if target.setting(name) != value:
                     target.put_setting(name, value)
+            for folder in source.folders():
+                if target.folder(folder.collection, folder.root) != folder:
+                    target.put_folder(folder.collection, folder.root, tags=folder.tags, survey=folder.survey)
             model = source.active_model()
             if model is not None:
                 self._agree_on(model)
@@ -244,8 +247,16 @@ def _own_settings(store: Store) -> dict[str, str]:
 
 def _differing_settings(source: Store, target: Store) -> list[str]:
     there = _own_settings(target)
-    differing = [name for name, value in _own_settings(source).items() if there.get(name) != value]
-    return [f"the setting {name!r} is not the same in the copy" for name in differing]
+    differing = [
+        f"the setting {name!r}" for name, value in _own_settings(source).items() if there.get(name) != value
+    ]
+    known = set(target.folders())
+    differing += [
+        f"what is remembered of {folder.root} (in {folder.collection})"
+        for folder in source.folders()
+        if folder not in known
+    ]
+    return [f"{what} is not the same in the copy" for what in differing]
 
 
 def _marks(store: Store) -> Iterator[tuple[bytes, int]]:

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         DocumentWrite,
         FeedRow,
         FileState,
+        Folder,
         StoredChunk,
         StoreStats,
     )
@@ -100,6 +101,7 @@ __all__ = [
     "FeedRow",
     "FileState",
     "Filter",
+    "Folder",
     "Fusion",
     "Graph",
     "GraphEdge",

@@ -48,6 +48,20 @@ class FileState:
 
 
 @dataclass(frozen=True, slots=True)
+class Folder:
+    """What is remembered of a folder that was added to a collection, so that a later sync does as the first did.
+
+    `tags` are those that each of its documents gets, `survey` the commits its documents come from, as
+    `sources.survey.Survey` writes them; both may be empty.
+    """
+
+    collection: str
+    root: str
+    tags: tuple[str, ...] = ()
+    survey: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentWrite:
     """A document with everything that must change together with it.
 

@@ -15,20 +15,17 @@ from outcrop.sources.survey import Stamp, Survey, survey_documents
 if TYPE_CHECKING:
     from outcrop.sources.checkout import Checkouts
 
-_SETTING = "revisions"
-
 
 def note_revisions(
     store: Store, collection: str, root: str, checkouts: Checkouts, *, wrote: bool, max_file_bytes: int
 ) -> None:
     """Record the commits that a folder's documents come from, and which of their files were dirty."""
     taken_at = time.time()
-    name = _name(collection, root)
     states = store.states(collection, root)
-    before = Survey.from_json(store.setting(name))
+    before = Survey.from_json(store.folder(collection, root).survey)
     after = survey_documents(states, checkouts, before, taken_at=taken_at, max_file_bytes=max_file_bytes)
     if (wrote and after.tops) or not after.agrees(before):
-        store.put_setting(name, after.to_json())
+        store.put_folder(collection, root, survey=after.to_json())
 
 
 class Revisions:
@@ -55,7 +52,7 @@ class Revisions:
         surveys = self._surveys  # another thread may reset the cache: old entries must not leak into the new
         survey = surveys.get(key)
         if survey is None:
-            survey = surveys[key] = Survey.from_json(self._store.setting(_name(*key)))
+            survey = surveys[key] = Survey.from_json(self._store.folder(*key).survey)
         return survey.stamp(document.uri, document.updated_at)
 
     def dated(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
@@ -67,7 +64,3 @@ class Revisions:
             stale = looks_stale(hit.document)
             found.append(replace(hit, stale=stale, revision=stamp.revision, dirty=stamp.dirty))
         return tuple(found)
-
-
-def _name(collection: str, root: str) -> str:
-    return f"{_SETTING}:{collection}:{root}"

@@ -37,6 +37,32 @@ def check_shape(write: DocumentWrite) -> None:
             raise StoreError(f"{write.file.uri}: chunk {chunk.index} is not what its offsets say")
 
 
+def require_same_model(active: tuple[int, Model] | None, model: Model) -> None:
+    """Refuse a write that brings vectors of another model than the active one."""
+    if active is not None and active[1] != model:
+        raise StoreError(
+            f"the index holds vectors of {active[1]}, this write brings vectors of {model}: "
+            f"reembed the index, or go on with {active[1]}"
+        )
+
+
+def require_active(active: tuple[int, Model] | None, model: Model) -> int:
+    """The id of a model that must be the active one."""
+    if active is None or active[1] != model:
+        raise StoreError(f"the index is searched with {active and active[1]}, not with {model}: reembed it")
+    return active[0]
+
+
+def require_complete(model: Model, missing: Sequence[int]) -> None:
+    """Refuse a switch to a model of which chunks, summaries or paths have no vector."""
+    if any(missing):
+        chunks, summaries, paths = missing
+        raise StoreError(
+            f"{chunks} chunks, {summaries} summaries and {paths} paths have no vector of {model} yet;"
+            " embed them first"
+        )
+
+
 def keys_of(write: DocumentWrite) -> set[bytes]:
     """The keys of all vectors that a document has; an empty one: the model uses no paths, the chunk has no summary."""
     return {*write.text_keys, *write.summary_keys, write.path_key} - {b""}
@@ -84,7 +110,7 @@ def note_rows(write: DocumentWrite, first_id: int) -> list[tuple[Any, ...]]:
 
 
 def vector_blobs(model: Model, rows: Sequence[Vector]) -> list[bytes]:
-    """Vectors as float16, in bytes; refuses what `levels.check_vectors` refuses.
+    """Vectors as float16, in bytes; refuses what `check_vectors` refuses.
 
     Rounded to the eight bits that a file keeps of them, which 16 hold exactly: the same documents rank alike wherever
     they are kept.

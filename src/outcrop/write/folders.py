@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,11 +26,11 @@ def tags_of(store: Store, collection: str, root: Path, given: Sequence[str]) -> 
 
     They are remembered with the index, so that a later sync gives them to files that were added or edited since.
     """
-    name = f"tags {collection} {root.resolve()}"
-    remembered = tuple(json.loads(store.setting(name) or "[]"))
+    place = str(root.resolve())
+    remembered = store.folder(collection, place).tags
     if not given or tuple(given) == remembered:
         return remembered, False
-    store.put_setting(name, json.dumps(list(given)))
+    store.put_folder(collection, place, tags=given)
     return tuple(given), True
 
 

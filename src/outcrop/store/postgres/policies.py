@@ -36,10 +36,9 @@ _ALL: Final = (
     "EXISTS (SELECT 1 FROM {schema}.tenants t WHERE t.role = current_user AND t.collection_id IS NULL)"
 )
 
-# Rows without a collection of their own. Vectors are shared by equal contents: a role sees those its rows refer to. Of
-# the settings it sees those of the index as a whole, and those that name a collection of its own: what is remembered of
-# a folder (its tags, its commits, the names of its changed files) stands under `tags COLLECTION /ROOT` and
-# `revisions:COLLECTION:/ROOT`. A kind of setting that is not named here is nobody's but the owner's.
+# Rows without the id of a collection. Vectors are shared by equal contents: a role sees those its rows refer to. Of
+# folders it sees those of its collections (with their tags, commits and changed files), and of the settings only those
+# that name the model: a setting that is not named here is for the owner alone.
 _OTHER_TABLES: Final[Mapping[str, str]] = {
     "tenants": "role = current_user",
     "collections": (
@@ -52,11 +51,8 @@ _OTHER_TABLES: Final[Mapping[str, str]] = {
         " OR EXISTS (SELECT 1 FROM {schema}.notes n WHERE n.summary_key = vectors.key)"
     ),
     "pending": f"{_ALL} OR EXISTS (SELECT 1 FROM {{schema}}.documents d WHERE d.id = pending.document_id)",
-    "settings": (
-        f"{_ALL} OR name = 'model' OR starts_with(name, 'model ')"
-        " OR EXISTS (SELECT 1 FROM {schema}.collections c WHERE starts_with(settings.name, 'tags ' || c.name || ' /')"
-        " OR starts_with(settings.name, 'revisions:' || c.name || ':/'))"
-    ),
+    "folders": f"{_ALL} OR EXISTS (SELECT 1 FROM {{schema}}.collections c WHERE c.name = folders.collection)",
+    "settings": f"{_ALL} OR name = 'model' OR starts_with(name, 'model ')",
 }
 
 # Columns that are never sampled: from the estimates of `EXPLAIN … WHERE title < 'm'` a patient role could otherwise
@@ -66,6 +62,7 @@ _UNSAMPLED: Final[Mapping[str, tuple[str, ...]]] = {
     "tenants": ("role",),
     "collections": ("name",),
     "settings": ("name", "value"),
+    "folders": ("collection", "root", "tags", "survey"),
     "documents": ("collection", "uri", "path", "root", "title", "meta", "sha256", "tail"),
     "tags": ("tag",),
     "chunks": ("heading_path", "gap", "text"),

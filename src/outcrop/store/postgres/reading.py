@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from outcrop.errors import NotFound
-from outcrop.records import DocumentInfo, DocumentWrite, FileState, StoredChunk
+from outcrop.records import DocumentInfo, DocumentWrite, StoredChunk
 from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
 from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
 from outcrop.store.exporting import as_writes, first_batch
 from outcrop.store.postgres.connections import Connection
-from outcrop.store.postgres.values import from_text, plain_row, to_text
+from outcrop.store.postgres.values import from_text, plain_row
 from outcrop.store.rows import CHUNK_COLUMNS, NOTE_COLUMNS, document_info, join_text, stored_chunk
 
 _NOTES: Final = "LEFT JOIN notes n ON n.chunk_id = c.id"
@@ -67,19 +66,6 @@ def read_chunks(connection: Connection, source: str, value: object) -> list[Stor
     documents = read_documents(connection, "d.id = ANY (%s)", (owners,)) if owners else []
     by_id = {document.id: document for document in documents}
     return [stored_chunk(row, by_id) for row in rows]
-
-
-def read_states(connection: Connection, collection: str, root: str | None) -> dict[str, FileState]:
-    """uri → state of every document of a collection, or of those below a root."""
-    condition, values = "collection = %s", [to_text(collection)]
-    if root is not None:
-        below = root.rstrip(os.sep)
-        condition += " AND (root = %s OR (origin = 'file' AND uri > %s AND uri < %s))"
-        values += [to_text(root), to_text(below + os.sep), to_text(below + chr(ord(os.sep) + 1))]
-    rows = read_rows(
-        connection, f"SELECT uri, id, mtime_ns, size, sha256 FROM documents WHERE {condition}", values
-    )
-    return {uri: FileState(id_, mtime_ns, size, sha256) for uri, id_, mtime_ns, size, sha256 in rows}
 
 
 def find_summaries(connection: Connection, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:

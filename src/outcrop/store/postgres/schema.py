@@ -49,6 +49,13 @@ CREATE TABLE state (
 CREATE TABLE history (version bigint PRIMARY KEY, mark bigint NOT NULL);
 CREATE INDEX history_by_mark ON history (mark);
 CREATE TABLE settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
+CREATE TABLE folders (
+    collection text COLLATE "C" NOT NULL,
+    root text COLLATE "C" NOT NULL,
+    tags text NOT NULL,
+    survey text NOT NULL,
+    PRIMARY KEY (collection, root)
+);
 CREATE TABLE models (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL,

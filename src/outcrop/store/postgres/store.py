@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from outcrop.errors import NotFound, StoreError
 from outcrop.records import (
-    CollectionInfo,
     DocumentInfo,
     DocumentWrite,
     FeedRow,
-    FileState,
     Filter,
     Model,
     StoredChunk,
@@ -42,17 +40,16 @@ from outcrop.store.postgres.reading import (
     read_chunks,
     read_documents,
     read_rows,
-    read_states,
     read_text,
 )
 from outcrop.store.postgres.searching import Searching
 from outcrop.store.postgres.switching import fill, keep_vectors, switch_model
 from outcrop.store.postgres.upkeep import rederive, settle
-from outcrop.store.postgres.values import to_text
+from outcrop.store.postgres.values import text_row
 from outcrop.store.postgres.writing import find_documents, put_documents, remove_documents
 from outcrop.store.rows import FEED_COLUMNS, feed_rows
+from outcrop.store.sql import Embedded, SqlStore
 
-_EVERYTHING: Final = Filter()
 _AS_IT_IS: Final = Tuning()
 T = TypeVar("T")
 
@@ -64,7 +61,7 @@ def _version(connection: Connection) -> int:
     return int(row[0])
 
 
-class PostgresStore(Searching):
+class PostgresStore(SqlStore, Searching):
     """The `SearchableStore` contract on Postgres. Make one with `open_postgres`."""
 
     def __init__(
@@ -83,6 +80,21 @@ class PostgresStore(Searching):
     def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one question, texts as they were written."""
         return self._connections.read(lambda connection: read_rows(connection, query, values))
+
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._read(query, text_row(values))
+
+    def _change(self, statement: str, values: Sequence[Any]) -> None:
+        self._write(lambda connection, _: connection.execute(statement, text_row(values)))
+
+    def _bound(self, *texts: str) -> Sequence[str]:
+        return text_row(texts)
+
+    def _filter(self, where: Filter) -> tuple[str, Sequence[Any]]:
+        return filter_sql(where)
+
+    def _documents(self, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
+        return self._connections.read(lambda connection: read_documents(connection, condition, values))
 
     def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         """The same for rows without texts."""
@@ -201,33 +213,12 @@ class PostgresStore(Searching):
         active = self._connections.known("model", stored_vectors.active_model)
         return active[1] if active else None
 
-    def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
-        """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
-        return self._unembedded("chunks", model, limit, document)
-
-    def unembedded_paths(
-        self, model: Model, limit: int, document: int | None = None
-    ) -> list[tuple[bytes, int]]:
-        """The same for paths: (path key, document id)."""
-        return self._unembedded("documents", model, limit, document)
-
-    def unembedded_summaries(
-        self, model: Model, limit: int, document: int | None = None
-    ) -> list[tuple[bytes, int]]:
-        """The same for the summaries of chunks of code: (summary key, chunk id)."""
-        return self._unembedded("notes", model, limit, document)
-
     def _unembedded(
-        self, table: stored_vectors.Keyed, model: Model, limit: int, document: int | None
+        self, what: Embedded, model: Model, limit: int, document: int | None
     ) -> list[tuple[bytes, int]]:
         return self._connections.read(
-            lambda connection: stored_vectors.unembedded(connection, table, model, limit, document)
+            lambda connection: stored_vectors.unembedded(connection, what, model, limit, document)
         )
-
-    def pending(self, limit: int | None = None) -> list[int]:
-        """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
-        rows = self._read("SELECT document_id FROM pending ORDER BY document_id LIMIT %s", (limit,))
-        return [id_ for (id_,) in rows]
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
         """Keep vectors that documents wait for; how many documents have all of theirs now."""
@@ -257,28 +248,6 @@ class PostgresStore(Searching):
 
     # ------------------------------------------------------------------ reading
 
-    def find(self, collection: str, uri: str) -> DocumentInfo | None:
-        """The document of this name, if there is one."""
-        found = self._documents("d.collection = %s AND d.uri = %s", (to_text(collection), to_text(uri)))
-        return found[0] if found else None
-
-    def document(self, document_id: int) -> DocumentInfo | None:
-        """The document with this id, if there is one."""
-        found = self._documents("d.id = %s", (int(document_id),))
-        return found[0] if found else None
-
-    def documents(
-        self, where: Filter = _EVERYTHING, limit: int | None = None, offset: int = 0
-    ) -> list[DocumentInfo]:
-        """Documents by collection and path."""
-        condition, values = filter_sql(where)
-        return self._documents(
-            f"{condition} ORDER BY d.collection, d.path, d.id LIMIT %s OFFSET %s", (*values, limit, offset)
-        )
-
-    def _documents(self, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
-        return self._connections.read(lambda connection: read_documents(connection, condition, values))
-
     def text(self, document_id: int) -> str:
         """The whole text of a document, exactly as it was parsed."""
         return self._at_once(lambda connection: read_text(connection, int(document_id)))
@@ -292,41 +261,6 @@ class PostgresStore(Searching):
         """The chunks of a document in order; none if there is no such document."""
         return self._at_once(lambda connection: read_chunks(connection, CHUNKS_OF, int(document_id)))
 
-    def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
-        """uri → state of every document of a collection, or of those below a root.
-
-        Below it is what was added with this root, and files that lie in it whatever root they were added with.
-        """
-        return self._connections.read(lambda connection: read_states(connection, collection, root))
-
-    def roots(self) -> list[tuple[str, str]]:
-        """(collection, root) of every folder that documents came from."""
-        rows = self._read(
-            "SELECT DISTINCT collection, root FROM documents WHERE root IS NOT NULL ORDER BY collection, root"
-        )
-        return [(collection, root) for collection, root in rows]
-
-    def setting(self, name: str) -> str | None:
-        """A setting kept with the index."""
-        rows = self._read("SELECT value FROM settings WHERE name = %s", (to_text(name),))
-        return str(rows[0][0]) if rows else None
-
-    def put_setting(self, name: str, value: str) -> None:
-        """Keep a setting with the index."""
-
-        def work(connection: Connection, _: State) -> None:
-            connection.execute(
-                "INSERT INTO settings (name, value) VALUES (%s, %s)"
-                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                (to_text(name), to_text(value)),
-            )
-
-        self._write(work)
-
-    def settings(self) -> dict[str, str]:
-        """Every setting that is kept with the index."""
-        return dict(self._read("SELECT name, value FROM settings"))
-
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
         """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
         return self._at_once(lambda connection: export_writes(connection, int(after), limit))
@@ -338,14 +272,6 @@ class PostgresStore(Searching):
                 connection, stored_vectors.find_model(connection, model), keys
             )
         )
-
-    def collections(self) -> list[CollectionInfo]:
-        """Every collection, by name."""
-        rows = self._read(
-            "SELECT collection, count(*), sum(chunk_count), max(updated_at) FROM documents"
-            " GROUP BY collection ORDER BY collection"
-        )
-        return [CollectionInfo(*row) for row in rows]
 
     def collection_names(self) -> list[str]:
         """Their names alone; of those that hold text."""
@@ -377,14 +303,7 @@ class PostgresStore(Searching):
             )
         )
 
-    def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
-        """Chunk ids removed since log position `after`, and the position now."""
-        with self.snapshot():
-            rows = self._read("SELECT chunk_id FROM removals WHERE seq > %s ORDER BY seq", (after,))
-            now = self._read("SELECT last_removal FROM state")
-        return np.array([id_ for (id_,) in rows], dtype=np.int64), int(now[0][0])
-
-    # ------------------------------------------------------------------ care
+    # ------------------------------------------------------------------ health
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
         """Everything this thread reads inside sees one moment of the database; may be nested."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from outcrop.errors import StoreError
 from outcrop.records import Model, Vector
 from outcrop.records.derived import Deriver
 from outcrop.store.postgres import vectors as stored_vectors
@@ -15,6 +14,7 @@ from outcrop.store.postgres.connections import Connection, State
 from outcrop.store.postgres.nearness import Tuning, chosen, vector_indexes
 from outcrop.store.postgres.upkeep import replace_points
 from outcrop.store.postgres.writing import complete_documents, set_active
+from outcrop.store.shaping import require_active, require_complete
 
 
 def fill(
@@ -25,10 +25,8 @@ def fill(
     vectors: Mapping[bytes, Vector],
 ) -> int:
     """Keep vectors of the active model that documents wait for; how many documents have all of theirs now."""
-    active = stored_vectors.active_model(connection)
-    if active is None or active[1] != model:
-        raise StoreError(f"the index is searched with {active and active[1]}, not with {model}: reembed it")
-    return keep_vectors(connection, state, deriver, active[0], model, vectors)
+    model_id = require_active(stored_vectors.active_model(connection), model)
+    return keep_vectors(connection, state, deriver, model_id, model, vectors)
 
 
 def keep_vectors(
@@ -53,21 +51,7 @@ def switch_model(
 ) -> None:
     """Make this the model that is searched with, what it is searched by with it, and drop the vectors of others."""
     model_id = stored_vectors.ensure_model(connection, model)
-    lacking = connection.execute(
-        "SELECT (SELECT count(*) FROM chunks c WHERE NOT EXISTS"
-        " (SELECT 1 FROM vectors WHERE key = c.text_key AND model_id = %(model)s)),"
-        " (SELECT count(*) FROM notes n WHERE length(summary_key) > 0 AND NOT EXISTS"
-        " (SELECT 1 FROM vectors WHERE key = n.summary_key AND model_id = %(model)s)),"
-        " (SELECT count(*) FROM documents d WHERE length(path_key) > 0 AND NOT EXISTS"
-        " (SELECT 1 FROM vectors WHERE key = d.path_key AND model_id = %(model)s))",
-        {"model": model_id},
-    ).fetchone()
-    chunks, summaries, paths = lacking or (0, 0, 0)
-    if chunks or summaries or paths:
-        raise StoreError(
-            f"{chunks} chunks, {summaries} summaries and {paths} paths have no vector of {model} yet;"
-            " embed them first"
-        )
+    require_complete(model, stored_vectors.count_missing(connection, model_id))
     if state.active_model != model_id:
         there = vector_indexes(connection, stored_vectors.points(state.active_model or 0))
         set_active(connection, state, model_id, model)

@@ -13,18 +13,8 @@ from outcrop.store.postgres.values import to_text
 from outcrop.store.postgres.vectors import active_model, fresh, points
 
 _READABLE: Final = (
-    *(
-        "state",
-        "history",
-        "settings",
-        "models",
-        "schema_version",
-        "collections",
-        "tenants",
-        "pending",
-        "removals",
-    ),
-    *("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared"),
+    *("state", "history", "settings", "folders", "models", "schema_version", "collections", "tenants"),
+    *("pending", "removals", "documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared"),
 )
 
 

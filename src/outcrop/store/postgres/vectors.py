@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from psycopg import sql
@@ -12,6 +12,7 @@ from outcrop.records import Model, Vector
 from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.policies import grant_as_chunks, restrict
 from outcrop.store.shaping import vector_blobs
+from outcrop.store.sql import Embedded
 
 ACTIVE: Final = "(SELECT active_model FROM state)"
 """SQL for the id of the active model; NULL in a new database."""
@@ -76,32 +77,47 @@ def missing(connection: Connection, model_id: int | None, keys: Collection[bytes
     return set(keys).difference(bytes(key) for (key,) in rows)
 
 
-Keyed = Literal["chunks", "notes", "documents"]
-"""Tables whose rows have the key of a vector: of a text, a summary, a path."""
-_KEYS: Final[Mapping[Keyed, tuple[str, str, str]]] = {
-    "chunks": ("text_key", "id", "document_id = %s"),
-    "notes": ("summary_key", "chunk_id", "chunk_id IN (SELECT id FROM chunks WHERE document_id = %s)"),
-    "documents": ("path_key", "id", "id = %s"),
+_USED: Final[Mapping[Embedded, tuple[str, str, str, str]]] = {
+    "text": ("chunks", "text_key", "id", "document_id = %s"),
+    "summary": (
+        *("notes", "summary_key", "chunk_id"),
+        "chunk_id IN (SELECT id FROM chunks WHERE document_id = %s)",
+    ),
+    "path": ("documents", "path_key", "id", "id = %s"),
 }
+"""Where the key of a vector stands: the table, its column, the column of the id, and which rows are a document's."""
 
 
 def unembedded(
-    connection: Connection, table: Keyed, model: Model, limit: int, document: int | None
+    connection: Connection, what: Embedded, model: Model, limit: int, document: int | None
 ) -> list[tuple[bytes, int]]:
-    """Up to `limit` (key, id) of rows of a table, or of those of one document, that have no vector of `model`, oldest
-    first."""
-    key, id_, of = _KEYS[table]
+    """Up to `limit` (key, id) of texts, summaries or paths, of one document or of all, that have no vector of `model`,
+    oldest first."""
+    table, key, id_, mine = _USED[what]
     values: list[str | int] = [model.name, model.version, model.dimensions]
     if document is not None:
         values.append(int(document))
     rows = connection.execute(
         f"SELECT {key}, {id_} FROM {table} t WHERE length({key}) > 0 AND NOT EXISTS (SELECT 1 FROM vectors"
         f" WHERE key = t.{key} AND model_id = (SELECT id FROM models WHERE name = %s AND version = %s"
-        f" AND dimensions = %s)) {'' if document is None else f'AND {of}'} ORDER BY {id_} LIMIT %s",
+        f" AND dimensions = %s)) {'' if document is None else f'AND {mine}'} ORDER BY {id_} LIMIT %s",
         (*values, limit),
         binary=True,
     )
     return [(bytes(found), number) for found, number in rows]
+
+
+def count_missing(connection: Connection, model_id: int) -> list[int]:
+    """How many chunks, summaries and paths have no vector of this model."""
+    counts = []
+    for table, key, _, _ in _USED.values():
+        row = connection.execute(
+            f"SELECT count(*) FROM {table} t WHERE length({key}) > 0 AND NOT EXISTS"
+            f" (SELECT 1 FROM vectors WHERE key = t.{key} AND model_id = %s)",
+            (model_id,),
+        ).fetchone()
+        counts.append(int(row[0]) if row else 0)
+    return counts
 
 
 def referenced(connection: Connection, keys: Collection[bytes]) -> set[bytes]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from outcrop.errors import MissingVectors, StoreError
+from outcrop.errors import MissingVectors
 from outcrop.records import DocumentWrite, Model, Vector
 from outcrop.records.derived import Deriver
 from outcrop.store.postgres import vectors
@@ -23,6 +23,7 @@ from outcrop.store.shaping import (
     document_row,
     keys_of,
     note_rows,
+    require_same_model,
 )
 
 _DOCUMENT_TYPES: Final = [
@@ -244,11 +245,7 @@ def _put_vectors(
 ) -> tuple[set[bytes], set[bytes]]:
     """Keep the vectors that are there; the keys that have none, and those that documents before may have waited for."""
     active = vectors.active_model(connection)
-    if active is not None and active[1] != model:
-        raise StoreError(
-            f"the index holds vectors of {active[1]}, this write brings vectors of {model}: "
-            f"reembed the index, or go on with {active[1]}"
-        )
+    require_same_model(active, model)
     model_id = active[0] if active else vectors.ensure_model(connection, model)
     if active is None:
         set_active(connection, state, model_id, model)

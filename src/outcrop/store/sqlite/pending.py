@@ -42,16 +42,6 @@ def is_any_waiting(connection: apsw.Connection) -> bool:
     return bool(fetch(connection, "SELECT 1 FROM pending LIMIT 1"))
 
 
-def pending_documents(connection: apsw.Connection, limit: int | None) -> list[int]:
-    """The documents that wait, ascending."""
-    rows = fetch(
-        connection,
-        "SELECT document_id FROM pending ORDER BY document_id LIMIT ?",
-        (-1 if limit is None else limit,),
-    )
-    return [id_ for (id_,) in rows]
-
-
 def wait_for_vectors(connection: apsw.Connection, document_ids: Collection[int]) -> None:
     """These documents lack a vector."""
     connection.executemany(

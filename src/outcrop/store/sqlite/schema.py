@@ -41,6 +41,14 @@ CREATE TABLE settings (
     value TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE folders (
+    collection TEXT NOT NULL,
+    root TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    survey TEXT NOT NULL,
+    PRIMARY KEY (collection, root)
+) STRICT;
+
 CREATE TABLE history (
     version INTEGER PRIMARY KEY,
     mark INTEGER NOT NULL

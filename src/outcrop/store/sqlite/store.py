@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.errors import CorruptDatabase, NotFound, StoreError
+from outcrop.errors import CorruptDatabase, NotFound
 from outcrop.records import (
-    CollectionInfo,
     DocumentInfo,
     DocumentWrite,
     FeedRow,
-    FileState,
     Filter,
     Model,
     StoredChunk,
@@ -30,6 +28,8 @@ from outcrop.records import (
 )
 from outcrop.store.filters import filter_sql
 from outcrop.store.rows import DOCUMENT_COLUMNS, document_info, fetch, fetch_ids, stored_chunk
+from outcrop.store.shaping import require_active, require_complete
+from outcrop.store.sql import Embedded, SqlStore
 from outcrop.store.sqlite import pending
 from outcrop.store.sqlite import vectors as stored_vectors
 from outcrop.store.sqlite.checking import count_everything, find_problems
@@ -42,7 +42,6 @@ from outcrop.store.sqlite.reading import (
     find_summaries,
     read_text,
 )
-from outcrop.store.sqlite.vectors import MODEL_SHIFT
 from outcrop.store.sqlite.writing import put_documents, remove_documents
 from outcrop.text.phrases import phrase_words
 
@@ -54,7 +53,7 @@ def open_sqlite(path: Path, *, read_only: bool = False, busy_timeout_s: float = 
     return SqliteStore(Connections(path, read_only=read_only, busy_timeout_s=busy_timeout_s))
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """The `Store` contract on one SQLite file. Make one with `open_sqlite`."""
 
     def __init__(self, connections: Connections) -> None:
@@ -161,62 +160,23 @@ class SqliteStore:
             active = stored_vectors.active_model(connection)
             return active[1] if active else None
 
-    def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
-        """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
+    def _unembedded(
+        self, what: Embedded, model: Model, limit: int, document: int | None
+    ) -> list[tuple[bytes, int]]:
         with self._connections.reading_at_once() as connection:
             model_id = stored_vectors.find_model(connection, model) or 0  # 0 is no model's id
-            below = self._embedded_below.get(model_id, 0) if document is None else 0
-            rows = fetch(
-                connection,
-                "SELECT k.key, c.id FROM chunks c JOIN contents k ON k.id = c.content_id WHERE c.id >= ? AND NOT EXISTS"
-                f" (SELECT 1 FROM vectors WHERE id = ? + c.content_id) {_of('c.document_id', document)}"
-                " ORDER BY c.id LIMIT ?",
-                (below, model_id << MODEL_SHIFT, limit),
-            )
-        if rows and model_id and document is None:
+            whole = what == "text" and document is None
+            below = self._embedded_below.get(model_id, 0) if whole else 0
+            rows = stored_vectors.unembedded(connection, what, model_id, limit, document, below)
+        if rows and model_id and whole:
             self._embedded_below[model_id] = rows[0][1]
         return rows
-
-    def unembedded_paths(
-        self, model: Model, limit: int, document: int | None = None
-    ) -> list[tuple[bytes, int]]:
-        """The same for paths: (path key, document id)."""
-        with self._connections.reading_at_once() as connection:
-            return fetch(
-                connection,
-                "SELECT k.key, d.id FROM documents d JOIN contents k ON k.id = d.path_id WHERE NOT EXISTS"
-                f" (SELECT 1 FROM vectors WHERE id = ? + d.path_id) {_of('d.id', document)}"
-                " ORDER BY d.id LIMIT ?",
-                ((stored_vectors.find_model(connection, model) or 0) << MODEL_SHIFT, limit),
-            )
-
-    def unembedded_summaries(
-        self, model: Model, limit: int, document: int | None = None
-    ) -> list[tuple[bytes, int]]:
-        """The same for the summaries of chunks of code: (summary key, chunk id)."""
-        with self._connections.reading_at_once() as connection:
-            return fetch(
-                connection,
-                "SELECT k.key, c.id FROM chunks c JOIN contents k ON k.id = c.summary_id WHERE NOT EXISTS"
-                f" (SELECT 1 FROM vectors WHERE id = ? + c.summary_id) {_of('c.document_id', document)}"
-                " ORDER BY c.id LIMIT ?",
-                ((stored_vectors.find_model(connection, model) or 0) << MODEL_SHIFT, limit),
-            )
-
-    def pending(self, limit: int | None = None) -> list[int]:
-        """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
-        with self._connections.reading() as connection:
-            return pending.pending_documents(connection, limit)
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
         """Keep vectors that documents wait for; how many documents have all of theirs now."""
         with self._connections.writing() as connection:
-            active = stored_vectors.active_model(connection)
-            if active is None or active[1] != model:
-                raise StoreError(
-                    f"the index is searched with {active and active[1]}, not with {model}: reembed it"
-                )
-            return _keep_vectors(connection, active[0], model, vectors)
+            model_id = require_active(stored_vectors.active_model(connection), model)
+            return _keep_vectors(connection, model_id, model, vectors)
 
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors of a model that is not active yet; if it is, as `fill`. What nothing uses is passed over."""
@@ -229,21 +189,7 @@ class SqliteStore:
         """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
         with self._connections.writing() as connection:
             model_id = stored_vectors.ensure_model(connection, model)
-            (chunks, summaries, paths) = fetch(
-                connection,
-                "SELECT (SELECT count(*) FROM chunks c WHERE NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE id = ?1 + c.content_id)),"
-                " (SELECT count(*) FROM chunks c WHERE summary_id IS NOT NULL AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE id = ?1 + c.summary_id)),"
-                " (SELECT count(*) FROM documents d WHERE path_id IS NOT NULL AND NOT EXISTS"
-                " (SELECT 1 FROM vectors WHERE id = ?1 + d.path_id))",
-                (model_id << MODEL_SHIFT,),
-            )[0]
-            if chunks or summaries or paths:
-                raise StoreError(
-                    f"{chunks} chunks, {summaries} summaries and {paths} paths have no vector of {model} yet;"
-                    " embed them first"
-                )
+            require_complete(model, stored_vectors.count_missing(connection, model_id))
             stored_vectors.set_active(connection, model_id)
             stored_vectors.drop_other_models(connection, model_id)
             connection.execute("DELETE FROM pending")  # arrays are made anew for another model
@@ -251,30 +197,20 @@ class SqliteStore:
 
     # ------------------------------------------------------------------ reading
 
-    def find(self, collection: str, uri: str) -> DocumentInfo | None:
-        """The document of this name, if there is one."""
-        found = self._documents("d.collection = ? AND d.uri = ?", (collection, uri))
-        return found[0] if found else None
-
-    def document(self, document_id: int) -> DocumentInfo | None:
-        """The document with this id, if there is one."""
-        found = self._documents("d.id = ?", (int(document_id),))
-        return found[0] if found else None
-
-    def documents(
-        self, where: Filter = _EVERYTHING, limit: int | None = None, offset: int = 0
-    ) -> list[DocumentInfo]:
-        """Documents by collection and path."""
-        condition, values = filter_sql(where)
-        return self._documents(
-            f"{condition} ORDER BY d.collection, d.path, d.id LIMIT ? OFFSET ?",
-            (*values, -1 if limit is None else limit, offset),
-        )
-
-    def _documents(self, condition: str, values: Sequence[str | int | float]) -> list[DocumentInfo]:
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._connections.reading() as connection:
-            rows = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents d WHERE {condition}", values)
-            return [document_info(row) for row in rows]
+            return fetch(connection, query.replace("%s", "?"), values)
+
+    def _change(self, statement: str, values: Sequence[Any]) -> None:
+        with self._connections.writing() as connection:
+            connection.execute(statement.replace("%s", "?"), values)
+
+    def _filter(self, where: Filter) -> tuple[str, Sequence[Any]]:
+        return filter_sql(where)
+
+    def _documents(self, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
+        rows = self._ask(f"SELECT {DOCUMENT_COLUMNS} FROM documents d WHERE {condition}", values)
+        return [document_info(row) for row in rows]
 
     def text(self, document_id: int) -> str:
         """The whole text of a document, exactly as it was parsed."""
@@ -302,60 +238,6 @@ class SqliteStore:
             documents = self._documents("d.id IN (SELECT value FROM json_each(?))", (owners,))
         by_id = {document.id: document for document in documents}
         return [stored_chunk(row, by_id) for row in rows]
-
-    def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
-        """uri → state of every document of a collection, or of those below a root.
-
-        Below it is what was added with this root, and files that lie in it whatever root they were added with.
-        """
-        condition, values = "collection = ?", [collection]
-        if root is not None:
-            below = root.rstrip(os.sep)
-            condition += " AND (root = ? OR (origin = 'file' AND uri > ? AND uri < ?))"
-            values += [root, below + os.sep, below + chr(ord(os.sep) + 1)]
-        with self._connections.reading() as connection:
-            rows = fetch(
-                connection, f"SELECT uri, id, mtime_ns, size, sha256 FROM documents WHERE {condition}", values
-            )
-        return {uri: FileState(id_, mtime_ns, size, sha256) for uri, id_, mtime_ns, size, sha256 in rows}
-
-    def roots(self) -> list[tuple[str, str]]:
-        """(collection, root) of every folder that documents came from."""
-        with self._connections.reading() as connection:
-            rows = fetch(
-                connection,
-                "SELECT DISTINCT collection, root FROM documents WHERE root IS NOT NULL ORDER BY collection, root",
-            )
-            return [(collection, root) for collection, root in rows]
-
-    def setting(self, name: str) -> str | None:
-        """A setting kept with the index."""
-        with self._connections.reading() as connection:
-            rows = fetch(connection, "SELECT value FROM settings WHERE name = ?", (name,))
-            return str(rows[0][0]) if rows else None
-
-    def settings(self) -> dict[str, str]:
-        """Every setting that is kept with the index."""
-        with self._connections.reading() as connection:
-            return dict(fetch(connection, "SELECT name, value FROM settings ORDER BY name"))
-
-    def put_setting(self, name: str, value: str) -> None:
-        """Keep a setting with the index."""
-        with self._connections.writing() as connection:
-            connection.execute(
-                "INSERT INTO settings (name, value) VALUES (?, ?)"
-                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                (name, value),
-            )
-
-    def collections(self) -> list[CollectionInfo]:
-        """Every collection, by name."""
-        with self._connections.reading() as connection:
-            rows = connection.execute(
-                "SELECT collection, count(*), sum(chunk_count), max(updated_at) FROM documents"
-                " GROUP BY collection ORDER BY collection"
-            )
-            return [CollectionInfo(*row) for row in rows]
 
     def collection_names(self) -> list[str]:
         """Their names alone: each is the next in the index after the one before, so that nothing else is read."""
@@ -416,14 +298,7 @@ class SqliteStore:
         with self._connections.reading_at_once() as connection:
             return feed_rows(connection, int(after_chunk), limit)
 
-    def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
-        """Chunk ids removed since log position `after`, and the position now."""
-        with self._connections.reading_at_once() as connection:
-            rows = fetch(connection, "SELECT chunk_id FROM removals WHERE seq > ? ORDER BY seq", (after,))
-            now = fetch(connection, "SELECT coalesce(max(seq), 0) FROM removals")
-        return np.array([id_ for (id_,) in rows], dtype=np.int64), int(now[0][0])
-
-    # ------------------------------------------------------------------ care
+    # ------------------------------------------------------------------ health
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
         """Everything this thread reads inside sees one moment of the database; may be nested."""
@@ -446,10 +321,6 @@ class SqliteStore:
     def close(self) -> None:
         """Close every connection; using the store afterwards raises StoreError."""
         self._connections.close()
-
-
-def _of(column: str, document: int | None) -> str:
-    return "" if document is None else f"AND {column} = {int(document)}"
 
 
 def _keep_vectors(

@@ -17,6 +17,7 @@ import apsw
 from outcrop.records import Model, Vector
 from outcrop.store.quantized import check_vectors, pack_vectors, unpack_vectors
 from outcrop.store.rows import fetch
+from outcrop.store.sql import Embedded
 
 ACTIVE: Final = "(SELECT value FROM meta WHERE key = 'active_model')"
 """SQL for the id of the active model; NULL in a new database."""
@@ -130,6 +131,42 @@ def missing(connection: apsw.Connection, model_id: int | None, keys: Collection[
         (model_id << MODEL_SHIFT, _json_keys(keys)),
     )
     return set(keys).difference(key for (key,) in found)
+
+
+_USED: Final[Mapping[Embedded, tuple[str, str, str]]] = {
+    "text": ("chunks", "content_id", "document_id"),
+    "summary": ("chunks", "summary_id", "document_id"),
+    "path": ("documents", "path_id", "id"),
+}
+"""Where the number of a content stands: the table, its column, and the column of the document's id."""
+
+
+def unembedded(
+    connection: apsw.Connection, what: Embedded, model_id: int, limit: int, document: int | None, below: int
+) -> list[tuple[bytes, int]]:
+    """Up to `limit` (key, id) of texts, summaries or paths, of one document or of all from the id `below` on, that have
+    no vector of this model, oldest first."""
+    table, column, owner = _USED[what]
+    mine = "" if document is None else f"AND t.{owner} = {int(document)}"
+    return fetch(
+        connection,
+        f"SELECT k.key, t.id FROM {table} t JOIN contents k ON k.id = t.{column} WHERE t.id >= ? AND NOT EXISTS"
+        f" (SELECT 1 FROM vectors WHERE id = ? + t.{column}) {mine} ORDER BY t.id LIMIT ?",
+        (below, model_id << MODEL_SHIFT, limit),
+    )
+
+
+def count_missing(connection: apsw.Connection, model_id: int) -> list[int]:
+    """How many chunks, summaries and paths have no vector of this model."""
+    return [
+        fetch(
+            connection,
+            f"SELECT count(*) FROM {table} t WHERE {column} IS NOT NULL AND NOT EXISTS"
+            f" (SELECT 1 FROM vectors WHERE id = ? + t.{column})",
+            (model_id << MODEL_SHIFT,),
+        )[0][0]
+        for table, column, _ in _USED.values()
+    ]
 
 
 def kept(connection: apsw.Connection, model_id: int | None, keys: Collection[bytes]) -> dict[bytes, Vector]:

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import apsw
 
-from outcrop.errors import MissingVectors, StoreError
+from outcrop.errors import MissingVectors
 from outcrop.records import DocumentWrite, Model, Vector
 from outcrop.store.rows import fetch, join_headings, join_names, split_text
-from outcrop.store.shaping import DOCUMENT_FIELDS, check_shape, document_row, keys_of
+from outcrop.store.shaping import DOCUMENT_FIELDS, check_shape, document_row, keys_of, require_same_model
 from outcrop.store.sqlite import pending, vectors
 from outcrop.store.sqlite.text_blocks import Body, pack_block, split_blocks
 
@@ -119,11 +119,7 @@ def _put_vectors(
     """Keep the vectors that are there; the keys of those contents that have none, and the contents whose vectors
     documents before may have waited for."""
     active = vectors.active_model(connection)
-    if active is not None and active[1] != model:
-        raise StoreError(
-            f"the index holds vectors of {active[1]}, this write brings vectors of {model}: "
-            f"reembed the index, or go on with {active[1]}"
-        )
+    require_same_model(active, model)
     model_id = active[0] if active else vectors.ensure_model(connection, model)
     if active is None:
         vectors.set_active(connection, model_id)

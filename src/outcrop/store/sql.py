@@ -1,0 +1,183 @@
+"""What both stores answer with the same SQL: documents by name, folders, settings, collections, what is pending."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outcrop.records import CollectionInfo, DocumentInfo, FileState, Filter, Folder, Model
+
+Embedded = Literal["text", "summary", "path"]
+"""What has a vector."""
+_EVERYTHING: Final = Filter()
+_NO_LIMIT: Final = 2**62
+
+
+class SqlStore(ABC):
+    """The part of the `Store` contract whose statements are the same in both dialects. Placeholders are `%s`."""
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Everything this thread reads inside sees one moment of the database; may be nested."""
+
+    @abstractmethod
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one query."""
+
+    @abstractmethod
+    def _change(self, statement: str, values: Sequence[Any]) -> None:
+        """One statement, as a write of its own."""
+
+    @abstractmethod
+    def _filter(self, where: Filter) -> tuple[str, Sequence[Any]]:
+        """A condition on `documents d`, and the values to bind in it."""
+
+    def _bound(self, *texts: str) -> Sequence[str]:
+        """Texts as they are bound in a condition."""
+        return texts
+
+    @abstractmethod
+    def _documents(self, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
+        """The documents `d` for which a condition holds."""
+
+    @abstractmethod
+    def _unembedded(
+        self, what: Embedded, model: Model, limit: int, document: int | None
+    ) -> list[tuple[bytes, int]]:
+        """Up to `limit` (key, id of the chunk or document) that have no vector of `model`, oldest first."""
+
+    # ------------------------------------------------------------------ documents
+
+    def find(self, collection: str, uri: str) -> DocumentInfo | None:
+        """The document of this name, if there is one."""
+        found = self._documents("d.collection = %s AND d.uri = %s", self._bound(collection, uri))
+        return found[0] if found else None
+
+    def document(self, document_id: int) -> DocumentInfo | None:
+        """The document with this id, if there is one."""
+        found = self._documents("d.id = %s", (int(document_id),))
+        return found[0] if found else None
+
+    def documents(
+        self, where: Filter = _EVERYTHING, limit: int | None = None, offset: int = 0
+    ) -> list[DocumentInfo]:
+        """Documents by collection and path."""
+        condition, values = self._filter(where)
+        return self._documents(
+            f"{condition} ORDER BY d.collection, d.path, d.id LIMIT %s OFFSET %s",
+            (*values, _NO_LIMIT if limit is None else limit, offset),
+        )
+
+    def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
+        """uri → state of every document of a collection, or of those below a root.
+
+        Below it is what was added with this root, and files that lie in it whatever root they were added with.
+        """
+        condition, values = "collection = %s", [collection]
+        if root is not None:
+            below = root.rstrip(os.sep)
+            condition += " AND (root = %s OR (origin = 'file' AND uri > %s AND uri < %s))"
+            values += [root, below + os.sep, below + chr(ord(os.sep) + 1)]
+        rows = self._ask(f"SELECT uri, id, mtime_ns, size, sha256 FROM documents WHERE {condition}", values)
+        return {uri: FileState(*state) for uri, *state in rows}
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection, by name."""
+        rows = self._ask(
+            "SELECT collection, count(*), sum(chunk_count), max(updated_at) FROM documents"
+            " GROUP BY collection ORDER BY collection"
+        )
+        return [CollectionInfo(*row) for row in rows]
+
+    # ------------------------------------------------------------------ folders and settings
+
+    def roots(self) -> list[tuple[str, str]]:
+        """(collection, root) of every folder that documents came from."""
+        rows = self._ask(
+            "SELECT DISTINCT collection, root FROM documents WHERE root IS NOT NULL ORDER BY collection, root"
+        )
+        return [(collection, root) for collection, root in rows]
+
+    def folder(self, collection: str, root: str) -> Folder:
+        """What is remembered of a folder; empty where nothing is."""
+        found = self._ask(f"{_FOLDERS} WHERE collection = %s AND root = %s", (collection, root))
+        return _folder(found[0]) if found else Folder(collection, root)
+
+    def folders(self) -> list[Folder]:
+        """Every folder of which something is remembered, by collection and root."""
+        return [_folder(row) for row in self._ask(f"{_FOLDERS} ORDER BY collection, root")]
+
+    def put_folder(
+        self, collection: str, root: str, *, tags: Sequence[str] | None = None, survey: str | None = None
+    ) -> None:
+        """Remember the tags of a folder, or the survey of its repositories; what is not given stays."""
+        listed = None if tags is None else json.dumps(list(tags))
+        self._change(
+            "INSERT INTO folders (collection, root, tags, survey) VALUES (%s, %s, coalesce(%s, '[]'), coalesce(%s, ''))"
+            " ON CONFLICT (collection, root) DO UPDATE"
+            " SET tags = coalesce(%s, folders.tags), survey = coalesce(%s, folders.survey)",
+            (collection, root, listed, survey, listed, survey),
+        )
+
+    def setting(self, name: str) -> str | None:
+        """A setting kept with the index."""
+        rows = self._ask("SELECT value FROM settings WHERE name = %s", (name,))
+        return str(rows[0][0]) if rows else None
+
+    def settings(self) -> dict[str, str]:
+        """Every setting that is kept with the index."""
+        return dict(self._ask("SELECT name, value FROM settings ORDER BY name"))
+
+    def put_setting(self, name: str, value: str) -> None:
+        """Keep a setting with the index."""
+        self._change(
+            "INSERT INTO settings (name, value) VALUES (%s, %s)"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, value),
+        )
+
+    # ------------------------------------------------------------------ what is missing, and what is gone
+
+    def pending(self, limit: int | None = None) -> list[int]:
+        """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
+        most = _NO_LIMIT if limit is None else limit
+        rows = self._ask("SELECT document_id FROM pending ORDER BY document_id LIMIT %s", (most,))
+        return [id_ for (id_,) in rows]
+
+    def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
+        """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
+        return self._unembedded("text", model, limit, document)
+
+    def unembedded_summaries(
+        self, model: Model, limit: int, document: int | None = None
+    ) -> list[tuple[bytes, int]]:
+        """The same for the summaries of chunks of code: (summary key, chunk id)."""
+        return self._unembedded("summary", model, limit, document)
+
+    def unembedded_paths(
+        self, model: Model, limit: int, document: int | None = None
+    ) -> list[tuple[bytes, int]]:
+        """The same for paths: (path key, document id)."""
+        return self._unembedded("path", model, limit, document)
+
+    def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
+        """Chunk ids removed since log position `after`, and the position now."""
+        with self.snapshot():
+            rows = self._ask("SELECT chunk_id FROM removals WHERE seq > %s ORDER BY seq", (after,))
+            now = self._ask("SELECT coalesce(max(seq), 0) FROM removals")
+        return np.array([id_ for (id_,) in rows], dtype=np.int64), int(now[0][0])
+
+
+_FOLDERS: Final = "SELECT collection, root, tags, survey FROM folders"
+
+
+def _folder(row: tuple[Any, ...]) -> Folder:
+    collection, root, tags, survey = row
+    return Folder(collection, root, tuple(json.loads(tags)), survey)
