@@ -28,8 +28,7 @@ from tests.chat.model_server import (
 from tests.cost import PATIENCE_S
 
 from outcrop.chat import endpoint as module
-from outcrop.chat.endpoint import ChatEndpoint, Ended, ToolsRefused
-from outcrop.chat.exchange import Limits
+from outcrop.chat.endpoint import ChatEndpoint, Ended, Limits, ToolsRefused
 from outcrop.errors import Cancelled, ChatError, ConfigError
 
 LIMITS = Limits(

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from outcrop.chat.citations import read_citations
-from outcrop.chat.endpoint import ChatEndpoint, Ended, ToolsRefused
+from outcrop.chat.endpoint import ChatEndpoint, Ended, Limits, ToolsRefused
 from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sources, ToolCall, source_of
-from outcrop.chat.exchange import Limits, Stop
 from outcrop.chat.fence import fence, nothing_found
 from outcrop.chat.frames import Call
 from outcrop.chat.index import ReopenedIndex
@@ -23,6 +22,7 @@ from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, read_messa
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
 from outcrop.records import Context, Message, Reason
+from outcrop.system.exchange import Stop
 from outcrop.text.tokens.estimate import estimate_tokens
 
 _log = logging.getLogger(__name__)

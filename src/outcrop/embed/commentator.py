@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from outcrop.embed.endpoint import Endpoint, Patience, Refused
+from outcrop.embed.endpoint import Endpoint, Refused
 from outcrop.embed.fingerprint import fingerprint
 from outcrop.errors import ConfigError, EmbedError
+from outcrop.system.remote import Retries
 from outcrop.text.marks import draw_mark
 
 _log = logging.getLogger(__name__)
@@ -64,8 +65,10 @@ class ChatCommentator:
     ) -> None:
         if not model.strip():
             raise ConfigError("comment_model is blank: name the chat model that shall comment")
-        patience = Patience(timeout_s, max_retries, max_wait_s, sleep)
-        self._endpoint = Endpoint(base_url, "chat/completions", key, patience, "commentary")
+        retries = Retries(max_retries, max_wait_s, sleep=sleep)
+        self._endpoint = Endpoint(
+            base_url, "chat/completions", key, name="comment", timeout_s=timeout_s, retries=retries
+        )
         self._model = model
         self._threads = threads
         self._options: Mapping[str, Any] = {"temperature": 0, "max_tokens": _MAX_ANSWER_TOKENS}

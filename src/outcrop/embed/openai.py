@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from outcrop.embed.endpoint import Endpoint, Patience, Refused
+from outcrop.embed.endpoint import Endpoint, Refused
 from outcrop.embed.fingerprint import fingerprint
 from outcrop.embed.transformer import Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Vector
+from outcrop.system.remote import Retries
 from outcrop.text.tokens.estimate import BYTES_PER_TOKEN
 
 _PROBE = "dimensions"
@@ -42,8 +43,10 @@ class OpenAIEmbedder(Transformer):
         encoding: Literal["float", "base64"] = "float",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        patience = Patience(timeout_s, max_retries, max_wait_s, sleep)
-        self._endpoint = Endpoint(base_url, "embeddings", key, patience)
+        retries = Retries(max_retries, max_wait_s, sleep=sleep)
+        self._endpoint = Endpoint(
+            base_url, "embeddings", key, name="embed", timeout_s=timeout_s, retries=retries
+        )
         self._name = name
         self._query_prefix = query_prefix
         self._document_prefix = document_prefix
