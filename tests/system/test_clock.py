@@ -13,7 +13,7 @@ import outcrop
 from outcrop.notes import KnowledgeBase
 
 SOURCES = Path(outcrop.__file__).parent
-MAY_ASK = ("store/", "revisions.py", "serve/http/jobs.py", "remote.py", "evals/runs.py")
+MAY_ASK = ("store/", "sources/revisions.py", "serve/jobs.py", "system/remote.py", "evals/runs.py")
 """Who may ask what time it is: for times that are shown, and for dates that others name. Whatever waits, expires or is
 kept for a while goes by `time.monotonic`, which does not jump."""
 
