@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup browser demo docs test coverage lint format lock audit try release compare clean
+.PHONY: setup browser demo docs check test coverage lint format lock audit try release compare clean
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
@@ -24,6 +24,10 @@ demo: setup
 # The documentation as a site, in .artifacts/site: plain files, open index.html. Broken links fail.
 docs: setup
 	$(BIN)/python -m docs.site
+
+# Lint and the fast tests, in under a minute; before every commit.
+check: setup
+	$(BIN)/python -m scripts.check
 
 # Two at a time, a file of tests each; those that take longest come first (tests/conftest.py).
 test: setup browser lint docs
