@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from outcrop.serve.mcp.params import Param
+from outcrop.serve.mcp.params import input_schema
 from outcrop.serve.mcp.tools import TOOLS
 
 LONGEST_S = 5.0
@@ -91,17 +91,18 @@ def any_value(chance: random.Random, depth: int = 0) -> Any:
     return {chance.choice(STRINGS)[:20]: any_value(chance, depth + 1) for _ in range(chance.randrange(4))}
 
 
-def likely_value(chance: random.Random, param: Param) -> Any:
+def likely_value(chance: random.Random, schema: dict[str, Any]) -> Any:
     """What a parameter takes, mostly."""
     if chance.random() < 0.25:
         return any_value(chance)
-    if param.choices:
-        return chance.choice(param.choices)
-    if param.kind == "flag":
+    if "enum" in schema:
+        return chance.choice(schema["enum"])
+    if schema["type"] == "boolean":
         return chance.random() < 0.5
-    if param.kind == "whole":
-        return chance.choice((param.least or 0, param.most or 9, param.default or 1, chance.choice(NUMBERS)))
-    if param.kind == "texts":
+    if schema["type"] == "integer":
+        usual = (schema["minimum"], schema["maximum"], schema.get("default", 1))
+        return chance.choice((*usual, chance.choice(NUMBERS)))
+    if schema["type"] == "array":
         return [chance.choice(STRINGS) for _ in range(chance.randrange(3))]
     return chance.choice(STRINGS) if chance.random() < 0.9 else chance.randrange(9)
 
@@ -109,10 +110,11 @@ def likely_value(chance: random.Random, param: Param) -> Any:
 def tool_call(chance: random.Random) -> dict[str, Any]:
     """A call of a real tool, with arguments that may be right."""
     tool = chance.choice(list(TOOLS.values()))
+    schema = input_schema(tool.takes)
     arguments: Any = {
-        param.name: likely_value(chance, param)
-        for param in tool.params
-        if chance.random() < (0.95 if param.required else 0.3)
+        name: likely_value(chance, param)
+        for name, param in schema["properties"].items()
+        if chance.random() < (0.95 if name in schema.get("required", ()) else 0.3)
     }
     if chance.random() < 0.1:
         arguments[chance.choice(STRINGS)[:30]] = any_value(chance)

@@ -168,7 +168,7 @@ def test_every_route_is_in_the_reference(site: Site) -> None:
 def test_every_tool_and_parameter_is_in_the_reference(site: Site) -> None:
     sections = {section.heading.text: section.text for section in site.pages["docs/reference/mcp.md"].sections}
     for tool in TOOLS.values():
-        assert all(param.name in sections[tool.name] for param in tool.params), tool.name
+        assert all(name in sections[tool.name] for name in tool.takes.model_fields), tool.name
 
 
 def test_every_error_format_language_client_and_signal_is_told(site: Site) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from docs.site.table import code, table
 
 from outcrop.serve.mcp.clients import CLIENTS
-from outcrop.serve.mcp.params import Param
+from outcrop.serve.mcp.params import describe_wanted, input_schema
 from outcrop.serve.mcp.prompts import list_prompts
 from outcrop.serve.mcp.resources import list_templates
 from outcrop.serve.mcp.tools import TOOLS
@@ -15,16 +17,17 @@ def tools() -> str:
     """Each tool with its parameters, in the words that an agent reads."""
     made = []
     for tool in TOOLS.values():
+        schema = input_schema(tool.takes)
         params = table(
             ("parameter", "what may stand there", "default", "meaning"),
             (
                 (
-                    code(param.name) + (" (required)" if param.required else ""),
-                    param.wants(),
+                    code(name) + (" (required)" if name in schema.get("required", ()) else ""),
+                    describe_wanted(param),
                     _default(param),
-                    param.about,
+                    param.get("description", ""),
                 )
-                for param in tool.params
+                for name, param in schema["properties"].items()
             ),
         )
         kind = "Changes something; not there with `--read-only`." if tool.writes else "Reads."
@@ -32,10 +35,11 @@ def tools() -> str:
     return "\n\n".join(made)
 
 
-def _default(param: Param) -> str:
-    if param.default is None:
+def _default(param: dict[str, Any]) -> str:
+    default = param.get("default")
+    if default is None:
         return ""
-    return code(str(param.default).lower() if isinstance(param.default, bool) else param.default)
+    return code(str(default).lower() if isinstance(default, bool) else default)
 
 
 def prompts() -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, SEARCH_OPTIONS
 from outcrop.records.options import Option
+from outcrop.serve.fields import Fields, read_whole_numbers
 
 MAX_ID: Final = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact; the database could hold larger ones."""
@@ -17,8 +18,6 @@ MAX_QUERY: Final = 10_000
 """Characters of a query. Judgement: a long paragraph; more is a document."""
 MAX_TEXT: Final = 4_000_000
 """Characters of a text that is added; the body as a whole has its limit in bytes."""
-
-B = TypeVar("B", bound=BaseModel)
 
 VISIBLE: Final = r"[^\s\x00-\x1f\x7f-\x9f]"
 """There is something to see in a text."""
@@ -50,51 +49,25 @@ class Strict(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def read_whole_numbers(cls, body: Any) -> Any:
-        """4.0 is a whole number to JSON, which has one kind of number; a field for fractions takes either."""
-        return {name: _as_whole(value) for name, value in body.items()} if isinstance(body, dict) else body
+    def accept_whole_numbers(cls, body: Any) -> Any:
+        """4.0 is a whole number too."""
+        return read_whole_numbers(body) if isinstance(body, dict) else body
 
 
-def _as_whole(value: object) -> object:
-    if isinstance(value, list):
-        return [_as_whole(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def with_options(options: Mapping[str, Option]) -> Callable[[type[B]], type[B]]:
-    """Give a body these options, beside its own members."""
-    members: dict[str, Any] = {name: _make_field(option) for name, option in options.items()}
-
-    def extend(body: type[B]) -> type[B]:
-        return create_model(body.__name__, __base__=body, __doc__=body.__doc__, __module__=__name__, **members)
-
-    return extend
-
-
-def _make_field(option: Option) -> tuple[Any, Any]:
-    """The type and the field of a declared option; the limits of a server are its own."""
-    if option.type is tuple:
-        return _LISTS.get(option.name, Names), Field(default=[], description=option.help)
-    default = None if option.configured else option.default
-    kind: Any = When if option.metavar == "DATE" else option.type
-    if option.choices:
-        kind = Literal[option.choices]
-    most = option.most if option.served_most is None else option.served_most
-    field = Field(
-        default=default,
-        ge=option.least,
-        gt=option.above,
-        le=most,
-        description=option.full_help() if option.configured else option.help,
-    )
-    return (kind | None if default is None else kind), field
-
-
-_LISTS: Final = {
+_OWN_LISTS: Final = {
     "documents": Annotated[list[Id], Field(max_length=1000)],
     "paths": Annotated[list[Place], Field(max_length=100)],
 }
 """The options that take anything but names."""
+
+
+def _describe(option: Option) -> str:
+    """The help of an option; a default that is a setting cannot be told from the schema."""
+    return option.full_help() if option.configured else option.help
+
+
+with_options: Final = Fields(Names, When, _describe, _OWN_LISTS).extend
+"""Gives a body these options of a search, beside its own members."""
 
 
 class Asked(Strict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The server's state, checked arguments, whether the client gave up, and where progress goes."""
+    """The server's state, whether the client gave up, and where progress goes."""
 
     state: State
-    args: dict[str, Any]
     stopped: Callable[[], bool]
     progress: Callable[[Progress], None]
     wrote: Callable[[], None]
@@ -27,7 +26,3 @@ class Call:
     def engine(self) -> Engine:
         """The one engine."""
         return self.state.engine
-
-    def pick(self, *names: str) -> dict[str, Any]:
-        """These arguments, those that were given."""
-        return {name: self.args[name] for name in names if self.args[name] is not None}

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pydantic import Field
+
 from outcrop.errors import NotFound
+from outcrop.records import Filter
 from outcrop.serve.mcp.call import Call
 from outcrop.serve.mcp.find import MIN_EXCERPT_TOKENS
-from outcrop.serve.mcp.reply import Part, Reply, fence_parts, fence_text, fitting, take_lines
+from outcrop.serve.mcp.params import Arguments, Budget, Limit, MaxTokens, Paths, Text, Texts
+from outcrop.serve.mcp.reply import DEFAULT_TOKENS, Part, Reply, fence_parts, fence_text, fitting, take_lines
 
 if TYPE_CHECKING:
     from outcrop.records import Relation, StoredChunk
@@ -20,11 +24,19 @@ _RELATIONS: Final[dict[Relation, str]] = {
 }
 
 
-def find_definition(call: Call) -> Reply:
+class FindDefinition(Arguments):
+    """What `find_definition` takes."""
+
+    name: Text
+    collection: Text | None = None
+    limit: Limit = 5
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+def find_definition(call: Call, args: FindDefinition) -> Reply:
     """Where a name is declared, with the code."""
-    args = call.args
-    limit, budget = args["limit"], args["max_tokens"]
-    chunks = call.engine.definitions(args["name"], collection=args["collection"], limit=limit + 1)
+    limit, budget = args.limit, args.max_tokens
+    chunks = call.engine.definitions(args.name, collection=args.collection, limit=limit + 1)
     if not chunks:
         raise NotFound(
             "no declaration bears this name; leave out what stands before the last dot, or use search"
@@ -52,11 +64,19 @@ def _place(chunk: StoredChunk) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def related(call: Call) -> Reply:
+class FindRelated(Arguments):
+    """What `related` takes."""
+
+    target: Text
+    collection: Text | None = None
+    limit: Limit = 10
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+def related(call: Call, args: FindRelated) -> Reply:
     """Callers, callees, tests and documents of a declaration or a place."""
-    args = call.args
-    limit = args["limit"]
-    found = call.engine.related(args["target"], limit=limit, collection=args["collection"])
+    limit = args.limit
+    found = call.engine.related(args.target, limit=limit, collection=args.collection)
     if not found.relatives:
         return Reply("Nothing in the index uses it, is used by it, tests it or writes about it.")
     parts = []
@@ -65,7 +85,7 @@ def related(call: Call) -> Reply:
             signature = item.chunk.code.signature if item.chunk.code else ""
             first = signature.strip().split("\n")[0][:200]
             parts.append(Part(f"{words}: {_place(item.chunk)}" + (f" · {first}" if first else "")))
-    shown = fitting(parts, args["max_tokens"])
+    shown = fitting(parts, args.max_tokens)
     more = (
         f"\n{len(parts) - shown} more did not fit; lower limit or raise max_tokens."
         if shown < len(parts)
@@ -74,13 +94,19 @@ def related(call: Call) -> Reply:
     return Reply(f"{shown} related places, strongest first of each kind.\n{fence_parts(parts[:shown])}{more}")
 
 
-def draw_map(call: Call) -> Reply:
-    """The most central declarations as an outline."""
-    from outcrop.records import Filter
+class DrawMap(Arguments):
+    """What `map` takes."""
 
-    args = call.args
-    where = Filter(collections=args["collections"] or (), paths=args["paths"] or ())
-    drawn = call.engine.map(budget_tokens=args["budget_tokens"], focus=args["focus"] or (), where=where)
+    budget_tokens: Budget = DEFAULT_TOKENS
+    focus: Texts = Field(default=[])
+    collections: Texts = Field(default=[])
+    paths: Paths = Field(default=[])
+
+
+def draw_map(call: Call, args: DrawMap) -> Reply:
+    """The most central declarations as an outline."""
+    where = Filter(collections=tuple(args.collections), paths=tuple(args.paths))
+    drawn = call.engine.map(budget_tokens=args.budget_tokens, focus=args.focus, where=where)
     if not drawn.entries:
         return Reply(
             "There is no code to map: nothing indexed declares anything, or the filters leave none of it."

@@ -30,9 +30,8 @@ def list_prompts() -> types.ListPromptsResult:
     return types.ListPromptsResult(prompts=[_INSTRUCTIONS, _ANSWER])
 
 
-def get_prompt(call: Call) -> types.GetPromptResult:
+def get_prompt(call: Call, name: str, given: dict[str, str]) -> types.GetPromptResult:
     """A prompt as the message of a user."""
-    name, given = call.args["name"], call.args["arguments"]
     if name == _INSTRUCTIONS.name:
         from outcrop.notes import instructions
 

@@ -19,9 +19,9 @@ _NOTE: Final = "outcrop://kb/"
 _INSTRUCTIONS: Final = "outcrop://instructions"
 
 
-def list_resources(call: Call) -> types.ListResourcesResult:
+def list_resources(call: Call, cursor: str | None) -> types.ListResourcesResult:
     """The instructions and the notes, a page at a time. Documents are too many to list: they have a template."""
-    offset = _read_cursor(call.args["cursor"])
+    offset = _read_cursor(cursor)
     notes = call.state.kb.list("", PAGE + 1, offset)
     page = notes[:PAGE]
     resources = [
@@ -69,9 +69,8 @@ def list_templates() -> types.ListResourceTemplatesResult:
     )
 
 
-def read_resource(call: Call) -> types.ReadResourceResult:
+def read_resource(call: Call, uri: str) -> types.ReadResourceResult:
     """The text of a resource."""
-    uri = call.args["uri"]
     kind = "text/plain"
     if uri == _INSTRUCTIONS:
         from outcrop.notes import instructions

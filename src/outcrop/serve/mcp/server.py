@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -23,7 +23,7 @@ from outcrop.serve.cli.terminal import clean_line
 from outcrop.serve.mcp.call import Call
 from outcrop.serve.mcp.desk import Desk
 from outcrop.serve.mcp.params import input_schema, read_arguments
-from outcrop.serve.mcp.reply import Reply, readable
+from outcrop.serve.mcp.reply import readable
 from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool
 from outcrop.serve.patience import Patience, patience_for
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from outcrop.records import Progress
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 THREADS: Final = 16
 """Calls that run at once; further ones wait. Each holds a connection of the store. Judgement."""
@@ -67,8 +69,8 @@ def make_server(desk: Desk) -> Server[Any]:
         try:
             if tool.writes and desk.read_only:
                 raise QueryError(f"this server only reads; {tool.name} is not available here")
-            args = read_arguments(tool.name, tool.params, params.arguments)
-            reply = await _run(ctx, desk, threads, tool.run, args)
+            args = read_arguments(tool.name, tool.takes, params.arguments)
+            reply = await _run(ctx, desk, threads, lambda call: tool.run(call, args), limited=not tool.writes)
         except OutcropError as error:
             return _failed(str(error))
         except Exception as error:
@@ -77,10 +79,10 @@ def make_server(desk: Desk) -> Server[Any]:
         content = [types.TextContent(text=readable(reply.text))]
         return types.CallToolResult(content=list(content), structured_content=reply.data)
 
-    async def in_thread(ctx: Context, work: Callable[[Call], Any], args: dict[str, Any]) -> Any:
+    async def in_thread(ctx: Context, work: Callable[[Call], T]) -> T:
         """For resources and prompts, whose errors are the protocol's own."""
         try:
-            return await _run(ctx, desk, threads, work, args)
+            return await _run(ctx, desk, threads, work)
         except OutcropError as error:
             raise MCPError(types.INVALID_PARAMS, _message(str(error))) from error
         except Exception as error:
@@ -90,9 +92,7 @@ def make_server(desk: Desk) -> Server[Any]:
     async def on_list_resources(
         ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        found = await in_thread(ctx, list_resources, {"cursor": params.cursor if params else None})
-        assert isinstance(found, types.ListResourcesResult)  # noqa: S101 - what list_resources gives
-        return found
+        return await in_thread(ctx, lambda call: list_resources(call, params.cursor if params else None))
 
     async def on_list_templates(_ctx: Context, _params: object) -> types.ListResourceTemplatesResult:
         return list_templates()
@@ -100,18 +100,13 @@ def make_server(desk: Desk) -> Server[Any]:
     async def on_read_resource(
         ctx: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        found = await in_thread(ctx, read_resource, {"uri": params.uri})
-        assert isinstance(found, types.ReadResourceResult)  # noqa: S101 - what read_resource gives
-        return found
+        return await in_thread(ctx, lambda call: read_resource(call, params.uri))
 
     async def on_list_prompts(_ctx: Context, _params: object) -> types.ListPromptsResult:
         return list_prompts()
 
     async def on_get_prompt(ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        args = {"name": params.name, "arguments": params.arguments or {}}
-        found = await in_thread(ctx, get_prompt, args)
-        assert isinstance(found, types.GetPromptResult)  # noqa: S101 - what get_prompt gives
-        return found
+        return await in_thread(ctx, lambda call: get_prompt(call, params.name, params.arguments or {}))
 
     return Server(
         "outcrop",
@@ -144,7 +139,7 @@ def _describe(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.about,
-        input_schema=input_schema(tool.params),
+        input_schema=input_schema(tool.takes),
         output_schema=output,
         annotations=hints,
     )
@@ -199,9 +194,10 @@ async def _run(
     ctx: ServerRequestContext[Any, Any],
     desk: Desk,
     threads: anyio.CapacityLimiter,
-    work: Callable[[Call], Any],
-    args: dict[str, Any],
-) -> Reply | Any:
+    work: Callable[[Call], T],
+    *,
+    limited: bool = True,
+) -> T:
     """Do it in a thread; cancelled, wait until the engine has seen that it is to stop."""
     stop, latest = threading.Event(), _Latest()
     sent = 0.0
@@ -221,13 +217,12 @@ async def _run(
         finally:
             stop.set()
 
-    def call() -> Any:
+    def call() -> T:
         if stop.is_set():
             raise Cancelled("the client gave up before it began")
         state = desk.state()
-        reads = not any(tool.writes for tool in TOOLS.values() if tool.run is work)
-        with patience_for(Patience(stop.is_set, limited=reads)):
-            return work(Call(state, args, stop.is_set, latest.note, desk.nudge))
+        with patience_for(Patience(stop.is_set, limited=limited)):
+            return work(Call(state, stop.is_set, latest.note, desk.nudge))
 
     failure: Exception | None = None
     result: Any = None
@@ -241,4 +236,4 @@ async def _run(
         group.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    return result
+    return cast(T, result)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import Field
+
+from outcrop.records import Filter
 from outcrop.serve.mcp.call import Call
+from outcrop.serve.mcp.params import Arguments, Offset, Page, Paths, Text
 from outcrop.serve.mcp.reply import Part, Reply, fence_parts, one_line
 
 if TYPE_CHECKING:
@@ -14,7 +18,7 @@ MAX_LISTED: Final = 50
 """Collections or failures that are named; the rest is a number."""
 
 
-def status(call: Call) -> Reply:
+def status(call: Call, _args: Arguments) -> Reply:
     """What is indexed."""
     found = call.engine.status()
     state = call.state
@@ -41,31 +45,49 @@ def status(call: Call) -> Reply:
     return Reply(head + listed, data)
 
 
-def refresh(call: Call) -> Reply:
+class Refresh(Arguments):
+    """What `refresh` takes."""
+
+    path: Text | None = None
+
+
+def refresh(call: Call, args: Refresh) -> Reply:
     """Bring one folder or file, or all that were added, up to date with the disk."""
-    path = call.args["path"]
-    target = None if path is None else call.state.require_root(path)
+    target = None if args.path is None else call.state.require_root(args.path)
     if target is None:
         call.state.kb.refresh()
     report = call.engine.sync(target, progress=call.progress, stopped=call.stopped)
     return show_report(report)
 
 
-def add(call: Call) -> Reply:
+class Add(Arguments):
+    """What `add` takes."""
+
+    path: Text
+    collection: Text | None = None
+
+
+def add(call: Call, args: Add) -> Reply:
     """Index a folder or a file below one of the roots."""
-    target = call.state.require_root(call.args["path"])
-    report = call.engine.add(target, progress=call.progress, stopped=call.stopped, **call.pick("collection"))
+    target = call.state.require_root(args.path)
+    report = call.engine.add(target, collection=args.collection, progress=call.progress, stopped=call.stopped)
     return show_report(report)
 
 
-def list_documents(call: Call) -> Reply:
-    """Which documents are indexed, a page of them."""
-    from outcrop.records import Filter  # loads numpy, which the list of tools does not wait for
+class ListDocuments(Arguments):
+    """What `list_documents` takes."""
 
-    args = call.args
-    limit, offset = args["limit"], args["offset"]
-    collections = () if args["collection"] is None else (args["collection"],)
-    where = Filter(collections=collections, paths=args["paths"] or ())
+    collection: Text | None = None
+    paths: Paths = Field(default=[])
+    limit: Page = 50
+    offset: Offset = 0
+
+
+def list_documents(call: Call, args: ListDocuments) -> Reply:
+    """Which documents are indexed, a page of them."""
+    limit, offset = args.limit, args.offset
+    collections = () if args.collection is None else (args.collection,)
+    where = Filter(collections=collections, paths=tuple(args.paths))
     found = call.engine.documents(where, limit=limit + 1, offset=offset)
     page = found[:limit]
     if not page:

@@ -11,14 +11,8 @@ from typing import Any, Final
 
 from outcrop.serve.mcp import code, find, notes, status
 from outcrop.serve.mcp.call import Call
-from outcrop.serve.mcp.params import Param
-from outcrop.serve.mcp.reply import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Reply
-
-MAX_HITS: Final = 50
-MAX_NOTES: Final = 10
-"""As the spec of the knowledge base says: five notes by default, ten at most."""
-MAX_NOTE_CHARACTERS: Final = 1_000_000
-"""Of one write. A note of that size is no note any more; append the rest. Judgement."""
+from outcrop.serve.mcp.params import Arguments
+from outcrop.serve.mcp.reply import Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,49 +23,14 @@ class Tool:
     name: str
     title: str
     about: str
-    run: Callable[[Call], Reply]
-    params: tuple[Param, ...] = ()
+    run: Callable[[Call, Any], Reply]
+    takes: type[Arguments] = Arguments
     writes: bool = False
     destructive: bool = False
     idempotent: bool = True
     data: dict[str, Any] | None = None
 
 
-def _text(name: str, about: str = "", *, required: bool = False, most: int | None = None) -> Param:
-    return Param(name=name, kind="text", about=about, required=required, most=most)
-
-
-def _limit(default: int, most: int = MAX_HITS, alias: str = "") -> Param:
-    return Param(name="limit", kind="whole", default=default, least=1, most=most, alias=alias)
-
-
-_QUERY: Final = _text("query", required=True)
-_COLLECTION: Final = _text("collection")
-_COLLECTIONS: Final = Param(name="collections", kind="texts")
-_PATHS: Final = Param(name="paths", kind="texts", about="globs, ** crosses folders")
-_FILTERS: Final = (
-    _COLLECTIONS,
-    _PATHS,
-    Param(name="kinds", kind="texts", about="markdown, pdf, code, python …"),
-    Param(name="tags", kind="texts"),
-    _text("since", "2026-01-31"),
-    _text("until"),
-)
-_MAX_TOKENS: Final = Param(
-    name="max_tokens",
-    kind="whole",
-    default=DEFAULT_TOKENS,
-    least=MIN_TOKENS,
-    most=MAX_TOKENS,
-    about="size of the answer",
-)
-_BUDGET: Final = Param(name="budget_tokens", kind="whole", default=DEFAULT_TOKENS, least=100, most=MAX_TOKENS)
-_LINES: Final = (
-    Param(name="line_start", kind="whole", default=1, least=1, most=2**31),
-    Param(name="line_end", kind="whole", least=1, most=2**31),
-)
-_OFFSET: Final = Param(name="offset", kind="whole", default=0, least=0, most=10_000)
-_PATH: Final = _text("path", "in the knowledge base: folder/name.md", required=True)
 _COUNTS: Final = ("added", "changed", "moved", "unchanged", "removed", "chunks", "masked", "skipped")
 _REPORT: Final = {**{name: {"type": "integer"} for name in _COUNTS}, "failed": {"type": "array"}}
 _HITS: Final = {"hits": {"type": "array"}, "note": {"type": "string"}}
@@ -91,15 +50,7 @@ _READING: Final = (
         f'before opening files or guessing. Questions, names, error texts and "quoted phrases" all work. {SCORES}. '
         f"STALE: the file changed since, read it itself. Then read_document around the lines. {DATA}.",
         run=find.search,
-        params=(
-            _QUERY,
-            _limit(8),
-            _OFFSET,
-            *_FILTERS,
-            Param(name="mode", kind="text", default="hybrid", choices=("hybrid", "keyword", "semantic")),
-            Param(name="rerank", kind="flag", about="slower second opinion on the order"),
-            _MAX_TOKENS,
-        ),
+        takes=find.Search,
         data=_HITS,
     ),
     Tool(
@@ -109,33 +60,21 @@ _READING: Final = (
         "answer from the documents in one step; cite the numbers. code=true packs source code, with what it "
         f"uses. {DATA}.",
         run=find.context,
-        params=(
-            _QUERY,
-            _BUDGET,
-            Param(name="code", kind="flag", default=False),
-            Param(name="must", kind="texts", about="files, folders/ or names that have to be in it (code)"),
-            Param(name="prefer", kind="texts", about="the same, as a wish"),
-            *_FILTERS,
-        ),
+        takes=find.Pack,
     ),
     Tool(
         name="read_document",
         title="Read a document",
         about="Lines of an indexed document, by number or path as a hit names it. Long ones come in pages.",
         run=find.read_document,
-        params=(
-            Param(name="document", kind="reference", required=True),
-            _COLLECTION,
-            *_LINES,
-            _MAX_TOKENS,
-        ),
+        takes=find.ReadDocument,
     ),
     Tool(
         name="find_definition",
         title="Find a definition",
         about="Where a function, class or type is declared, with its code. For when you know the name: Pool.acquire.",
         run=code.find_definition,
-        params=(_text("name", required=True), _COLLECTION, _limit(5), _MAX_TOKENS),
+        takes=code.FindDefinition,
     ),
     Tool(
         name="related",
@@ -143,7 +82,7 @@ _READING: Final = (
         about="Callers, callees, tests and docs of a declaration (Pool.acquire) or a place (pool.py:120). Use it "
         "before you change code.",
         run=code.related,
-        params=(_text("target", required=True), _COLLECTION, _limit(10), _MAX_TOKENS),
+        takes=code.FindRelated,
     ),
     Tool(
         name="map",
@@ -151,7 +90,7 @@ _READING: Final = (
         about="Outline of the most central declarations. Use it first in an unknown codebase; focus centres it on "
         "files or names.",
         run=code.draw_map,
-        params=(_BUDGET, Param(name="focus", kind="texts"), _COLLECTIONS, _PATHS),
+        takes=code.DrawMap,
     ),
     Tool(
         name="status",
@@ -174,7 +113,7 @@ _READING: Final = (
         title="List documents",
         about="Which documents are indexed, by path.",
         run=status.list_documents,
-        params=(_COLLECTION, _PATHS, _limit(50, 200), _OFFSET),
+        takes=status.ListDocuments,
     ),
     Tool(
         name="kb_search",
@@ -182,7 +121,7 @@ _READING: Final = (
         about="Search your own notes: decisions, preferences, facts kept from earlier sessions. Use it at the start "
         f"of a task, then kb_read what looks right. {NOTE_SCORES}. No hits: nothing known yet.",
         run=notes.search,
-        params=(_QUERY, _limit(5, MAX_NOTES, alias="topK"), _MAX_TOKENS),
+        takes=notes.SearchNotes,
         data=_HITS,
     ),
     Tool(
@@ -190,14 +129,14 @@ _READING: Final = (
         title="Read a note",
         about="A note, whole or some lines. Read it before you edit it.",
         run=notes.read,
-        params=(_PATH, *_LINES, _MAX_TOKENS),
+        takes=notes.ReadNote,
     ),
     Tool(
         name="kb_list",
         title="List notes",
         about="Which notes there are. Use it before you choose a path for a new one.",
         run=notes.list_notes,
-        params=(_text("prefix", "a folder"), _limit(50, 200), _OFFSET),
+        takes=notes.ListNotes,
     ),
 )
 
@@ -208,7 +147,7 @@ _WRITING: Final = (
         about="Write a whole note (Markdown), replacing what was there. Search first: better add to a note than have "
         "two. Found by its words at once, by meaning soon after.",
         run=notes.write,
-        params=(_PATH, _text("text", required=True, most=MAX_NOTE_CHARACTERS)),
+        takes=notes.WriteNote,
         writes=True,
         destructive=True,
         data=_WRITTEN,
@@ -218,7 +157,7 @@ _WRITING: Final = (
         title="Append to a note",
         about="Add text at the end of a note, which is made if it is not there. Safe beside other writers.",
         run=notes.append,
-        params=(_PATH, _text("text", required=True, most=MAX_NOTE_CHARACTERS)),
+        takes=notes.WriteNote,
         writes=True,
         idempotent=False,
         data=_WRITTEN,
@@ -228,11 +167,7 @@ _WRITING: Final = (
         title="Edit a note",
         about="Replace a passage of a note. old must be there exactly once: quote enough of it.",
         run=notes.edit,
-        params=(
-            _PATH,
-            _text("old", required=True, most=MAX_NOTE_CHARACTERS),
-            _text("new", required=True, most=MAX_NOTE_CHARACTERS),
-        ),
+        takes=notes.EditNote,
         writes=True,
         destructive=True,
         idempotent=False,
@@ -243,7 +178,7 @@ _WRITING: Final = (
         title="Move a note",
         about="Rename a note or move it to another folder. Refused where a note is already.",
         run=notes.move,
-        params=(_PATH, _text("to", required=True)),
+        takes=notes.MoveNote,
         writes=True,
         idempotent=False,
         data=_WRITTEN,
@@ -253,7 +188,7 @@ _WRITING: Final = (
         title="Delete a note",
         about="Delete a note for good. Only when the user wants it, or its content is wrong or elsewhere.",
         run=notes.delete,
-        params=(_PATH,),
+        takes=notes.DeleteNote,
         writes=True,
         destructive=True,
         data={"path": {"type": "string"}},
@@ -263,7 +198,7 @@ _WRITING: Final = (
         title="Add to the index",
         about="Index a folder or file by its full path. Only in folders the user allowed: see status.",
         run=status.add,
-        params=(_text("path", required=True), _COLLECTION),
+        takes=status.Add,
         writes=True,
     ),
     Tool(
@@ -272,7 +207,7 @@ _WRITING: Final = (
         about="Read changed files again: one folder or file by its full path, or all that were added. Use it when hits "
         "are STALE or after you changed many files. Only folders the user allowed.",
         run=status.refresh,
-        params=(_text("path"),),
+        takes=status.Refresh,
         writes=True,
         destructive=True,
         data=_REPORT,
