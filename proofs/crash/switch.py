@@ -21,7 +21,7 @@ import apsw
 from tests.maintain.reembed_child import Letters
 from tests.store.example_steps import registered
 
-import outcrop.maintain.health
+import outcrop.maintain.reembed
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.records import Text
@@ -74,7 +74,7 @@ def in_child(home: Path, work: Callable[[], Any]) -> tuple[Any, str]:
 
 def _open(home: Path, url: str, which: int) -> Engine:
     db = f"{url}?schema={home.name.replace('-', '_')}" if url else str(home / "index.db")
-    outcrop.maintain.health.FIRST_BATCH = SMALL_BATCH  # type: ignore[misc]  # final for others
+    outcrop.maintain.reembed.FIRST_BATCH = SMALL_BATCH  # type: ignore[misc]  # final for others
     return Engine(load_config({"db": db, "data_dir": home}, environ={}), embedder=Letters(*MODELS[which]))
 
 

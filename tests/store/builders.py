@@ -23,7 +23,7 @@ from outcrop.records import (
     SourceFile,
     Vector,
 )
-from outcrop.store.sqlite.text_blocks import Body, pack_block, unpack_block
+from outcrop.store.sqlite.text_blocks import Entry, pack_block, unpack_block
 
 MODEL = Model("small", "1", 8)
 OTHER = Model("other", "2", 4)
@@ -45,8 +45,8 @@ def vector(of: bytes, model: Model = MODEL) -> Vector:
 
 def repack(packed: bytes, old: str, new: str) -> bytes:
     """A block of texts with other words in place of some, to be a function of SQL."""
-    bodies = unpack_block(packed)
-    return pack_block([Body(*(field and field.replace(old, new) for field in body)) for body in bodies])  # type: ignore[arg-type]
+    entries = unpack_block(packed)
+    return pack_block([Entry(*(field and field.replace(old, new) for field in entry)) for entry in entries])  # type: ignore[arg-type]
 
 
 def cut(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Chunk, ...]:

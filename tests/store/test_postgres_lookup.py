@@ -300,7 +300,7 @@ def test_what_is_damaged_is_found_and_made_again(store: PostgresStore, probe: np
     for damage, sentence in (
         ("DELETE FROM rows WHERE chunk_id = 3", "not in the keyword index"),
         ("DELETE FROM postings WHERE term IN (SELECT term FROM postings LIMIT 2)", "lists of words have"),
-        ("UPDATE postings SET body = substr(body, 1, 3) WHERE first_chunk = 5", "damaged"),
+        ("UPDATE postings SET packed = substr(packed, 1, 3) WHERE first_chunk = 5", "damaged"),
         ("DELETE FROM fresh_1 WHERE chunk_id = 4", "no vector for search"),
         ("INSERT INTO points_1 SELECT * FROM fresh_1 WHERE chunk_id = 2", "are there twice"),
         ("UPDATE collections SET terms = terms + 1", "as they say"),

@@ -142,7 +142,7 @@ def test_a_phrase_is_looked_for_among_some_and_one_without_words_nowhere(store: 
     assert store.match_phrase("...").tolist() == []
 
 
-# ------------------------------------------------------------------ care
+# ------------------------------------------------------------------ maintenance
 
 
 def test_a_snapshot_sees_one_moment_and_may_be_nested(open_store: Callable[[], Store]) -> None:

@@ -99,6 +99,6 @@ class Upkeep(Reading):
         self.parts.retriever.warm()
 
     def _roles(self) -> HasRoles:
-        from outcrop.maintain.health import roles_of
+        from outcrop.maintain.permissions import roles_of
 
         return roles_of(self._store)

@@ -1,6 +1,6 @@
-"""Whether two indexes hold the same: counts and digests of everything, and which documents differ.
+"""Do two indexes hold the same? Counts and digests of everything, and which documents differ.
 
-Both are read once, batch by batch. Of each document its name and a digest are kept, so that one that differs can be
+Both are read once, batch by batch. The name and a digest of each document are kept, so that one that differs can be
 named.
 """
 
@@ -68,6 +68,26 @@ def compare_stores(
     ), problems
 
 
+def compare_settings(wanted: Mapping[str, str], target: Store) -> list[str]:
+    """A sentence for each setting that is not the same in the target."""
+    there = target.settings()
+    return [
+        f"the setting {name!r} is not the same in the copy"
+        for name, value in wanted.items()
+        if there.get(name) != value
+    ]
+
+
+def compare_folders(source: Store, target: Store) -> list[str]:
+    """A sentence for each folder of which the target does not remember the same."""
+    known = set(target.folders())
+    return [
+        f"what is remembered of {folder.root} (in {folder.collection}) is not the same in the copy"
+        for folder in source.folders()
+        if folder not in known
+    ]
+
+
 Name = tuple[str, str]
 """The collection and the uri of a document."""
 
@@ -98,13 +118,13 @@ class _Side:
     def survey(self) -> Iterator[tuple[Name, bytes]]:
         """The name and the digest of every document."""
         store, model = self._store, self._model
-        waiting = set(store.pending())
+        pending = set(store.pending())
         after = 0
         while batch := store.export(after, READ_AT_ONCE):
             keys = {key for _, write in batch for key in keys_of(write)}
             vectors = store.kept_vectors(model, keys) if model is not None else {}
             for after, write in batch:
-                digest, places = _digest(write, vectors, after in waiting)
+                digest, places = _digest(write, vectors, after in pending)
                 sums = self.sums[write.collection]
                 sums.documents += 1
                 sums.chunks += len(write.chunks)
@@ -114,14 +134,14 @@ class _Side:
                 yield (write.collection, write.file.uri), digest
 
 
-def _digest(write: DocumentWrite, vectors: Mapping[bytes, Vector], waits: bool) -> tuple[bytes, int]:
+def _digest(write: DocumentWrite, vectors: Mapping[bytes, Vector], is_pending: bool) -> tuple[bytes, int]:
     """A digest of all that is stored of a document, and how many of its places have a vector."""
     file, document = write.file, write.document
     told = (
         *(write.collection, file.uri, file.path, file.origin, file.root, file.mtime_ns, file.size),
         *(document.kind, document.title, sorted(document.meta.items()), document.role, sorted(write.tags)),
         *(document.outline.language if document.outline else "", write.sha256),
-        *(write.created_at, write.updated_at, waits),
+        *(write.created_at, write.updated_at, is_pending),
         [
             (
                 *(chunk.index, chunk.start, chunk.end, chunk.tokens, chunk.heading_path),

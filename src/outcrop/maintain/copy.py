@@ -1,9 +1,8 @@
-"""MOVE: one index becomes another, in whatever store, document by document, and is proven to be the same.
+"""Copy an index to another store, document by document, and prove that the copy is the same.
 
-The source is only read. A run compares what both sides hold and copies the difference, so that one that was killed goes
-on where it stopped, and one during which the source was written to catches up: there is no position that could disagree
-with what is there. The target remembers which source it is a copy of until the copy is proven.
-"""
+The source is only read. A run compares what both sides hold and copies the difference. A run that was killed therefore
+resumes where it stopped, and one during which the source was written to catches up: no stored position can disagree
+with what is there. The target remembers which source it is a copy of until the copy is proven."""
 
 from __future__ import annotations
 
@@ -18,20 +17,20 @@ from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.errors import Cancelled, Conflict, StoreError
-from outcrop.maintain.compare import compare_stores
+from outcrop.maintain.compare import compare_folders, compare_settings, compare_stores
 from outcrop.records import DocumentInfo, DocumentWrite, Filter, Model, MoveReport, Progress
 from outcrop.store.shaping import keys_of
 
 BATCH_DOCUMENTS: Final = 256
-"""Documents a transaction at most; a store makes it fewer where they are large. Judgement: a commit's fsync is some
-milliseconds, a kill loses one batch."""
+"""Documents a transaction at most; a store makes it fewer where they are large. A commit's fsync takes some
+milliseconds, a kill loses one batch (not measured)."""
 LISTED_AT_ONCE: Final = 1000
 """Documents whose names and times are read at a time."""
 PASSES: Final = 4
-"""How often the source is caught up with while others write to it. Each pass is much shorter than the one before; who
-writes faster than that has to pause. Judgement."""
+"""How often the source is caught up with while others write to it. Each pass is much shorter than the one before; a
+writer faster than that has to pause (not measured)."""
 FILLED_AT_ONCE: Final = 4096
-"""Vectors that are looked up at a time for documents that wait."""
+"""Vectors that are looked up at a time for pending documents."""
 
 T = TypeVar("T")
 _SETTING: Final = "moved from"
@@ -61,7 +60,7 @@ def move(
         if source.version() != version:
             version = run.catch_up()
         collections, problems = compare_stores(source, target, run.tell_checked)
-        problems += _differing_settings(source, target)
+        problems += compare_settings(_own_settings(source), target) + compare_folders(source, target)
     problems += [f"the copy: {line}" for line in target.check()]
     changed = source.version() != version
     if not problems and not changed:
@@ -155,7 +154,7 @@ class _Move:
             if model is not None:
                 self._agree_on(model)
                 self._copy_documents(model)
-                self._fill_waiting(model)
+                self._fill_pending(model)
             return version
 
     def _agree_on(self, model: Model) -> None:
@@ -208,7 +207,7 @@ class _Move:
         self.copied += len(writes)
         self._chunks += sum(len(write.chunks) for write in writes)
 
-    def _fill_waiting(self, model: Model) -> None:
+    def _fill_pending(self, model: Model) -> None:
         """Vectors that came to the source after their documents were copied."""
         target = self._target
         for document in target.pending():
@@ -243,20 +242,6 @@ def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 def _own_settings(store: Store) -> dict[str, str]:
     return {name: value for name, value in store.settings().items() if name != _SETTING}
-
-
-def _differing_settings(source: Store, target: Store) -> list[str]:
-    there = _own_settings(target)
-    differing = [
-        f"the setting {name!r}" for name, value in _own_settings(source).items() if there.get(name) != value
-    ]
-    known = set(target.folders())
-    differing += [
-        f"what is remembered of {folder.root} (in {folder.collection})"
-        for folder in source.folders()
-        if folder not in known
-    ]
-    return [f"{what} is not the same in the copy" for what in differing]
 
 
 def _marks(store: Store) -> Iterator[tuple[bytes, int]]:

@@ -1,4 +1,4 @@
-"""Whether two indexes that hold the same also answer alike: questions from their own text, asked of both."""
+"""Do two indexes that hold the same also answer alike? Queries drawn from their own text, asked of both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from outcrop.contracts import Store
 from outcrop.records import FeedRow, Hit, RankingParity
 
 QUERIES: Final = 48
-"""Questions asked; each costs two searches. With ten hits each a single odd one moves the mean by .0002. Judgement."""
+"""Questions asked; each costs two searches. With ten hits each a single odd one moves the mean by .0002 (not measured)."""
 TRIES: Final = 4
 """Chunks looked at for each question: some have no words, in a small index some come twice."""
 TOP: Final = 10

@@ -1,7 +1,9 @@
-"""What an earlier version left readable by everybody is closed when an index is opened.
+"""Who may read an index: the permissions of its files, and the roles of a database.
 
-Folders are touched only where Outcrop made them: the arrays and eval runs beside the index, the default data folder and
-what lies in it. A project that merely contains an index, or a folder of notes that a person chose, keeps its mode.
+An index that other users can read, because it was copied, restored from a backup or shared before, is closed when it is
+opened. Folders are touched only where Outcrop made them: the arrays and eval runs beside the index, the default data
+folder and what is in it. A project that merely contains an index, or a folder of notes that a person chose, keeps its
+mode.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from outcrop.config import Config, find_own_folders
+from outcrop.contracts import HasRoles, Store
+from outcrop.errors import ConfigError
 from outcrop.system.private import close_to_others, is_open
 
 log = logging.getLogger(__name__)
@@ -21,7 +25,7 @@ FILES: Final = ("", "-wal", "-shm", "-journal", ".jobs.json", ".jobs.json.lock",
 """Endings of the files that lie beside an index."""
 FOLDERS: Final = (".arrays", ".evals")
 CONTROL: Final = ".outcrop"
-"""The folder in a folder of notes that Outcrop makes; open to others, an earlier version wrote the notes."""
+"""The folder that Outcrop makes inside a folder of notes; where others can enter it, they can read the notes too."""
 NOTES: Final = (".md", ".markdown", ".txt")
 
 
@@ -84,3 +88,13 @@ def _name(closed: list[Path]) -> str:
     """A few paths by name, the rest counted."""
     first = ", ".join(str(path) for path in closed[:3])
     return first if len(closed) <= 3 else f"{first} and {len(closed) - 3} more files"
+
+
+def roles_of(store: Store) -> HasRoles:
+    """The store as one that has roles; ConfigError where it has none."""
+    if not isinstance(store, HasRoles):
+        raise ConfigError(
+            "roles are those of a Postgres database; who may read an index in a file is a matter of the file's"
+            " permissions"
+        )
+    return store

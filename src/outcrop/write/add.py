@@ -16,7 +16,7 @@ from outcrop.chunk.strategies import ChunkOptions
 from outcrop.config import Config
 from outcrop.contracts import Stop, Store
 from outcrop.errors import SourceError, StoreError
-from outcrop.maintain import health
+from outcrop.maintain.reembed import embed_pending, reembed
 from outcrop.parse.limits import ParseLimits
 from outcrop.read.parts import PartsMaker
 from outcrop.records import IngestReport, OnProgress, SourceFile
@@ -172,7 +172,7 @@ class Adder:
         """Embed the documents that wait; how many were completed."""
         self._renew_vectors()
         try:
-            return health.embed_pending(self.store, self.maker.parts().embedder, stopped)
+            return embed_pending(self.store, self.maker.parts().embedder, stopped)
         finally:
             self.settle()
 
@@ -180,7 +180,7 @@ class Adder:
         """Give every chunk a vector of the model in use; how many were made."""
         parts, before = self.maker.parts(), self.store.active_model()
         self.maker.note_model(parts)
-        made = health.reembed(self.store, parts.embedder, progress, stopped)
+        made = reembed(self.store, parts.embedder, progress, stopped)
         if made or before != parts.embedder.model:
             parts.index.renew()
         return made

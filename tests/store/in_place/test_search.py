@@ -319,7 +319,7 @@ def test_an_answer_is_remembered_until_something_is_written(tmp_path: Path) -> N
         assert len(retriever.search("amber", SearchOptions()).hits) == 2
 
 
-# ------------------------------------------------------------------ care
+# ------------------------------------------------------------------ maintenance
 
 
 def test_care_is_the_business_of_the_store(tmp_path: Path) -> None:

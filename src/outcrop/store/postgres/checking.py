@@ -157,13 +157,13 @@ def _list_problems(connection: Connection) -> list[str]:
         problems.append(f"the lists of words have {listed} entries, the chunks have {kept}")
     broken = 0
     with connection.cursor(binary=True) as cursor:
-        for first, last, count, body in cursor.stream(
-            "SELECT first_chunk, last_chunk, count, body FROM postings"
+        for first, last, count, packed in cursor.stream(
+            "SELECT first_chunk, last_chunk, count, packed FROM postings"
         ):
-            if len(body) != 7 * count:
+            if len(packed) != 7 * count:
                 broken += 1
                 continue
-            ids = unpack_lists([first], [count], body).chunk_ids
+            ids = unpack_lists([first], [count], packed).chunk_ids
             broken += not (first <= ids[0] and ids[-1] <= last and np.all(np.diff(ids) > 0))
     if broken:
         problems.append(f"{broken} lists of words are damaged")

@@ -47,9 +47,9 @@ def pack_list(
     return packed.tobytes()
 
 
-def unpack_lists(firsts: Sequence[int], counts: Sequence[int], bodies: bytes) -> TermRows:
+def unpack_lists(firsts: Sequence[int], counts: Sequence[int], packed_lists: bytes) -> TermRows:
     """What `pack_list` packed, of several lists strung together; ascending if they are."""
-    packed = np.frombuffer(bodies, _POSTING)
+    packed = np.frombuffer(packed_lists, _POSTING)
     ids = packed["away"] + np.repeat(np.array(firsts, np.int64), counts)
     return TermRows(ids, np.ascontiguousarray(packed["frequency"]), np.ascontiguousarray(packed["length"]))
 
@@ -161,7 +161,7 @@ def _put_postings(
 
 
 _COPY_POSTINGS = (
-    "COPY postings (term, collection_id, first_chunk, last_chunk, count, body) FROM STDIN (FORMAT BINARY)"
+    "COPY postings (term, collection_id, first_chunk, last_chunk, count, packed) FROM STDIN (FORMAT BINARY)"
 )
 _POSTING_TYPES = ["int8", "int4", "int8", "int8", "int4", "bytea"]
 
@@ -171,8 +171,8 @@ def _lists(term: int, collection_id: int, rows: TermRows) -> Iterable[tuple[int,
     for start in range(0, len(rows.chunk_ids), LIST_ROWS):
         end = start + LIST_ROWS
         ids = rows.chunk_ids[start:end]
-        body = pack_list(ids, rows.frequencies[start:end], rows.lengths[start:end])
-        yield term, collection_id, int(ids[0]), int(ids[-1]), len(ids), body
+        packed = pack_list(ids, rows.frequencies[start:end], rows.lengths[start:end])
+        yield term, collection_id, int(ids[0]), int(ids[-1]), len(ids), packed
 
 
 def _put_declared(
@@ -256,13 +256,13 @@ def _thin_out(connection: Connection, collection_id: int, gone: Sequence[tuple[A
     for start in range(0, len(terms), TERMS_AT_ONCE):
         lists = connection.execute(
             "SELECT l.* FROM unnest(%s::bigint[]) AS t (term) CROSS JOIN LATERAL"
-            " (SELECT term, first_chunk, count, body FROM postings WHERE term = t.term AND collection_id = %s"
+            " (SELECT term, first_chunk, count, packed FROM postings WHERE term = t.term AND collection_id = %s"
             " AND first_chunk <= %s AND last_chunk >= %s OFFSET 0) l",
             (terms[start : start + TERMS_AT_ONCE].tolist(), collection_id, int(ids[-1]), int(ids[0])),
             binary=True,
         )
-        for term, first, count, body in lists:
-            packed = np.frombuffer(body, _POSTING)
+        for term, first, count, packed_list in lists:
+            packed = np.frombuffer(packed_list, _POSTING)
             keep = ~is_among(packed["away"] + first, ids)
             left = int(keep.sum())
             if left == count:
@@ -279,14 +279,14 @@ def _thin_out(connection: Connection, collection_id: int, gone: Sequence[tuple[A
         )
     if changed:
         connection.execute(
-            "UPDATE postings p SET count = u.count, body = u.body"
-            " FROM unnest(%s::bigint[], %s::bigint[], %s::int[], %s::bytea[]) AS u (term, first, count, body)"
+            "UPDATE postings p SET count = u.count, packed = u.packed"
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::int[], %s::bytea[]) AS u (term, first, count, packed)"
             " WHERE p.term = u.term AND p.collection_id = %s AND p.first_chunk = u.first",
             (*(list(column) for column in zip(*changed, strict=True)), collection_id),
         )
 
 
-# ------------------------------------------------------------------ care
+# ------------------------------------------------------------------ maintenance
 
 
 def join_lists(connection: Connection) -> int:
@@ -300,18 +300,18 @@ def join_lists(connection: Connection) -> int:
         gone = connection.execute(
             "DELETE FROM postings p USING unnest(%s::bigint[], %s::int[]) AS u (term, collection_id)"
             " WHERE p.term = u.term AND p.collection_id = u.collection_id AND p.count < %s"
-            " RETURNING p.term, p.collection_id, p.first_chunk, p.count, p.body",
+            " RETURNING p.term, p.collection_id, p.first_chunk, p.count, p.packed",
             ([term for term, _ in part], [id_ for _, id_ in part], LIST_ROWS // 2),
             binary=True,
         ).fetchall()
         by_term: dict[tuple[int, int], list[tuple[int, int, bytes]]] = {}
-        for term, collection_id, first, count, body in sorted(gone):
-            by_term.setdefault((term, collection_id), []).append((first, count, body))
+        for term, collection_id, first, count, packed in sorted(gone):
+            by_term.setdefault((term, collection_id), []).append((first, count, packed))
         with connection.cursor().copy(_COPY_POSTINGS) as copy:
             copy.set_types(_POSTING_TYPES)
             for (term, collection_id), lists in by_term.items():
-                firsts, counts, bodies = zip(*lists, strict=True)
-                whole = in_order(unpack_lists(firsts, counts, b"".join(bodies)))
+                firsts, counts, packed_lists = zip(*lists, strict=True)
+                whole = in_order(unpack_lists(firsts, counts, b"".join(packed_lists)))
                 for row in _lists(term, collection_id, whole):
                     copy.write_row(row)
     return len(crowded)

@@ -68,7 +68,7 @@ _UNSAMPLED: Final[Mapping[str, tuple[str, ...]]] = {
     "chunks": ("heading_path", "gap", "text"),
     "notes": ("symbol", "signature", "summary", "names"),
     "rows": ("words", "facts"),
-    "postings": ("term", "body"),
+    "postings": ("term", "packed"),
     "declared": ("name", "scope"),
 }
 

@@ -172,10 +172,10 @@ CREATE TABLE postings (
     first_chunk bigint NOT NULL,
     last_chunk bigint NOT NULL,
     count int NOT NULL,
-    body bytea NOT NULL,
+    packed bytea NOT NULL,
     PRIMARY KEY (term, collection_id, first_chunk)
 );
-ALTER TABLE postings ALTER COLUMN body SET STORAGE EXTERNAL;
+ALTER TABLE postings ALTER COLUMN packed SET STORAGE EXTERNAL;
 
 CREATE TABLE declared (
     name bigint NOT NULL,

@@ -92,11 +92,11 @@ class Searching(ABC):
         rows = self._look_up(
             "SELECT t.term, l.* FROM unnest(%s::bigint[]) AS t (term) CROSS JOIN LATERAL"
             " (SELECT array_agg(first_chunk ORDER BY first_chunk) AS firsts, array_agg(count ORDER BY first_chunk),"
-            f" string_agg(body, ''::bytea ORDER BY first_chunk) FROM postings WHERE term = t.term{within}) l"
+            f" string_agg(packed, ''::bytea ORDER BY first_chunk) FROM postings WHERE term = t.term{within}) l"
             " WHERE l.firsts IS NOT NULL",
             values,
         )
-        return {term: in_order(unpack_lists(firsts, counts, bodies)) for term, firsts, counts, bodies in rows}
+        return {term: in_order(unpack_lists(firsts, counts, packed)) for term, firsts, counts, packed in rows}
 
     def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.

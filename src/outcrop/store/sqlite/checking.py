@@ -110,16 +110,16 @@ def _find_text_problems(connection: apsw.Connection) -> list[str]:
         while waiting is not None and waiting[0] < first:
             without, waiting = without + 1, next(chunks, None)
         try:
-            bodies = unpack_block(packed)
+            entries = unpack_block(packed)
         except CorruptDatabase:
             damaged += 1
             continue
         owner = waiting[1] if waiting is not None else None
-        for chunk_id, body in enumerate(bodies, first):
+        for chunk_id, entry in enumerate(entries, first):
             if waiting is None or waiting[:2] != (chunk_id, owner):
                 beyond += 1
                 continue
-            damaged += len(body.text) != waiting[2]
+            damaged += len(entry.text) != waiting[2]
             waiting = next(chunks, None)
     while waiting is not None:
         without, waiting = without + 1, next(chunks, None)

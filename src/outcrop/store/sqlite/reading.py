@@ -12,7 +12,7 @@ from outcrop.records import DocumentWrite, FeedRow
 from outcrop.store.exporting import DOCUMENT_COLUMNS, as_writes, first_batch
 from outcrop.store.quantized import unpack_halves
 from outcrop.store.rows import code_notes, fetch, join_text, split_headings
-from outcrop.store.sqlite.text_blocks import Bodies, BodiesOfBlock, Body, unpack_block, unpack_texts
+from outcrop.store.sqlite.text_blocks import BlockEntries, Entry, TextBlocks, unpack_block, unpack_texts
 from outcrop.store.sqlite.vectors import ACTIVE_BASE
 from outcrop.text.phrases import phrase_finder
 
@@ -29,9 +29,9 @@ _SOME: Final = f"first_chunk IN (SELECT {_BEFORE.format('j.value')} FROM json_ea
 _BETWEEN: Final = f"first_chunk BETWEEN {_BEFORE.format('?1')} AND ?2"
 
 
-def bodies_of(connection: apsw.Connection, chunk_ids: Iterable[int]) -> Bodies[Body]:
+def entries_of(connection: apsw.Connection, chunk_ids: Iterable[int]) -> TextBlocks[Entry]:
     """What some chunks say."""
-    return Bodies(_blocks(connection, _SOME, json.dumps(sorted(chunk_ids))), BodiesOfBlock)
+    return TextBlocks(_blocks(connection, _SOME, json.dumps(sorted(chunk_ids))), BlockEntries)
 
 
 def _blocks(connection: apsw.Connection, condition: str, *values: str | int) -> list[tuple[int, bytes]]:
@@ -45,11 +45,11 @@ def _blocks(connection: apsw.Connection, condition: str, *values: str | int) -> 
 def chunk_rows(connection: apsw.Connection, source: str, value: str | int) -> list[tuple[Any, ...]]:
     """The chunks that a join of `chunks c` finds, as `rows.CHUNK_COLUMNS` with `rows.NOTE_COLUMNS` after them."""
     rows = fetch(connection, f"SELECT {_COLUMNS} FROM {source}", (value,))
-    bodies = bodies_of(connection, {row[0] for row in rows})
+    entries = entries_of(connection, {row[0] for row in rows})
     found = []
     for row in rows:
-        body = bodies[row[0]]
-        found.append((*row[:5], body.text, row[5], body.headings, *row[6:9], body.gap, *body.notes))
+        entry = entries[row[0]]
+        found.append((*row[:5], entry.text, row[5], entry.headings, *row[6:9], entry.gap, *entry.notes))
     return found
 
 
@@ -60,9 +60,9 @@ def read_text(connection: apsw.Connection, document_id: int, tail: str) -> str:
         "SELECT start_offset, id FROM chunks WHERE document_id = ? ORDER BY position",
         (document_id,),
     )
-    bodies = bodies_of(connection, (id_ for _, id_ in rows))
-    found = ((start, bodies[id_]) for start, id_ in rows)
-    return join_text(((start, body.gap, body.text) for start, body in found), tail)
+    entries = entries_of(connection, (id_ for _, id_ in rows))
+    found = ((start, entries[id_]) for start, id_ in rows)
+    return join_text(((start, entry.gap, entry.text) for start, entry in found), tail)
 
 
 def feed_rows(connection: apsw.Connection, after_chunk: int, limit: int) -> list[FeedRow]:
@@ -79,18 +79,18 @@ def feed_rows(connection: apsw.Connection, after_chunk: int, limit: int) -> list
     )
     if not rows:
         return []
-    bodies = Bodies(_blocks(connection, _BETWEEN, rows[0][0], rows[-1][0]), unpack_block)
+    entries = TextBlocks(_blocks(connection, _BETWEEN, rows[0][0], rows[-1][0]), unpack_block)
     texts, summaries = unpack_halves([row[7] for row in rows]), unpack_halves([row[8] for row in rows])
     owners = {row[1]: row[9] for row in rows}
     paths = dict(zip(owners, unpack_halves(list(owners.values())), strict=True))
     fed = []
     for row, text, summary in zip(rows, texts, summaries, strict=True):
         chunk_id, document_id, kind, title, path, language, role = row[:7]
-        body = bodies[chunk_id]
+        entry = entries[chunk_id]
         fed.append(
             FeedRow(
-                *(chunk_id, document_id, kind, title, split_headings(body.headings), path, body.text),
-                *(text, paths[document_id], summary, language, role, code_notes(body.notes)),
+                *(chunk_id, document_id, kind, title, split_headings(entry.headings), path, entry.text),
+                *(text, paths[document_id], summary, language, role, code_notes(entry.notes)),
             )
         )
     return fed
@@ -119,12 +119,12 @@ def _export_chunks(connection: apsw.Connection, condition: str, ids: str) -> Ite
         f" LEFT JOIN contents s ON s.id = c.summary_id WHERE {condition}",
         (ids,),
     )
-    bodies = bodies_of(connection, {row[0] for row in rows})
+    entries = entries_of(connection, {row[0] for row in rows})
     for row in rows:
-        body = bodies[row[0]]
+        entry = entries[row[0]]
         yield (
-            *(*row[1:5], body.text, row[5], body.headings, *row[6:9], body.gap, *row[9:11]),
-            *body.notes,
+            *(*row[1:5], entry.text, row[5], entry.headings, *row[6:9], entry.gap, *row[9:11]),
+            *entry.notes,
         )
 
 
@@ -137,8 +137,8 @@ def find_summaries(connection: apsw.Connection, keys: Collection[bytes]) -> list
         " WHERE k.key IN (SELECT unhex(value) FROM json_each(?)) GROUP BY k.id, s.id",
         (json.dumps([key.hex() for key in keys]),),
     )
-    bodies = bodies_of(connection, (row[2] for row in rows))
-    return [(text_key, summary_key, bodies[id_].summary or "") for text_key, summary_key, id_ in rows]
+    entries = entries_of(connection, (row[2] for row in rows))
+    return [(text_key, summary_key, entries[id_].summary or "") for text_key, summary_key, id_ in rows]
 
 
 def find_phrase(connection: apsw.Connection, words: Sequence[str], among: Sequence[int] | None) -> list[int]:
@@ -154,6 +154,6 @@ def find_phrase(connection: apsw.Connection, words: Sequence[str], among: Sequen
             "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
             (json.dumps(part),),
         )
-        texts = Bodies(_blocks(connection, _SOME, json.dumps(part)), unpack_texts)
+        texts = TextBlocks(_blocks(connection, _SOME, json.dumps(part)), unpack_texts)
         found += (id_ for (id_,) in known if holds(texts[id_]))
     return found

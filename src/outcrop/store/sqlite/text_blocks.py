@@ -1,4 +1,4 @@
-"""The texts of chunks, packed: what a document's chunks say, in blocks that are compressed as a whole.
+"""The texts of chunks, in blocks that are compressed as a whole.
 
 A block holds some chunks that follow each other in one document: their texts, what lies between them, their headings
 and what is noted of code. Compressed together they take 27 % of the bytes of the text alone, or 36 % in blocks of a
@@ -25,9 +25,9 @@ _LEVEL: Final = 6
 _HEAD: Final = struct.Struct("<I")
 
 
-class Body(NamedTuple):
-    """What one chunk says: the gap before it, its text, its headings as `rows.join_headings` joins them, and the
-    notes of code as `rows.NOTE_COLUMNS` has them, None where it is no code."""
+class Entry(NamedTuple):
+    """What a block holds of one chunk: the gap before it, its text, its headings as `rows.join_headings` joins them,
+    and the notes of code as `rows.NOTE_COLUMNS` has them, None where it is not code."""
 
     gap: str
     text: str
@@ -44,31 +44,31 @@ class Body(NamedTuple):
         return self[3:]
 
 
-_FIELDS: Final = len(Body._fields)
+_FIELDS: Final = len(Entry._fields)
 
 
-def split_blocks(bodies: Sequence[Body]) -> Iterator[tuple[int, Sequence[Body]]]:
-    """Runs of bodies that go into one block each, with the place of the first."""
+def split_blocks(entries: Sequence[Entry]) -> Iterator[tuple[int, Sequence[Entry]]]:
+    """Runs of entries that make one block each, with the position of the first."""
     start = size = 0
-    for place, body in enumerate(bodies):
-        more = sum(len(field) for field in body if field)
+    for place, entry in enumerate(entries):
+        more = sum(len(field) for field in entry if field)
         if place > start and size + more > BLOCK_CHARS:
-            yield start, bodies[start:place]
+            yield start, entries[start:place]
             start, size = place, 0
         size += more
-    if start < len(bodies):
-        yield start, bodies[start:]
+    if start < len(entries):
+        yield start, entries[start:]
 
 
-def pack_block(bodies: Sequence[Body]) -> bytes:
-    """Some bodies as bytes. Raises UnicodeEncodeError for what is no text."""
-    columns = list(zip(*bodies, strict=True))
+def pack_block(entries: Sequence[Entry]) -> bytes:
+    """Some entries as bytes. Raises UnicodeEncodeError for lone surrogates."""
+    columns = list(zip(*entries, strict=True))
     lengths = array("I", [0 if field is None else len(field) + 1 for column in columns for field in column])
     text = "".join([field for column in columns for field in column if field])
-    return zlib.compress(_HEAD.pack(len(bodies)) + lengths.tobytes() + text.encode(), _LEVEL)
+    return zlib.compress(_HEAD.pack(len(entries)) + lengths.tobytes() + text.encode(), _LEVEL)
 
 
-def unpack_block(packed: bytes) -> list[Body]:
+def unpack_block(packed: bytes) -> list[Entry]:
     """What `pack_block` packed. Raises CorruptDatabase where it did not."""
     count, lengths, text = _open_block(packed)
     fields: list[str | None] = []
@@ -78,11 +78,11 @@ def unpack_block(packed: bytes) -> list[Body]:
         fields.append(text[at:end] if length else None)
         at = end
     columns: list[Any] = [fields[i * count : (i + 1) * count] for i in range(_FIELDS)]
-    return list(map(Body._make, zip(*columns, strict=True)))
+    return list(map(Entry._make, zip(*columns, strict=True)))
 
 
-class BodiesOfBlock(Sequence[Body]):
-    """What `unpack_block` gives, each body made when it is asked for: a search wants one of a block."""
+class BlockEntries(Sequence[Entry]):
+    """What `unpack_block` gives, each entry built on access: a search wants one entry of a block."""
 
     def __init__(self, packed: bytes) -> None:
         self._count, self._lengths, self._text = _open_block(packed)
@@ -92,10 +92,10 @@ class BodiesOfBlock(Sequence[Body]):
         return self._count
 
     @overload
-    def __getitem__(self, place: int) -> Body: ...
+    def __getitem__(self, place: int) -> Entry: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Body]: ...
-    def __getitem__(self, place: int | slice) -> Body | Sequence[Body]:
+    def __getitem__(self, place: slice) -> Sequence[Entry]: ...
+    def __getitem__(self, place: int | slice) -> Entry | Sequence[Entry]:
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(self._count))]
         if not 0 <= place < self._count:
@@ -104,7 +104,7 @@ class BodiesOfBlock(Sequence[Body]):
         for at in range(place, len(self._lengths), self._count):
             length, end = self._lengths[at], self._ends[at]
             fields.append(self._text[end - length + 1 : end] if length else None)
-        return Body._make(fields)
+        return Entry._make(fields)
 
 
 def unpack_texts(packed: bytes) -> list[str]:
@@ -116,7 +116,7 @@ def unpack_texts(packed: bytes) -> list[str]:
 
 
 def _open_block(packed: bytes) -> tuple[int, array[int], str]:
-    """How many bodies there are, the lengths of their fields, column by column, and all of them in one."""
+    """How many entries there are, the lengths of their fields, column by column, and all of them in one."""
     try:
         data = zlib.decompress(packed)
         (count,) = _HEAD.unpack_from(data)
@@ -138,17 +138,17 @@ def _open_block(packed: bytes) -> tuple[int, array[int], str]:
 Said = TypeVar("Said")
 
 
-class Bodies(Generic[Said]):
-    """The bodies of some blocks, or their texts, by the id of their chunk."""
+class TextBlocks(Generic[Said]):
+    """Some blocks, whose entries, or their texts alone, are looked up by chunk id."""
 
     def __init__(self, blocks: Iterable[tuple[int, bytes]], unpack: Callable[[bytes], Sequence[Said]]) -> None:
         """`blocks` are (id of the first chunk, packed), ascending; `unpack` is one of the above."""
         found = [(first, unpack(packed)) for first, packed in blocks]
         self._firsts = [first for first, _ in found]
-        self._blocks = [bodies for _, bodies in found]
+        self._blocks = [entries for _, entries in found]
 
     def __getitem__(self, chunk_id: int) -> Said:
-        """The body of a chunk that is stored. Raises CorruptDatabase where it has none."""
+        """The entry of a chunk that is stored. Raises CorruptDatabase where it has none."""
         block = bisect_right(self._firsts, chunk_id) - 1
         place = chunk_id - self._firsts[block] if block >= 0 else -1
         if not 0 <= place < len(self._blocks[block]):

@@ -14,7 +14,7 @@ from outcrop.records import DocumentWrite, Model, Vector
 from outcrop.store.rows import fetch, join_headings, join_names, split_text
 from outcrop.store.shaping import DOCUMENT_FIELDS, check_shape, document_row, keys_of, require_same_model
 from outcrop.store.sqlite import pending, vectors
-from outcrop.store.sqlite.text_blocks import Body, pack_block, split_blocks
+from outcrop.store.sqlite.text_blocks import Entry, pack_block, split_blocks
 
 INSERT_CHUNK: Final = (
     "INSERT INTO chunks (id, document_id, position, start_offset, end_offset, tokens, page, line_start, line_end,"
@@ -61,7 +61,7 @@ def put_documents(
         tags += ((document_id, tag) for tag in {*write.document.tags, *write.tags})
         first = last_chunk + 1 + len(rows)
         rows += _chunk_rows(write, document_id, first, contents)
-        blocks += ((first + at, pack_block(part)) for at, part in split_blocks(_bodies(write, gaps)))
+        blocks += ((first + at, pack_block(part)) for at, part in split_blocks(_entries(write, gaps)))
     connection.executemany("INSERT INTO tags (document_id, tag) VALUES (?, ?)", tags)
     connection.executemany(INSERT_CHUNK, rows)
     connection.executemany(INSERT_BLOCK, blocks)
@@ -164,14 +164,14 @@ def _chunk_rows(
     ]
 
 
-def _bodies(write: DocumentWrite, gaps: Sequence[str]) -> list[Body]:
+def _entries(write: DocumentWrite, gaps: Sequence[str]) -> list[Entry]:
     """What a document's chunks say."""
-    bodies = []
+    entries = []
     for chunk, gap in zip(write.chunks, gaps, strict=True):
         headings, code = join_headings(chunk.heading_path), chunk.code
         if code is None:
-            bodies.append(Body(gap, chunk.text, headings))
+            entries.append(Entry(gap, chunk.text, headings))
         else:
             notes = (code.symbol, code.kind, code.signature, code.summary, join_names(code))
-            bodies.append(Body(gap, chunk.text, headings, *notes))
-    return bodies
+            entries.append(Entry(gap, chunk.text, headings, *notes))
+    return entries

@@ -236,7 +236,7 @@ class DatabaseSearch:
                 self._whole = SearchArrays(self._store, self._folder, self._terms, self._path_weight)
             return self._whole
 
-    # ------------------------------------------------------------------ care
+    # ------------------------------------------------------------------ maintenance
 
     def save(self) -> None:
         """Let the store settle."""
