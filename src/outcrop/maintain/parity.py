@@ -11,7 +11,7 @@ from outcrop.contracts import Store
 from outcrop.records import FeedRow, Hit, RankingParity
 
 QUERIES: Final = 48
-"""Questions asked; each costs two searches. With ten hits each a single odd one moves the mean by .0002 (not measured)."""
+"""Questions asked; each costs two searches. Of ten hits each, one odd hit moves the mean by .0002 (not measured)."""
 TRIES: Final = 4
 """Chunks looked at for each question: some have no words, in a small index some come twice."""
 TOP: Final = 10
