@@ -15,13 +15,13 @@ from outcrop.notes import KnowledgeBase
 log = logging.getLogger(__name__)
 
 LOOK_S: Final = 1.0
-"""How often to look whether a text waits; a write of this process wakes the thread at once. Judgement."""
+"""How often to look whether a text waits; a write of this process wakes the thread at once (not measured)."""
 REFRESH_S: Final = 3.0
-"""How often the notes are compared with their files. Judgement: soon enough for somebody who switches windows."""
+"""How often the notes are compared with their files (not measured): soon enough for somebody who switches windows."""
 LONGEST_PAUSE_S: Final = 60.0
-"""How long to leave a model alone that keeps failing. Judgement."""
+"""How long to leave a model alone that keeps failing (not measured)."""
 STOP_S: Final = 10.0
-"""How long a stop waits for a batch that is being embedded; what is not done waits in the database. Judgement."""
+"""How long a stop waits for a batch that is being embedded; what is not done waits in the database (not measured)."""
 
 
 class Background:

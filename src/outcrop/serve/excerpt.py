@@ -111,5 +111,5 @@ def cut_line(line: str, marker: Marker, size: int = MAX_LINE_CHARS) -> str:
 
 
 def shared_indent(lines: Sequence[str]) -> int:
-    """Blanks that every line begins with."""
+    """How many spaces every line begins with."""
     return min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)

@@ -33,13 +33,13 @@ JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 Work = Callable[["Task", Callable[[Progress], None], Callable[[], bool]], IngestReport | None]
 
 KEPT: Final = 100
-"""Jobs that are remembered. Judgement: enough to look back, little enough to be written at every change."""
+"""Jobs that are remembered (not measured): enough to look back, little enough to be written at every change."""
 WAITING: Final = 100
-"""Jobs that may wait. Judgement: more is a client that does not look at its answers."""
+"""Jobs that may wait (not measured): more is a client that does not look at its answers."""
 LISTED: Final = 200
 """Lines and ids of a report that a job keeps; a hundred reports of a large folder would be hundreds of megabytes."""
 SHUTDOWN_S: Final = 10.0
-"""How long a stop waits for the running job to come to a safe place. Judgement: a batch of an ingest takes less."""
+"""How long a stop waits for the running job to come to a safe place (not measured): a batch of an ingest takes less."""
 
 
 class TooManyJobs(OutcropError):

@@ -18,7 +18,7 @@ from outcrop.errors import Cancelled
 from outcrop.system.cancel import wanted_while
 
 REQUEST_S: Final = 10.0
-"""Seconds until an answer must have begun. Judgement: a search takes milliseconds, and people have left by then."""
+"""Seconds until an answer must have begun (not measured): a search takes milliseconds, and people have left by then."""
 OVERDUE: Final = (
     f"this took longer than {REQUEST_S:.0f} s and was stopped: ask for less at a time, or run the command on the "
     "machine itself, where nothing limits it"

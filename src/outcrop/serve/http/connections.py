@@ -15,7 +15,7 @@ except ImportError:  # Windows, which has no such limit
     resource = None  # type: ignore[assignment]
 
 CONNECTIONS: Final = 1000
-"""Connections at a time, where the system allows them. Judgement: far more than people."""
+"""Connections at a time, where the system allows them (not measured): far more than people."""
 RESERVED_FILES: Final = 256
 """Open files that are left for everything else: some forty threads with the three files of a database each, pipes to
 child processes, the connections that are accepted in one go."""

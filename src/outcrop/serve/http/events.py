@@ -11,9 +11,9 @@ from outcrop.serve.as_json import dump
 from outcrop.serve.jobs import Job, Jobs
 
 LOOK_S: Final = 0.1
-"""How often a job is looked at for its stream. Judgement: smooth to the eye."""
+"""How often a job is looked at for its stream (not measured): smooth to the eye."""
 SILENCE_S: Final = 15.0
-"""After this long a comment is sent, so that proxies do not take a quiet stream for a dead one. Judgement."""
+"""After this long a comment is sent, so that proxies do not take a quiet stream for a dead one (not measured)."""
 
 
 def frame(name: str, data: object) -> bytes:

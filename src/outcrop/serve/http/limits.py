@@ -8,9 +8,9 @@ from collections import OrderedDict
 from typing import Final
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-"""The largest body. Judgement: a long book is a megabyte of text; files are indexed where they lie."""
+"""The largest body (not measured): a long book is a megabyte of text; files are indexed where they lie."""
 READ_S: Final = 20.0
-"""How long the whole of a request may take to come. Judgement: eight megabytes over a poor line."""
+"""How long the whole of a request may take to come (not measured): eight megabytes over a poor line."""
 CLIENTS: Final = 10_000
 """Clients whose use is remembered at a time; the one not heard of for longest is forgotten first."""
 

@@ -15,7 +15,7 @@ from outcrop.serve.fields import Fields, read_whole_numbers
 MAX_ID: Final = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact; the database could hold larger ones."""
 MAX_QUERY: Final = 10_000
-"""Characters of a query. Judgement: a long paragraph; more is a document."""
+"""Characters of a query (not measured): a long paragraph; more is a document."""
 MAX_TEXT: Final = 4_000_000
 """Characters of a text that is added; the body as a whole has its limit in bytes."""
 

@@ -22,7 +22,7 @@ from outcrop.serve.patience import Patience, patience_for
 from outcrop.system.machine import usable_cores
 
 THREADS: Final = 16
-"""Requests worked on at a time, searches apart. Judgement: most of them wait for a disk or a remote model."""
+"""Requests worked on at a time, searches apart (not measured): most of them wait for a disk or a remote model."""
 
 T = TypeVar("T")
 

@@ -178,7 +178,7 @@ def _line_end(text: str) -> str:
 
 
 def _indent_of(text: str, at: int) -> str:
-    """The blanks that the line of this place begins with."""
+    """The whitespace that the line of this place begins with."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

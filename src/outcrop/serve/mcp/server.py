@@ -39,9 +39,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 THREADS: Final = 16
-"""Calls that run at once; further ones wait. Each holds a connection of the store. Judgement."""
+"""Calls that run at once; further ones wait. Each holds a connection of the store (not measured)."""
 LONGEST_MESSAGE: Final = 1_000
-"""Characters of a refusal. Judgement: a list of the documents that bear a name fits."""
+"""Characters of a refusal (not measured): a list of the documents that bear a name fits."""
 PROGRESS_SECONDS: Final = 0.2
 """How often a client hears of progress at most: it redraws a line each time."""
 
@@ -80,14 +80,7 @@ def make_server(desk: Desk) -> Server[Any]:
         return types.CallToolResult(content=list(content), structured_content=reply.data)
 
     async def in_thread(ctx: Context, work: Callable[[Call], T]) -> T:
-        """For resources and prompts, whose errors are the protocol's own."""
-        try:
-            return await _run(ctx, desk, threads, work)
-        except OutcropError as error:
-            raise MCPError(types.INVALID_PARAMS, _message(str(error))) from error
-        except Exception as error:
-            log.exception("a resource or a prompt failed")
-            raise MCPError(types.INTERNAL_ERROR, _unexpected("this", error)) from error
+        return await _run_plain(ctx, desk, threads, work)
 
     async def on_list_resources(
         ctx: Context, params: types.PaginatedRequestParams | None
@@ -171,6 +164,17 @@ def _message(text: str) -> str:
     """A message may name files: on one line, nothing hidden in it, and no longer than it needs to be."""
     line = clean_line(text)
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+async def _run_plain(ctx: Context, desk: Desk, threads: anyio.CapacityLimiter, work: Callable[[Call], T]) -> T:
+    """As `_run`, for resources and prompts, whose errors are the protocol's own."""
+    try:
+        return await _run(ctx, desk, threads, work)
+    except OutcropError as error:
+        raise MCPError(types.INVALID_PARAMS, _message(str(error))) from error
+    except Exception as error:
+        log.exception("a resource or a prompt failed")
+        raise MCPError(types.INTERNAL_ERROR, _unexpected("this", error)) from error
 
 
 class _Latest:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Final
 
 MAX_SESSIONS: Final = 1_000
-"""Sessions kept open; each has a task. Judgement: far more than agents work at once."""
+"""Sessions kept open; each has a task (not measured): far more than agents work at once."""
 
 
 class Sessions:

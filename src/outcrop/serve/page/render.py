@@ -29,9 +29,9 @@ MAX_CHARS: Final = 300_000
 """A document up to this size is shown whole: at most a second of highlighting, some ten thousand lines in the
 browser."""
 WINDOW_LINES: Final = 2_000
-"""How many lines of a larger one are shown at a time. Judgement."""
+"""How many lines of a larger one are shown at a time (not measured)."""
 MAX_LINE_CHARS: Final = 4_000
-"""A longer line (minified code, data) is cut: it is neither readable nor worth highlighting. Judgement."""
+"""A longer line (minified code, data) is cut: it is neither readable nor worth highlighting (not measured)."""
 
 _SCHEMES: Final = ("http://", "https://", "mailto:")
 _FRONT_MATTER: Final = re.compile(

@@ -22,8 +22,16 @@ from outcrop.serve.jobs import Task
 from outcrop.serve.patience import lift_limit
 
 SHOWN_NAMES: Final = 5
-"""Unknown members that are named. Judgement: enough to see a slip."""
+"""Unknown members that are named (not measured): enough to see a slip."""
 
+_Answer: Final = shape(
+    "CoderagAnswer",
+    ragText=str,
+    chunks=tuple[PackedSource, ...],
+    query=str,
+    detail=str,
+    unmatchedPhrases=tuple[str, ...],
+)
 _NOTHING: Final = Context("", 0, 0, (), ())
 
 
@@ -58,24 +66,7 @@ def coderag_router(shared: Shared) -> APIRouter:
             raise Refused(503 if job.error is None else 422, job.error or "it was stopped; ask again")
         return answer(job.report)
 
-    @router.post(
-        "/query",
-        **documented(
-            200,
-            shape(
-                "CoderagAnswer",
-                ragText=str,
-                chunks=tuple[PackedSource, ...],
-                query=str,
-                detail=str,
-                unmatchedPhrases=tuple[str, ...],
-            ),
-            404,
-            409,
-            413,
-            415,
-        ),
-    )
+    @router.post("/query", **documented(200, _Answer, 404, 409, 413, 415))
     async def query(body: CoderagBody, request: Request) -> Response:
         """The code that a conversation needs, never over `approxLength` tokens."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -34,12 +35,22 @@ _Offset = Annotated[int, Query(ge=0, le=MAX_ID)]
 def documents_router(shared: Shared) -> APIRouter:
     """`/api/collections`, `/api/documents` and `/api/stale`."""
     router = APIRouter(prefix="/api", tags=["documents"])
-    engine = shared.state.engine
+    _add_collections(router, shared)
+    _add_documents(router, shared)
+    _add_one_document(router, shared)
+    return router
 
-    def described(document: DocumentInfo) -> Response:
-        data = plain(document)
-        assert isinstance(data, dict)  # noqa: S101 - a record is a dictionary
-        return answer(data | {"stale": engine.is_stale(document)})
+
+def _page(found: Sequence[object], total: int, offset: int) -> Response:
+    """Some documents of many, and where the next page begins."""
+    after = offset + len(found)
+    return answer(
+        {"documents": found, "total": total, "next_offset": after if found and after < total else None}
+    )
+
+
+def _add_collections(router: APIRouter, shared: Shared) -> None:
+    engine = shared.state.engine
 
     def find_collection(name: str) -> CollectionInfo:
         for info in engine.collections():
@@ -70,17 +81,17 @@ def documents_router(shared: Shared) -> APIRouter:
         total = find_collection(name).documents
         where = Filter(collections=(name,))
         found = engine.documents(where, limit=limit, offset=offset) if offset < total else []
-        after = offset + len(found)
-        listed = [DocumentHash(info.id, info.uri, info.sha256) for info in found]
-        return answer(
-            {"documents": listed, "total": total, "next_offset": after if found and after < total else None}
-        )
+        return _page([DocumentHash(info.id, info.uri, info.sha256) for info in found], total, offset)
 
     @router.delete("/collections/{name}", dependencies=shared.writes, **documented(200, _Removed, 404))
     def delete_collection(name: _Name) -> Response:
         """Remove a collection with its documents from the index; files stay where they are."""
         find_collection(name)
         return answer({"removed": engine.delete(where=Filter(collections=(name,)))})
+
+
+def _add_documents(router: APIRouter, shared: Shared) -> None:
+    engine = shared.state.engine
 
     @router.get(
         "/documents",
@@ -107,10 +118,7 @@ def documents_router(shared: Shared) -> APIRouter:
         )
         total = engine.count(where)
         found = engine.documents(where, limit=limit, offset=offset) if offset < total else []
-        after = offset + len(found)
-        return answer(
-            {"documents": found, "total": total, "next_offset": after if found and after < total else None}
-        )
+        return _page(found, total, offset)
 
     @router.post("/documents", dependencies=shared.writes, **documented(201, model_of(IngestReport), 413, 415))
     def add_text(body: TextBody) -> Response:
@@ -126,6 +134,20 @@ def documents_router(shared: Shared) -> APIRouter:
         )
         shared.background.nudge()
         return answer(report, 201)
+
+    @router.get("/stale", **documented(200, shape("Stale", stale=tuple[StaleDocument, ...]), 404))
+    def stale(collection: CollectionParam = None) -> Response:
+        """Documents whose files changed or vanished since they were indexed."""
+        return answer({"stale": engine.stale(collection=collection)})
+
+
+def _add_one_document(router: APIRouter, shared: Shared) -> None:
+    engine = shared.state.engine
+
+    def described(document: DocumentInfo) -> Response:
+        data = plain(document)
+        assert isinstance(data, dict)  # noqa: S101 - a record is a dictionary
+        return answer(data | {"stale": engine.is_stale(document)})
 
     @router.get("/documents/by-path", **documented(200, _Document, 404, 409))
     def document_by_path(
@@ -162,10 +184,3 @@ def documents_router(shared: Shared) -> APIRouter:
     ) -> Response:
         """The chunks of a document, in order."""
         return answer({"chunks": engine.chunks(document_id)[offset : offset + limit]})
-
-    @router.get("/stale", **documented(200, shape("Stale", stale=tuple[StaleDocument, ...]), 404))
-    def stale(collection: CollectionParam = None) -> Response:
-        """Documents whose files changed or vanished since they were indexed."""
-        return answer({"stale": engine.stale(collection=collection)})
-
-    return router

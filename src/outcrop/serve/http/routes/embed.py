@@ -1,4 +1,4 @@
-"""The index's own embedding model, for other programs (K3)."""
+"""The index's own embedding model, for other programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from outcrop.serve.http.schema import EmbedBody, EmbedQueryBody, OpenAiEmbedding
 from outcrop.system.cancel import check_wanted
 
 AT_ONCE: Final = 64
-"""Texts between two looks whether the client is still there. Judgement: few for a transformer, enough for a remote
+"""Texts between two looks whether the client is still there (not measured): few for a transformer, enough for a remote
 model."""
 
 _Usage = shape("Usage", prompt_tokens=int, total_tokens=int)

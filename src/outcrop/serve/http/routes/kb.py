@@ -23,11 +23,13 @@ _File = model_of(KbFile)
 def kb_router(shared: Shared) -> APIRouter:
     """`/api/kb` and what is below it."""
     router = APIRouter(prefix="/api/kb", tags=["kb"])
-    kb = shared.state.kb
+    _add_reading(router, shared)
+    _add_writing(router, shared)
+    return router
 
-    def written(file: object) -> Response:
-        shared.background.nudge()
-        return answer(file)
+
+def _add_reading(router: APIRouter, shared: Shared) -> None:
+    kb = shared.state.kb
 
     @router.get("", **documented(200, shape("KbFiles", files=tuple[KbFile, ...]), 404, 409))
     def files(
@@ -54,6 +56,14 @@ def kb_router(shared: Shared) -> APIRouter:
             return answer(kb.read(path, line_start, line_end))
         except QueryError as error:
             raise Refused(404, str(error), code="no_such_lines") from error
+
+
+def _add_writing(router: APIRouter, shared: Shared) -> None:
+    kb = shared.state.kb
+
+    def written(file: object) -> Response:
+        shared.background.nudge()
+        return answer(file)
 
     @router.put("/file", dependencies=shared.writes, **documented(200, _File, 409, 413, 415))
     def write(body: KbTextBody) -> Response:
@@ -84,5 +94,3 @@ def kb_router(shared: Shared) -> APIRouter:
     def move(body: KbMoveBody) -> Response:
         """Give a note another path; one that is taken is refused."""
         return written(kb.move(body.path, body.to))
-
-    return router

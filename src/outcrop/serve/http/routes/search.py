@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from outcrop.engine import Engine
 from outcrop.records import Answer, CodeMap, Context, Filter, Graph, Related, StoredChunk
 from outcrop.serve.http.answers import answer, documented, model_of, send, shape
 from outcrop.serve.http.parts import Shared
@@ -21,6 +22,12 @@ _Target = Annotated[
 def search_router(shared: Shared) -> APIRouter:
     """`/api/search`, `/api/context`, `/api/related`, `/api/map`, `/api/graph` and `/api/definition`."""
     router = APIRouter(prefix="/api", tags=["search"])
+    _add_search(router, shared)
+    _add_code(router, shared.state.engine)
+    return router
+
+
+def _add_search(router: APIRouter, shared: Shared) -> None:
     engine = shared.state.engine
 
     @router.post("/search", **documented(200, model_of(Answer), 404, 413, 415))
@@ -52,6 +59,8 @@ def search_router(shared: Shared) -> APIRouter:
 
         return await run_while_wanted(request, shared.searches, work)
 
+
+def _add_code(router: APIRouter, engine: Engine) -> None:
     @router.get("/related", **documented(200, model_of(Related), 404, 409))
     def related(target: _Target, collection: CollectionParam = None) -> Response:
         """Callers, callees, tests and docs of a declaration or a place."""
@@ -82,5 +91,3 @@ def search_router(shared: Shared) -> APIRouter:
     ) -> Response:
         """Where a name is declared, the likeliest declaration first."""
         return answer({"definitions": engine.definitions(name, collection=collection)})
-
-    return router
