@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 KEEP_ALIVE_S: Final = 30
 """How long an idle connection is kept (not measured): a person who thinks between two queries."""
 GRACE_S: Final = 2
-"""How long requests may go on when the server ends (not measured): long work is in jobs, which go on at the next start."""
+"""How long requests may go on at shutdown (not measured): long work is in jobs, which resume at the next start."""
 STOP_S: Final = 4.0
 """How long the end as a whole may take; then the process leaves at once, which costs no more than a kill at any other
 time: what was committed is kept, a job goes on at the next start. Within 5 s, the rest for a busy machine."""
