@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Report
-from outcrop.index.blocks import Watched, sum_blocks
 from outcrop.index.files import CHECKED_IN_USE
-from outcrop.index.packed import map_watched, write_arrays
+from outcrop.index.packed import Watched, map_watched, sum_blocks, write_arrays
 
 SEGMENT_ROWS: Final = 50_000
 DIMENSIONS: Final = 256

@@ -526,7 +526,7 @@ def test_a_phrase_of_words_that_stand_everywhere_is_found_where_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Most texts hold the words and not the phrase, and rank higher: they are read and ruled out, batch by batch."""
-    monkeypatch.setattr("outcrop.index.arrays.READ_PHRASES", 3)
+    monkeypatch.setattr("outcrop.index.candidates.READ_PHRASES", 3)
     monkeypatch.setattr("outcrop.read.search.PHRASE_POOL", 4)
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(

@@ -16,7 +16,7 @@ from outcrop.config import load_config
 from outcrop.contracts import Embedder
 from outcrop.engine import Engine
 from outcrop.index.arrays import SearchArrays
-from outcrop.index.view import View
+from outcrop.index.segment import View
 from outcrop.read.search import Retriever
 from outcrop.records import DocumentInfo, SearchOptions
 

@@ -29,8 +29,14 @@ from proofs.mutants.make import Mutant, mutants_of
 from proofs.mutants.trying import Reach, file_of, find_reach, load_libraries, try_mutant
 
 MODULES = (
-    *(f"outcrop.rank.{name}" for name in "asked excerpt fusion merge signals walk".split()),
-    *("outcrop.read.pack", "outcrop.text.tokens.estimate", "outcrop.code.pack", "outcrop.code.elide"),
+    *(f"outcrop.rank.{name}" for name in "excerpt fusion merge signals walk".split()),
+    *(
+        "outcrop.read.pack",
+        "outcrop.text.tokens.estimate",
+        "outcrop.code.pack",
+        "outcrop.code.elements",
+        "outcrop.code.elide",
+    ),
     "outcrop.index.query",
 )
 """The code that ranks and packs."""

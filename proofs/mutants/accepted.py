@@ -29,7 +29,7 @@ ACCEPTED: dict[str, str] = {
     "outcrop.read.pack:_choose:e3705fe5": "of the number of a source only its digits cost anything",
     "outcrop.code.pack:_Piece.shorten:c4155827": "no content fits into no room: what follows finds that out too",
     "outcrop.code.pack:-:b22c3fd0": _JUDGEMENT,
-    "outcrop.code.pack:-:f702c5a1": _JUDGEMENT,
+    "outcrop.code.pack:-:d5ed9360": _JUDGEMENT,
     "outcrop.code.pack:pack_code:e3ab2206": _JUDGEMENT,
     "outcrop.code.pack:pack_code:63e69587": _JUDGEMENT,
     "outcrop.code.pack:pack_code:6c6e777a": _JUDGEMENT,

@@ -12,7 +12,8 @@ import pytest
 from lxml import etree
 from tests.cost import cpu_below
 
-from outcrop.code.pack import CLOSING, NAMESPACE, OPENING, pack_code
+from outcrop.code.elements import CLOSING, NAMESPACE, OPENING
+from outcrop.code.pack import pack_code
 from outcrop.records import CodeNotes, Context, DocumentInfo, Explanation, Hit
 from outcrop.text.tokens import vocabulary
 from outcrop.text.tokens.estimate import SafeEstimate

@@ -13,8 +13,7 @@ from outcrop.index.arrays import SearchArrays
 from outcrop.index.candidates import find_candidates
 from outcrop.index.lexical import weigh_terms
 from outcrop.index.names import MODULE, NAME_ARRAYS, PRIVATE
-from outcrop.index.segment import Segment, build_segment
-from outcrop.index.view import View
+from outcrop.index.segment import Segment, View, build_segment
 from outcrop.records import CodeNotes, FeedRow, Filter, Matrix, Role
 from outcrop.store.sqlite.store import SqliteStore
 from outcrop.text.terms import Terms

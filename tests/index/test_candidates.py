@@ -9,8 +9,7 @@ from tests.index.rows import TERMS, feed_row, view_of
 
 from outcrop.index.candidates import find_candidates
 from outcrop.index.lexical import weigh_terms
-from outcrop.index.segment import Segment, build_segment
-from outcrop.index.view import View
+from outcrop.index.segment import Segment, View, build_segment
 from outcrop.records import Vector
 from outcrop.records.candidates import COLUMNS, Candidates
 

@@ -12,8 +12,7 @@ import pytest
 
 import outcrop
 from outcrop.index import arrays as arrays_module
-from outcrop.index.blocks import BLOCK_BYTES, DamagedArrays, Watched, sum_blocks
-from outcrop.index.packed import map_arrays
+from outcrop.index.packed import BLOCK_BYTES, DamagedArrays, Watched, map_arrays, sum_blocks
 from outcrop.index.segment import ARRAYS, build_segment
 
 QUERIES = (

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from tests.index.rows import TERMS, feed_row, segment_of_vectors, view_of
 
 from outcrop.index.candidates import find_candidates
-from outcrop.index.dense import RESCORE, hamming, nearest, similarities
+from outcrop.index.dense import RESCORE, hamming, nearest, pack_signs, sign_bits, similarities, turn
 from outcrop.index.segment import Segment, build_segment, merge_segments
-from outcrop.index.signs import pack_signs, sign_bits, turn
 from outcrop.records import Matrix
 
 

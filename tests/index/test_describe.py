@@ -11,8 +11,7 @@ from outcrop.index.candidates import find_candidates
 from outcrop.index.describe import MAX_DEFINITIONS, describe, find_declared
 from outcrop.index.lexical import weigh_terms
 from outcrop.index.query import Symbol, read_query
-from outcrop.index.segment import build_segment
-from outcrop.index.view import View
+from outcrop.index.segment import View, build_segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Role
 from outcrop.records.candidates import Candidates
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.index.rows import TERMS, feed_row, view_of
 
 import outcrop
-from outcrop.index.edges import Edges
+from outcrop.index.evidence import Edges
 from outcrop.index.graph import ASKED_FACTOR, Graph
 from outcrop.index.names import MODULE, PACKAGE, PRIVATE, name_mark, name_number
 from outcrop.index.segment import build_segment
@@ -329,7 +329,7 @@ def test_a_link_leads_to_the_file_at_that_place_or_nowhere(kb: outcrop.Engine, t
     write(tmp_path / "repo", files)
     kb.add(tmp_path / "repo")
     graph = kb.codebase.graph()
-    readme, pool = (graph.find_chunk(kb.chunks(name)[0].id) for name in ("README.md", "src/pool.py"))
+    readme, pool = (int(graph.find_chunks([kb.chunks(name)[0].id])[0]) for name in ("README.md", "src/pool.py"))
     edges = graph.edges_from(np.array([readme]))
     assert edges.target.tolist() == [pool]
 

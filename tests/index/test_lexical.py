@@ -15,8 +15,7 @@ from tests.index.rows import feed_row, segment_of_texts, view_of
 
 from outcrop.index.columns import TITLE_WEIGHT
 from outcrop.index.lexical import MAX_TERMS, PRIOR_ROWS, matched_terms, score_segment, weigh_terms
-from outcrop.index.segment import build_segment, merge_segments
-from outcrop.index.view import View
+from outcrop.index.segment import View, build_segment, merge_segments
 from outcrop.text.terms import Terms
 
 # Words that are their own stems and no stop words, so that every analyser sees the same terms.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.index.rows import TERMS, feed_row, segment_of_texts
 
 import outcrop
-from outcrop.index import arrays as module
+from outcrop.index import candidates as module
 from outcrop.index.phrasing import PAIR_BYTES, mark_pairs, may_hold
 from outcrop.index.segment import load_segment, merge_segments, save_segment
 from outcrop.text.phrases import holds_phrase, phrase_words

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Store
-from outcrop.index.edges import Edges
-from outcrop.index.evidence import Nodes
+from outcrop.index.evidence import Edges, Nodes
 from outcrop.index.graph import Graph
 from outcrop.index.names import HEADER, MODULE, PRIVATE, SMALL, name_mark, name_number
 from outcrop.rank.walk import pagerank

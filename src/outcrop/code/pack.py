@@ -6,35 +6,33 @@ what is left of the budget then makes the best ones whole. The text is one well-
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
 from typing import Final
 
+from outcrop.code.elements import (
+    CLOSING,
+    DESCRIBED_FROM_TOKENS,
+    OPENING,
+    attributes_of,
+    clean,
+    content_of,
+    element,
+    lines_of,
+    repository_of,
+)
 from outcrop.code.elide import elide, matched_lines
 from outcrop.rank.merge import join_hits
 from outcrop.read.pack import DEFAULT_TOKENIZER
-from outcrop.records import EXTRACTED_KINDS, Context, Hit, PackedSource
+from outcrop.records import Context, Hit, PackedSource
 from outcrop.text.tokens import vocabulary
 
 Count = Callable[[str], int]
 COUNT_EXACTLY: Final = vocabulary(DEFAULT_TOKENIZER).count
 
-NAMESPACE: Final = "https://outcrop.dev/codeRag"
-OPENING: Final = f'<codeRag:chunks xmlns:codeRag="{NAMESPACE}">\n'
-CLOSING: Final = "</codeRag:chunks>"
-
 # How a budget is shared out is judgement; `benchmarks/code/budget.py` says what comes of it.
-DESCRIBED_FROM_TOKENS: Final = 1_000
-"""Below, symbol and commentary are left out: in a chunk of 80 tokens they would take 50, the price of every other
-file. The signature says the name."""
-TRACED_FROM_TOKENS: Final = 4_000
-"""Below, repository and revision are left out, some 25 tokens a chunk; they stand in the sources all the same."""
-REVISION_CHARS: Final = 12
-"""As many as git itself shows of a commit in a large repository; each costs about a token."""
 FILES_AT_500: Final = 5.5
 FILES_EXPONENT: Final = 0.72
 """5 or 6 files at 500 tokens, 15 at 2 000, 40 at 8 000: ever more files, and ever more of each."""
@@ -46,10 +44,6 @@ MATCHED_LINES: Final = 12
 """Lines that matched and are kept; where more match they are no longer what sets this chunk apart."""
 WORTHWHILE_TOKENS: Final = 24
 """Room below this is not given back: it buys no line and its header."""
-
-_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NEEDS_CDATA: Final = re.compile(r"[<&]|\]\]>")
-_ATTRIBUTE_MARKS: Final = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def pack_code(
@@ -129,16 +123,16 @@ class _Piece:
     @cached_property
     def bare_cost(self) -> int:
         """What the element costs with neither content nor commentary."""
-        return self.count(_element(self.attributes, "", ""))
+        return self.count(element(self.attributes, "", ""))
 
     def weigh(self) -> None:
         """What the element costs around its content; the content's own cost is counted apart, once."""
-        self.frame_cost = self.count(_element(self.attributes, self.commentary, ""))
+        self.frame_cost = self.count(element(self.attributes, self.commentary, ""))
 
     @property
     def commentary(self) -> str:
         notes = self.hit.code
-        return _clean(" ".join(notes.summary.split())) if self.commented and notes else ""
+        return clean(" ".join(notes.summary.split())) if self.commented and notes else ""
 
     def count_content(self, text: str) -> int:
         """What so much of it adds to the element around it."""
@@ -146,7 +140,7 @@ class _Piece:
 
     def _add_content(self, text: str) -> int:
         """Counted in its place, not alone: between two tags that meet, `></`, it takes a token apart."""
-        return self.count(_element(self.attributes, "", _content(text))) - self.bare_cost
+        return self.count(element(self.attributes, "", content_of(text))) - self.bare_cost
 
     def shorten(self, room: int, keep: Sequence[int], *, least_only: bool = False) -> str | None:
         """The content in at most `room` tokens, frame included; None when it cannot be."""
@@ -261,10 +255,10 @@ class _Shelf:
             text, sources, tokens = longer, longer_sources, more
 
     def _count_whole(self, piece: _Piece) -> int:
-        return self.count(_content(piece.hit.text))
+        return self.count(content_of(piece.hit.text))
 
     def _count_shown(self, piece: _Piece) -> int:
-        return self.count(_content(piece.shown or ""))
+        return self.count(content_of(piece.shown or ""))
 
     def _render(self) -> tuple[str, list[PackedSource]]:
         """One element for each run of neighbouring chunks; files by their best piece, within a file by line."""
@@ -283,10 +277,10 @@ class _Shelf:
             attributes = (
                 leader.attributes
                 if len(run) == 1
-                else leader.attributes.replace(_lines(leader.hit), _lines(hit))
+                else leader.attributes.replace(lines_of(leader.hit), lines_of(hit))
             )
             commentary = next((piece.commentary for piece in [leader, *run] if piece.commentary), "")
-            elements.append(_element(attributes, commentary, _content(text)))
+            elements.append(element(attributes, commentary, content_of(text)))
             truncated = not all(piece.is_whole for piece in run)
             tokens = (
                 (sum(map(self._count_whole, run)), sum(map(self._count_shown, run)))
@@ -305,10 +299,10 @@ def _line_up(must: Sequence[Hit], hits: Sequence[Hit], budget_tokens: int, count
         if not seen.issuperset(hit.chunk_ids):
             chosen.append((hit, wanted))
             seen.update(hit.chunk_ids)
-    several = len({_repository(hit) for hit, _ in chosen} - {""}) > 1
+    several = len({repository_of(hit) for hit, _ in chosen} - {""}) > 1
     pieces = []
     for rank, (hit, wanted) in enumerate(chosen):
-        pieces.append(_Piece(hit, rank, wanted, _attributes(hit, budget_tokens, several), count))
+        pieces.append(_Piece(hit, rank, wanted, attributes_of(hit, budget_tokens, several), count))
     return pieces
 
 
@@ -344,68 +338,3 @@ def _join(run: Sequence[_Piece]) -> tuple[Hit, str]:
         shown += (piece.hit.gap if "\n" in piece.hit.gap else "\n") + (piece.shown or "")
     best = min(run, key=lambda piece: piece.rank).hit
     return join_hits([piece.hit for piece in run], best), shown
-
-
-def _element(attributes: str, commentary: str, content: str) -> str:
-    said = f"<codeRag:commentary>{_escape(commentary)}</codeRag:commentary>\n" if commentary else ""
-    return (
-        f"<codeRag:chunk>\n<codeRag:metadata {attributes}/>\n{said}"
-        f"<codeRag:content>{content}</codeRag:content>\n</codeRag:chunk>\n"
-    )
-
-
-def _attributes(hit: Hit, budget_tokens: int, several_repositories: bool) -> str:
-    """What is known of where a hit comes from, as far as the budget allows to say it."""
-    described = budget_tokens >= DESCRIBED_FROM_TOKENS
-    traced = budget_tokens >= TRACED_FROM_TOKENS
-    known = {
-        "symbol": hit.code.symbol if hit.code and described else "",
-        "repository": _repository(hit) if traced or several_repositories else "",
-        "revision": (hit.revision or "")[:REVISION_CHARS] if traced else "",
-        "also": hit.elsewhere.removeprefix("and "),
-        "dirty": "true" if hit.dirty else "",
-        "stale": "true" if hit.stale else "",
-    }
-    said = (f'{name}="{_quote(value)}"' for name, value in known.items() if value)
-    return " ".join((f'file="{_quote(hit.document.path)}"', _lines(hit), *said))
-
-
-def _lines(hit: Hit) -> str:
-    """Where in the file; a text made from a file has no lines of that file, but may have a page."""
-    if hit.page is not None:
-        return f'page="{hit.page}"'
-    if hit.document.kind in EXTRACTED_KINDS:
-        return f'part="{hit.index + 1}"'
-    return f'lines="{hit.line_start}-{hit.line_end}"'
-
-
-def _repository(hit: Hit) -> str:
-    """The name of the folder that was added, for files that lie in a repository."""
-    if hit.revision is None or not hit.document.root:
-        return ""
-    return PurePath(hit.document.root).name
-
-
-def _clean(text: str) -> str:
-    """Without what XML 1.0 has no way to write: control characters, halves of surrogate pairs, U+FFFE and U+FFFF."""
-    return _FORBIDDEN.sub("\ufffd", text)
-
-
-def _escape(text: str) -> str:
-    """As xml.sax.saxutils does, whose import takes 20 ms."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _quote(value: str) -> str:
-    quoted = _escape(_clean(value))
-    for mark, entity in _ATTRIBUTE_MARKS.items():
-        quoted = quoted.replace(mark, entity)
-    return quoted
-
-
-def _content(text: str) -> str:
-    """Code as it stands where XML allows it, else in CDATA, which reads better than `&lt;` all over."""
-    text = _clean(text)
-    if not _NEEDS_CDATA.search(text):
-        return text
-    return f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"

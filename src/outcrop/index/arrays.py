@@ -20,20 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Store
-from outcrop.index.blocks import DamagedArrays
-from outcrop.index.candidates import Masks, find_candidates, score_rows
+from outcrop.index.candidates import find_candidates, rows_with_phrases
 from outcrop.index.describe import find_declared
 from outcrop.index.files import TELL, Hole, Saved, SegmentFiles
 from outcrop.index.graph import Graph
-from outcrop.index.lexical import rows_with_words, weigh_terms
-from outcrop.index.phrasing import may_hold, phrase_terms
+from outcrop.index.lexical import weigh_terms
+from outcrop.index.packed import DamagedArrays
 from outcrop.index.query import Query
 from outcrop.index.seam import Matches
-from outcrop.index.segment import Segment, build_segment, merge_segments
-from outcrop.index.view import View
-from outcrop.records import FeedRow, Filter, Model, SearchMode, Vector
+from outcrop.index.segment import Part, Segment, View, build_segment, merge_segments
+from outcrop.records import FeedRow, Filter, SearchMode, Vector
 from outcrop.system.distinct import is_among
-from outcrop.text.phrases import phrase_words
 from outcrop.text.terms import Terms
 
 log = logging.getLogger(__name__)
@@ -46,16 +43,10 @@ large: each row some five times in all, and beside large segments there are few 
 terms up in every segment, so few segments are better."""
 SAVE_AFTER_ROWS: Final = 512
 """Fewer unsaved rows than this are caught up in about 50 ms; not worth a set of files."""
-MAX_DEAD_SHARE: Final = 0.2
+MAX_DELETED_SHARE: Final = 0.2
 """Past this share of removed rows a segment is rewritten without them."""
-
-
-READ_PHRASES: Final = 250
-"""Chunks that hold the words of a phrase and are read first, or all of them, to see whether they hold the phrase: about
-10 ms. Then as many as were read before, and so on."""
 FORCED_WAIT_S: Final = 10.0
 """How long a purge waits for another process that is saving: removed rows must leave the disk."""
-
 
 _EMPTY: Final = View((), (), -1, None, 0, 0)
 
@@ -97,15 +88,11 @@ class SearchArrays:
         if version < self._view.version or model != self._view.model:
             self._reset()
         view = self._drop_removed(self._view)
-        segments, deleted, last = list(view.segments), list(view.deleted), view.last_chunk
+        parts, last = view.parts, view.last_chunk
         while feed := self._feed(last):
-            segment = build_segment(feed, self._terms, model.dimensions if model else 0, self._path_weight)
-            segments.append(segment)
-            deleted.append(np.zeros(len(segment), np.bool_))
+            parts = self._tidy([*parts, _fresh(self._build(feed))])
             last = feed[-1].chunk_id
-            segments, deleted = self._tidy(segments, deleted)
-        segments, deleted = self._tidy(segments, deleted)
-        self._view = _view(segments, deleted, version, model, last, view.removals)
+        self._view = View.of(self._tidy(parts), version, model, last, view.removals)
         self._masks.clear()
 
     def _feed(self, after: int) -> Sequence[FeedRow]:
@@ -130,56 +117,46 @@ class SearchArrays:
                 deleted[i][hit] = True
         return replace(view, deleted=tuple(deleted), removals=position)
 
-    def _tidy(
-        self, segments: list[Segment], deleted: list[NDArray[np.bool_]]
-    ) -> tuple[list[Segment], list[NDArray[np.bool_]]]:
+    def _tidy(self, parts: list[Part]) -> list[Part]:
         """Merge the last segments while they are about as large as each other, or all small ones where many rows are
         gone.
 
         Rows that are gone still count when a word is weighed: of a note that is changed again and again, each former
         version would make its words look common.
         """
-        small = len(segments)
-        while small and len(segments[small - 1]) < SEGMENT_ROWS // 2:
+        small = len(parts)
+        while small and len(parts[small - 1][0]) < SEGMENT_ROWS // 2:
             small -= 1
-        tail_rows = sum(len(segment) for segment in segments[small:])
-        gone = sum(int(gone.sum()) for gone in deleted[small:])
-        if gone > MAX_DEAD_SHARE * tail_rows:
-            merged = self._merge(segments[small:], deleted[small:])
-            segments, deleted = [*segments[:small], merged], [*deleted[:small], np.zeros(len(merged), np.bool_)]
-        while len(segments) > 1 and _belong_together(segments[-2], segments[-1]):
-            merged = self._merge(segments[-2:], deleted[-2:])
-            segments, deleted = [*segments[:-2], merged], [*deleted[:-2], np.zeros(len(merged), np.bool_)]
-        return segments, deleted
+        rows = sum(len(segment) for segment, _ in parts[small:])
+        if sum(int(gone.sum()) for _, gone in parts[small:]) > MAX_DELETED_SHARE * rows:
+            parts = [*parts[:small], self._merge(parts[small:])]
+        while len(parts) > 1 and _belong_together(parts[-2][0], parts[-1][0]):
+            parts = [*parts[:-2], self._merge(parts[-2:])]
+        return parts
 
-    def _merge(self, segments: Sequence[Segment], deleted: Sequence[NDArray[np.bool_]]) -> Segment:
+    def _merge(self, parts: Sequence[Part]) -> Part:
         """Segments as one; what is damaged of them is made again first, so that it does not get new checksums."""
-        whole, alive = [], []
-        for segment, gone in zip(segments, deleted, strict=True):
+        whole: list[Part] = []
+        for segment, gone in parts:
             if segment.is_whole():
-                whole.append(segment)
-                alive.append(gone)
-                continue
-            log.warning("search arrays were damaged; rebuilt that part: %s", segment.file, extra=TELL)
-            made = self._make_again(int(segment.chunk_ids[0]), int(segment.chunk_ids[-1]))
-            whole += made
-            alive += [np.zeros(len(each), np.bool_) for each in made]
-        return merge_segments(whole, alive) if whole else self._build([])
+                whole.append((segment, gone))
+            else:
+                log.warning("search arrays were damaged; rebuilt that part: %s", segment.file, extra=TELL)
+                whole += self._make_again(int(segment.chunk_ids[0]), int(segment.chunk_ids[-1]))
+        return _fresh(merge_segments(*zip(*whole, strict=True)) if whole else self._build([]))
 
     def _build(self, feed: Sequence[FeedRow]) -> Segment:
         model = self._store.active_model()
         return build_segment(feed, self._terms, model.dimensions if model else 0, self._path_weight)
 
-    def _make_again(self, first_chunk: int, last_chunk: int) -> list[Segment]:
+    def _make_again(self, first_chunk: int, last_chunk: int) -> list[Part]:
         """The segment of the chunks from one to another as the store has them now; none when all are gone."""
-        parts: list[Segment] = []
+        made: list[Part] = []
         after = first_chunk - 1
         while feed := [row for row in self._feed(after) if row.chunk_id <= last_chunk]:
-            parts.append(self._build(feed))
+            made.append(_fresh(self._build(feed)))
             after = feed[-1].chunk_id
-        if len(parts) > 1:
-            parts = [merge_segments(parts, [np.zeros(len(part), np.bool_) for part in parts])]
-        return parts
+        return [_fresh(merge_segments(*zip(*made, strict=True)))] if len(made) > 1 else made
 
     def _reset(self) -> None:
         self._view = _EMPTY
@@ -200,7 +177,7 @@ class SearchArrays:
         self, view: View, query: Query, where: Filter, mode: SearchMode, vector: Vector | None, pool: int
     ) -> Matches:
         """Both legs over the arrays."""
-        masks = self._holding(view, self.masks(view, where), query, pool)
+        masks = rows_with_phrases(self._store, self._terms, view, self.masks(view, where), query, pool)
         words = None if mode == "semantic" else weigh_terms(query.text, self._terms, view.segments)
         declared = find_declared(view, masks, query.symbols) if words is not None else {}
         found = find_candidates(view, masks, words, vector, pool, declared)
@@ -208,44 +185,6 @@ class SearchArrays:
             not len(found) and not where.is_empty() and not any(mask is None or mask.any() for mask in masks)
         )
         return Matches(view, words, found, declared, query.phrases, filtered_out)
-
-    def _holding(self, view: View, masks: Masks, query: Query, pool: int) -> Masks:
-        """Of the rows that may be returned those that hold every quoted phrase.
-
-        Where very many hold its words, texts are read in the order in which the words speak for them, until as many as
-        a search looks at are found: the rest could only come after them.
-        """
-        if not query.phrases:
-            return masks
-        phrases = [phrase_words(phrase) for phrase in query.phrases]
-        wanted = [terms for words in phrases for terms in phrase_terms(words, self._terms)]
-        if not all(phrases):
-            wanted = [frozenset()]  # no words, no phrase
-        likely = [rows_with_words(segment, wanted) for segment in view.segments]
-        for segment, held, mask, gone in zip(view.segments, likely, masks, view.deleted, strict=True):
-            held[gone if mask is None else ~mask] = False
-            for words in phrases:
-                segment.require("pairs")
-                np.logical_and(held, may_hold(segment.pairs, words), out=held)
-        ids = [segment.chunk_ids[held] for segment, held in zip(view.segments, likely, strict=True)]
-        ordered = np.concatenate(ids) if ids else np.zeros(0, np.int64)
-        if len(ordered) > READ_PHRASES:
-            weights = weigh_terms(query.text, self._terms, view.segments)
-            scores = [
-                score[held] for score, held in zip(score_rows(view, likely, weights), likely, strict=True)
-            ]
-            ordered = ordered[np.argsort(-np.concatenate(scores), kind="stable")]
-        holding = [np.zeros(0, np.int64)]
-        start = 0
-        while start < len(ordered) and sum(map(len, holding)) < pool:
-            end = start + max(READ_PHRASES, start)
-            found = np.sort(ordered[start:end])
-            for phrase in query.phrases:
-                found = self._store.match_phrase(phrase, found)
-            holding.append(found)
-            start = end
-        every = np.sort(np.concatenate(holding))
-        return [is_among(segment.chunk_ids, every) for segment in view.segments]
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
@@ -322,9 +261,7 @@ class SearchArrays:
                 self._has_mended = False
                 self._adopt()  # from now on map the files: what was built in memory can go
 
-    def save_along(self) -> None:
-        """As `save`: what is only in memory grows with every write."""
-        self.save()
+    save_along = save  # what is only in memory grows with every write
 
     def save_after_search(self) -> None:
         """Save what took long to catch up, so that the next process need not; a search never waits for that."""
@@ -344,7 +281,7 @@ class SearchArrays:
         """Forget removed rows for good: rewrite every segment that still holds one, in memory and on disk."""
         with self._lock:
             view = self.refresh()
-            self._view = self._compact(view, max_dead_share=0.0)
+            self._view = self._compact(view, max_deleted_share=0.0)
             self.save(force=True)
 
     def _as_saved(self, view: View) -> Saved:
@@ -359,26 +296,21 @@ class SearchArrays:
             deleted=view.deleted,
         )
 
-    def _compact(self, view: View, max_dead_share: float = MAX_DEAD_SHARE) -> View:
+    def _compact(self, view: View, max_deleted_share: float = MAX_DELETED_SHARE) -> View:
         """Rewrite segments with many removed rows, and merge small neighbours, before they go to disk.
 
         A segment that is not on disk (any more) is to be written anyway, so it goes there without its removed rows:
         what one process purged does not come back with another's save.
         """
-        segments: list[Segment] = []
-        deleted: list[NDArray[np.bool_]] = []
-        for segment, gone in zip(view.segments, view.deleted, strict=True):
-            group, gone_group = [segment], [gone]
-            if segments and _belong_together(segments[-1], segment):
-                group, gone_group = [segments.pop(), segment], [deleted.pop(), gone]
-            elif gone.sum() <= (max_dead_share * len(segment) if _on_disk(segment) else 0):
-                segments.append(segment)
-                deleted.append(gone)
-                continue
-            merged = self._merge(group, gone_group)
-            segments.append(merged)
-            deleted.append(np.zeros(len(merged), np.bool_))
-        return _view(segments, deleted, view.version, view.model, view.last_chunk, view.removals)
+        parts: list[Part] = []
+        for segment, gone in view.parts:
+            if parts and _belong_together(parts[-1][0], segment):
+                parts.append(self._merge([parts.pop(), (segment, gone)]))
+            elif gone.sum() <= (max_deleted_share * len(segment) if _on_disk(segment) else 0):
+                parts.append((segment, gone))
+            else:
+                parts.append(self._merge([(segment, gone)]))
+        return View.of(parts, view.version, view.model, view.last_chunk, view.removals)
 
     def _adopt(self) -> None:
         """Take over what was saved, by this process or another, if it is ours, whole, and further than we are."""
@@ -393,24 +325,21 @@ class SearchArrays:
         if (saved.model, saved.path_weight) != (str(model), self._path_weight):
             return
         if self._view.version <= saved.version <= self._store.version():
-            segments, deleted = self._fill_holes(saved)
-            self._view = _view(segments, deleted, saved.version, model, saved.last_chunk, saved.removals)
+            self._view = View.of(
+                self._fill_holes(saved), saved.version, model, saved.last_chunk, saved.removals
+            )
             self._saved_rows, self._saved_removals = self._view.rows, self._view.removals
             self._has_mended = any(isinstance(segment, Hole) for segment in saved.segments)
 
-    def _fill_holes(self, saved: Saved) -> tuple[list[Segment], list[NDArray[np.bool_]]]:
+    def _fill_holes(self, saved: Saved) -> list[Part]:
         """What was saved, with what is damaged of it made again from the store."""
-        segments: list[Segment] = []
-        deleted: list[NDArray[np.bool_]] = []
+        parts: list[Part] = []
         for segment, gone in zip(saved.segments, saved.deleted, strict=True):
             if isinstance(segment, Segment):
-                segments.append(segment)
-                deleted.append(gone)
+                parts.append((segment, gone))
             else:
-                made = self._make_again(segment.first_chunk, segment.last_chunk)
-                segments += made
-                deleted += [np.zeros(len(each), np.bool_) for each in made]
-        return segments, deleted
+                parts += self._make_again(segment.first_chunk, segment.last_chunk)
+        return parts
 
     def renew(self) -> None:
         """Arrays hold vectors: all of them are made again."""
@@ -438,17 +367,13 @@ class SearchArrays:
 
     def _replace_segment(self, file: str) -> None:
         view = self._view
-        segments: list[Segment] = []
-        deleted: list[NDArray[np.bool_]] = []
-        for segment, gone in zip(view.segments, view.deleted, strict=True):
-            made = [segment]
+        parts: list[Part] = []
+        for segment, gone in view.parts:
             if segment.file is not None and segment.file.name == file:
-                made = self._make_again(int(segment.chunk_ids[0]), int(segment.chunk_ids[-1]))
-            segments += made
-            deleted += (
-                [gone] if made and made[0] is segment else [np.zeros(len(each), np.bool_) for each in made]
-            )
-        self._view = _view(segments, deleted, view.version, view.model, view.last_chunk, view.removals)
+                parts += self._make_again(int(segment.chunk_ids[0]), int(segment.chunk_ids[-1]))
+            else:
+                parts.append((segment, gone))
+        self._view = View.of(parts, view.version, view.model, view.last_chunk, view.removals)
         self._has_mended = True
         self._masks.clear()
 
@@ -462,18 +387,8 @@ class SearchArrays:
         return 0 if self._files is None else self._files.bytes_on_disk()
 
 
-def _view(
-    segments: Sequence[Segment],
-    deleted: Sequence[NDArray[np.bool_]],
-    version: int,
-    model: Model | None,
-    last_chunk: int,
-    removals: int,
-) -> View:
-    rows = sum(len(segment) for segment in segments)
-    terms = sum(int(segment.lengths.sum(dtype=np.int64)) for segment in segments)
-    mean = max(terms / max(rows, 1), 1.0)
-    return View(tuple(segments), tuple(deleted), version, model, last_chunk, removals, mean, rows)
+def _fresh(segment: Segment) -> Part:
+    return segment, np.zeros(len(segment), np.bool_)
 
 
 def _belong_together(segment: Segment, after: Segment) -> bool:

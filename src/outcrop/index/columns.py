@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from outcrop.index.dense import sign_bits
 from outcrop.index.names import (
     FILE_WORDS,
     HEADER,
@@ -24,7 +25,6 @@ from outcrop.index.names import (
     name_number,
 )
 from outcrop.index.phrasing import words_for_phrases
-from outcrop.index.signs import sign_bits
 from outcrop.records import FeedRow, Matrix
 from outcrop.text.terms import TERM_BYTES, Terms
 

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.index.names import (
     ANYWHERE,
+    CALLABLE,
     IMPLICIT_SELF,
     LAYOUT,
     LOCAL,
     METHOD,
     MODULE,
+    PROTOTYPE,
     ROOT,
     SUPER,
     UNKNOWN,
     USES,
     find_packages,
 )
-from outcrop.index.segment import Segment
+from outcrop.index.segment import Segment, View
 from outcrop.system.distinct import is_among
 
 Nodes = NDArray[np.int64]
@@ -63,8 +65,7 @@ class Uses:
 
     def take(self, which: NDArray[np.bool_]) -> Uses:
         """Some of them."""
-        columns: tuple[NDArray[Any], ...] = (self.node, self.name, self.hint, self.kind, self.count, self.mark)
-        return Uses(*(column[which] for column in columns))
+        return Uses(*(column[which] for column in _columns(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +84,71 @@ class Pairs:
 
     def take(self, which: NDArray[np.intp]) -> Pairs:
         """Some of them."""
-        columns: tuple[NDArray[Any], ...] = (
-            self.use,
-            self.target,
-            self.segment,
-            self.place,
-            self.kind,
-            self.level,
-        )
-        return Pairs(*(column[which] for column in (*columns, self.member, self.same, self.private)))
+        return Pairs(*(column[which] for column in _columns(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Edges in three columns, for each the declaration it leads to (its place in the names of segment `segment`), and
+    how the name is used (a place in `USES`)."""
+
+    source: Nodes
+    target: Nodes
+    weight: NDArray[np.float32]
+    segment: NDArray[np.int32]
+    declared: Nodes
+    kind: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def take(self, which: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Edges:
+        """Some of the edges."""
+        return Edges(*(column[which] for column in _columns(self)))
+
+
+def join_edges(parts: Sequence[Edges]) -> Edges:
+    """Several lists of edges as one."""
+    if not parts:
+        return NO_EDGES
+    columns = zip(*map(_columns, parts), strict=True)
+    return Edges(*(np.concatenate(column) for column in columns))
+
+
+NO_EDGES: Final = Edges(
+    np.zeros(0, np.int64),
+    np.zeros(0, np.int64),
+    np.zeros(0, np.float32),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int64),
+    np.zeros(0, np.uint8),
+)
+
+
+class Declared(NamedTuple):
+    """Segment by segment, for each use the place of the first declaration of its name, and how many there are."""
+
+    lows: list[Nodes]
+    counts: list[Nodes]
+
+    @property
+    def total(self) -> Nodes:
+        """How many there are in all segments."""
+        found: Nodes = np.sum(self.counts, axis=0)
+        return found
+
+
+class Paired(NamedTuple):
+    """Uses and declarations of the same name: which use, the declaring node, its segment and place among its names."""
+
+    use: Nodes
+    target: Nodes
+    segment: NDArray[np.int32]
+    place: Nodes
+
+
+def _columns(record: Uses | Pairs | Edges) -> list[NDArray[Any]]:
+    return [getattr(record, name) for name in record.__slots__]
 
 
 COMMON_NAMES: Final = np.array(sorted(ANYWHERE), np.uint64)
@@ -191,3 +248,67 @@ def gather(arrays: Sequence[NDArray[Any]], segment: NDArray[np.int32], place: No
         mine = segment == number
         out[mine] = array[place[mine]]
     return out
+
+
+def look_up_names(view: View, uses: Uses) -> Declared:
+    """Look the names of some uses up."""
+    lows, counts = [], []
+    for segment in view.segments:
+        defined = segment.names.defined
+        low = defined.searchsorted(uses.name)
+        count = np.zeros(len(low), np.int64)
+        # Most names that are used are declared elsewhere or nowhere: the end is looked up of those that are here.
+        here = np.flatnonzero(low < len(defined))
+        here = here[defined[low[here]] == uses.name[here]]
+        count[here] = defined.searchsorted(uses.name[here], side="right") - low[here]
+        lows.append(low)
+        counts.append(count)
+    return Declared(lows, counts)
+
+
+def pair_up(view: View, base: Nodes, uses: Uses, declared: Declared) -> Paired | None:
+    """Pair uses with all declarations of the same name; `base` has the first node of each segment."""
+    total = declared.total if declared.counts else np.zeros(len(uses.node), np.int64)
+    joined = (total > 0) & (total <= MAX_DECLARED)
+    parts = []
+    for number, (segment, low, count) in enumerate(zip(view.segments, *declared, strict=True)):
+        which = np.flatnonzero(joined & (count > 0))
+        place = ranges_of(low[which], low[which] + count[which])
+        use = np.repeat(which, count[which])
+        target = segment.names.defined_rows[place].astype(np.int64) + base[number]
+        parts.append((use, target, np.full(len(use), number, np.int32), place))
+    if not parts or not sum(len(part[0]) for part in parts):
+        return None
+    use, target, numbers, place = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Paired(use, target, numbers, place)
+
+
+def weigh_pairs(uses: Uses, found: Pairs, declared: Nodes) -> Edges:
+    """Of each use the declarations with the strongest evidence, as edges; `declared` says how many there are of each
+    name."""
+    strongest = np.zeros(len(uses.node), np.int8)
+    np.maximum.at(strongest, found.use, found.level)
+    # A prototype says that there is a definition, and the definition is what is meant.
+    callable_ = found.kind == CALLABLE
+    promised, kept = np.zeros((2, len(uses.node)), np.bool_)
+    promised[found.use[(found.kind == PROTOTYPE) & (found.level == strongest[found.use])]] = True
+    kept[found.use[promised[found.use] & callable_]] = True
+    meant = np.where(kept[found.use], callable_, found.level == strongest[found.use])
+    found = found.take(np.flatnonzero(meant))
+    level = np.where(kept[found.use], strongest[found.use], found.level)
+    rivals = np.bincount(found.use, minlength=len(uses.node))[found.use]
+    weight = EVIDENCE[level] / rivals * certainty(uses, found, level, rivals)
+    weight = weight * USE_SHARES[uses.kind[found.use]] * np.sqrt(uses.count[found.use])
+    # Names that many files declare, where nothing better than nearness says which is meant.
+    common = (declared[found.use] > UBIQUITOUS) & (level < PACKAGED)
+    weight = np.where(common, UBIQUITOUS_SHARE * weight, weight)
+    source = uses.node[found.use]
+    keep = np.flatnonzero((weight > 0) & (source != found.target))
+    return Edges(
+        source[keep],
+        found.target[keep],
+        weight[keep].astype(np.float32),
+        found.segment[keep],
+        found.place[keep],
+        uses.kind[found.use[keep]],
+    )

@@ -17,61 +17,57 @@ from typing import Any, Final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.index.edges import NO_EDGES, Edges, join
 from outcrop.index.evidence import (
     AMBIGUOUS,
     ELSEWHERE,
-    EVIDENCE,
     IMPORT,
     IMPORTED,
     LINK,
-    MAX_DECLARED,
     NAMED,
+    NO_EDGES,
     PACKAGED,
     SAME_FILE,
     SAME_FOLDER,
     TITLED,
-    UBIQUITOUS,
-    UBIQUITOUS_SHARE,
-    USE_SHARES,
+    Edges,
     Nodes,
+    Paired,
     Pairs,
     Uses,
-    certainty,
     gather,
     is_in,
     is_visible,
+    join_edges,
+    look_up_names,
     may_be_module,
     packages_of,
     pair_number,
+    pair_up,
     ranges_of,
     stack,
+    weigh_pairs,
 )
 from outcrop.index.names import (
     C_FAMILY,
-    CALLABLE,
     METHOD,
     MODULE,
     OWN,
     PACKAGE,
     PRIVATE,
-    PROTOTYPE,
     ROOT,
     SMALL,
     SUPER,
     name_number,
 )
-from outcrop.index.view import View
+from outcrop.index.segment import View
 from outcrop.records import ReferenceKind
 from outcrop.system.cancel import check_wanted
 from outcrop.system.distinct import distinct, is_among, numbered
 
 MAX_USERS: Final = 400
-"""Chunks that use a name and are looked at: of who leans on a more common one no list is complete. Judgement."""
+"""Chunks that use a name and are looked at: for commoner names the list is incomplete (not measured)."""
 RESOLVED_AT_ONCE: Final = 2048
 """Nodes of the whole graph that are resolved in one go: bounds the memory of the joins."""
-
-
 ASKED_FACTOR: Final = 10.0
 """A walk prefers ten to one the names that the query itself says, as aider's repo map does. On the code set it changes
 nothing (.898 with and without): there the declaration is a candidate by itself."""
@@ -111,11 +107,6 @@ class Graph:
         """The number of a row."""
         return int(self._base[segment]) + row
 
-    def nodes(self, segments: NDArray[np.int32], rows: NDArray[np.intp]) -> Nodes:
-        """The numbers of some rows."""
-        result: Nodes = self._base[segments] + rows
-        return result
-
     def row(self, node: int) -> tuple[int, int]:
         """Segment and row of a node."""
         segment = int(np.searchsorted(self._base, node, side="right")) - 1
@@ -134,11 +125,6 @@ class Graph:
         nodes = np.minimum(np.searchsorted(self._chunk, wanted), len(self) - 1)
         found: Nodes = nodes[(self._chunk[nodes] == wanted) & ~self._deleted[nodes]]
         return found
-
-    def find_chunk(self, chunk_id: int) -> int | None:
-        """The node of a chunk."""
-        found = self.find_chunks([chunk_id]).tolist()
-        return found[0] if found else None
 
     def documents(self, nodes: Nodes) -> NDArray[np.int64]:
         """The documents of some nodes."""
@@ -177,7 +163,7 @@ class Graph:
             missing = np.array([node for node in dict.fromkeys(wanted) if node not in self._resolved], np.int64)
             if len(missing):
                 self._keep(missing, self._resolve(self._uses_of(missing)))
-            return join([self._resolved[node] for node in dict.fromkeys(wanted)])
+            return join_edges([self._resolved[node] for node in dict.fromkeys(wanted)])
 
     def steps(self, nodes: Nodes, asked: Collection[str] = ()) -> tuple[Nodes, Nodes, NDArray[np.float32]]:
         """The edges from some nodes as plain columns, for a walk; those by a name that is asked for weigh more."""
@@ -219,7 +205,9 @@ class Graph:
         alive = np.flatnonzero(~self._deleted)
         starts = range(0, len(alive), RESOLVED_AT_ONCE)
         with self._lock:
-            return join([self._resolve(self._uses_of(alive[at : at + RESOLVED_AT_ONCE])) for at in starts])
+            return join_edges(
+                [self._resolve(self._uses_of(alive[at : at + RESOLVED_AT_ONCE])) for at in starts]
+            )
 
     def _users(self, name: int) -> Nodes:
         found = []
@@ -267,42 +255,13 @@ class Graph:
     def _resolve(self, uses: Uses) -> Edges:
         """Join uses with declarations, weigh the evidence, keep the strongest of each use."""
         check_wanted()
-        declared = self._declared(uses)
-        pair = self._pairs(uses, *declared)
-        if pair is None:
-            return NO_EDGES
-        found = self._evidence(uses, *pair)
-        strongest = np.zeros(len(uses.node), np.int8)
-        np.maximum.at(strongest, found.use, found.level)
-        # A prototype says that there is a definition, and the definition is what is meant.
-        callable_ = found.kind == CALLABLE
-        promised, kept = np.zeros((2, len(uses.node)), np.bool_)
-        promised[found.use[(found.kind == PROTOTYPE) & (found.level == strongest[found.use])]] = True
-        kept[found.use[promised[found.use] & callable_]] = True
-        meant = np.where(kept[found.use], callable_, found.level == strongest[found.use])
-        found = found.take(np.flatnonzero(meant))
-        level = np.where(kept[found.use], strongest[found.use], found.level)
-        rivals = np.bincount(found.use, minlength=len(uses.node))[found.use]
-        weight = EVIDENCE[level] / rivals * certainty(uses, found, level, rivals)
-        weight = weight * USE_SHARES[uses.kind[found.use]] * np.sqrt(uses.count[found.use])
-        # Names that many files declare, where nothing better than nearness says which is meant.
-        common = (np.sum(declared[1], axis=0)[found.use] > UBIQUITOUS) & (level < PACKAGED)
-        weight = np.where(common, UBIQUITOUS_SHARE * weight, weight)
-        source = uses.node[found.use]
-        keep = np.flatnonzero((weight > 0) & (source != found.target))
-        return Edges(
-            source[keep],
-            found.target[keep],
-            weight[keep].astype(np.float32),
-            found.segment[keep],
-            found.place[keep],
-            uses.kind[found.use[keep]],
-        )
+        declared = look_up_names(self.view, uses)
+        pairs = pair_up(self.view, self._base, uses, declared)
+        return NO_EDGES if pairs is None else weigh_pairs(uses, self._evidence(uses, pairs), declared.total)
 
-    def _evidence(
-        self, uses: Uses, use: Nodes, target: Nodes, segment: NDArray[np.int32], place: Nodes
-    ) -> Pairs:
+    def _evidence(self, uses: Uses, pairs: Paired) -> Pairs:
         """The declarations that a use can mean at all, and what speaks for each."""
+        use, target, segment, place = pairs
         names = [part.names for part in self.view.segments]
         scope = gather([part.defined_scopes for part in names], segment, place)
         marked = gather([part.defined_kinds for part in names], segment, place)
@@ -369,39 +328,6 @@ class Graph:
             result[which[inside]] = True
         return result
 
-    def _declared(self, uses: Uses) -> tuple[list[Nodes], list[Nodes]]:
-        """Segment by segment, for each use the place of the first declaration of its name, and how many there are."""
-        lows, counts = [], []
-        for segment in self.view.segments:
-            defined = segment.names.defined
-            low = defined.searchsorted(uses.name)
-            count = np.zeros(len(low), np.int64)
-            # Most names that are used are declared elsewhere or nowhere: the end is looked up of those that are here.
-            here = np.flatnonzero(low < len(defined))
-            here = here[defined[low[here]] == uses.name[here]]
-            count[here] = defined.searchsorted(uses.name[here], side="right") - low[here]
-            lows.append(low)
-            counts.append(count)
-        return lows, counts
-
-    def _pairs(
-        self, uses: Uses, lows: list[Nodes], counts: list[Nodes]
-    ) -> tuple[Nodes, Nodes, NDArray[np.int32], Nodes] | None:
-        """(use, declaring node, its segment, place among its names) of all that bear the same name; see `_declared`."""
-        total = np.sum(counts, axis=0) if counts else np.zeros(len(uses.node), np.int64)
-        joined = (total > 0) & (total <= MAX_DECLARED)
-        parts = []
-        for number, (segment, low, count) in enumerate(zip(self.view.segments, lows, counts, strict=True)):
-            which = np.flatnonzero(joined & (count > 0))
-            place = ranges_of(low[which], low[which] + count[which])
-            use = np.repeat(which, count[which])
-            target = segment.names.defined_rows[place].astype(np.int64) + self._base[number]
-            parts.append((use, target, np.full(len(use), number, np.int32), place))
-        if not parts or not sum(len(part[0]) for part in parts):
-            return None
-        use, target, numbers, place = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return use, target, numbers, place
-
     # ------------------------------------------------------------------ imports
 
     def _are_imported(self, source: Nodes, target: Nodes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -433,10 +359,12 @@ class Graph:
 
     def _modules(self, uses: Uses) -> tuple[Nodes, Nodes]:
         """(importing document, imported document, see `_read_imports`), each pair once, ascending."""
-        pair = self._pairs(uses, *self._declared(uses)) if len(uses.node) else None
-        if pair is None:
+        pairs = None
+        if len(uses.node):
+            pairs = pair_up(self.view, self._base, uses, look_up_names(self.view, uses))
+        if pairs is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        use, target, segment, place = pair
+        use, target, segment, place = pairs
         names = [part.names for part in self.view.segments]
         scope = gather([part.defined_scopes for part in names], segment, place)
         kind = gather([part.defined_kinds for part in names], segment, place)

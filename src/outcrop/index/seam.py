@@ -18,7 +18,7 @@ from outcrop.index.describe import Declared
 from outcrop.index.graph import Graph
 from outcrop.index.lexical import LexicalQuery
 from outcrop.index.query import Query
-from outcrop.index.view import View
+from outcrop.index.segment import View
 from outcrop.records import Filter, SearchMode, Vector
 from outcrop.records.candidates import Candidates
 

@@ -2,7 +2,7 @@
 
 Rows are chunks in ascending order of id. For the words: an inverted index (terms, offsets, rows, frequencies), the
 length of each chunk and, for phrases, which words may stand side by side in it (see `phrasing`). For the meaning: one
-sign bit a dimension (see `signs`), stored column by column so that a scan is a few operations over contiguous memory,
+sign bit a dimension (see `dense`), stored column by column so that a scan is a few operations over contiguous memory,
 and the same vectors in eight bits for exact rescoring; the summaries of code have vectors of their own, `noted`
 says of which rows. For code: the names it declares and uses (see `names`), what its file is called and what it is for.
 
@@ -19,12 +19,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.index.blocks import Watched
 from outcrop.index.columns import combine_vectors, describe_files, find_terms, invert, quantise, row_type
 from outcrop.index.names import NAME_ARRAYS, Names, merge_names
-from outcrop.index.packed import map_watched, write_arrays
+from outcrop.index.packed import Watched, map_watched, write_arrays
 from outcrop.index.phrasing import PAIR_BYTES, mark_pairs
-from outcrop.records import FeedRow
+from outcrop.records import FeedRow, Model
 from outcrop.text.terms import Terms
 
 Postings = tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.uint8]]
@@ -139,6 +138,48 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
     **{name: (kind, 1) for name, kind in NAME_ARRAYS.items()},
 }
 """The arrays of a segment as they are saved: type and number of axes."""
+
+
+Part = tuple[Segment, NDArray[np.bool_]]
+"""A segment, and which of its rows are deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One consistent state of the arrays, which a search keeps while others move on. `mean_length` is in terms.
+
+    `chunks` is how many there are to be searched; the segments of a store that is searched in place hold only
+    those that a search has to do with, and none before it."""
+
+    segments: tuple[Segment, ...]
+    deleted: tuple[NDArray[np.bool_], ...]
+    version: int
+    model: Model | None
+    last_chunk: int
+    removals: int
+    mean_length: float = 1.0
+    chunks: int = 0
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[Part], version: int, model: Model | None, last_chunk: int, removals: int
+    ) -> View:
+        """The state that these segments make."""
+        rows = sum(len(segment) for segment, _ in parts)
+        terms = sum(int(segment.lengths.sum(dtype=np.int64)) for segment, _ in parts)
+        segments, deleted = zip(*parts, strict=True) if parts else ((), ())
+        mean = max(terms / max(rows, 1), 1.0)
+        return cls(segments, deleted, version, model, last_chunk, removals, mean, rows)
+
+    @property
+    def parts(self) -> list[Part]:
+        """The segments, each with its deleted rows."""
+        return list(zip(self.segments, self.deleted, strict=True))
+
+    @property
+    def rows(self) -> int:
+        """Rows in all segments, removed ones included."""
+        return sum(len(segment) for segment in self.segments)
 
 
 def build_segment(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Segment:

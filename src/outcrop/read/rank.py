@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Store
-from outcrop.index.describe import describe
-from outcrop.index.projects import Projects
-from outcrop.index.query import Query
+from outcrop.index.describe import Projects, describe
+from outcrop.index.query import Query, asks_for, asks_for_guide
 from outcrop.index.seam import Index, Matches
-from outcrop.rank.asked import asks_for, asks_for_guide
 from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
 from outcrop.rank.signals import apply_signals
 from outcrop.rank.walk import DAMPING, walk

@@ -13,8 +13,8 @@ import numpy as np
 from outcrop.contracts import Reranker, Store
 from outcrop.errors import EmbedError
 from outcrop.rank.excerpt import passage
-from outcrop.rank.fusion import rerank_scores
-from outcrop.records import StoredChunk, Trust
+from outcrop.rank.fusion import blend_of, rerank_scores
+from outcrop.records import StoredChunk
 from outcrop.records.candidates import Candidates
 from outcrop.text.terms import Terms
 
@@ -91,7 +91,7 @@ def _place(chunk: StoredChunk) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(() if said else (title,)), *chunk.heading_path)))
 
 
-def blend_opinion(found: Candidates, opinion: Opinion, blend: Trust) -> Candidates:
+def blend_opinion(found: Candidates, opinion: Opinion, reranker: Reranker) -> Candidates:
     """All in order again: candidates without a second score keep their first, which blended ones stay in range of."""
     if not opinion.scores:
         return found
@@ -100,7 +100,7 @@ def blend_opinion(found: Candidates, opinion: Opinion, blend: Trust) -> Candidat
     places = top[[score is not None for score in second]]
     scores = np.array([score for score in second if score is not None], np.float32)
     final = found.final.copy()
-    final[places] = rerank_scores(final[places], scores, found.code[places], blend)
+    final[places] = rerank_scores(final[places], scores, found.code[places], blend_of(reranker))
     boosts = {**found.boosts, "rerank": final - found.final}
     order = found.order[np.argsort(-final[found.order], kind="stable")]
     return replace(found, order=order, final=final, boosts=boosts)

@@ -10,23 +10,26 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from outcrop.contracts import Embedder, Reranker, Stop, Store
 from outcrop.errors import Cancelled, DatabaseLost, EmbedError, QueryError
 from outcrop.index.candidates import POOL
 from outcrop.index.query import Query, read_query
 from outcrop.index.seam import Index, Matches
-from outcrop.index.view import View
-from outcrop.rank.fusion import blend_of, meaning_share
+from outcrop.index.segment import View
+from outcrop.rank.fusion import meaning_share
 from outcrop.rank.merge import Merger
 from outcrop.read.explain import as_hit, find_left_out, tell_unmatched
 from outcrop.read.rank import Ranker
-from outcrop.read.rerank import RERANKED, Opinion, ask_reranker, blend_opinion
 from outcrop.records import Answer, Hit, LeftOut, MeaningShare, Reason, SearchOptions, StoredChunk, Vector
 from outcrop.records.asked import check_options
 from outcrop.system.cache import BoundedCache
 from outcrop.system.cancel import check_wanted
 from outcrop.text.terms import Terms
+
+if TYPE_CHECKING:
+    from outcrop.read.rerank import Opinion
 
 log = logging.getLogger(__name__)
 
@@ -182,19 +185,18 @@ class Retriever:
             options = replace(options, floor=min(STRANGE_FACTOR * options.floor, 1.0))
         seen = self._ranker.rank(query, options, seen)
         clock.lap("rank")
-        opinion = Opinion()
+        opinion: Opinion | None = None
         if reranker is not None:
-            opinion = self._ask(query, options, seen, reranker)
-            seen = replace(seen, found=blend_opinion(seen.found, opinion, blend_of(reranker)))
+            seen, opinion = self._rerank(query, options, seen, reranker)
             clock.lap("rerank")
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
             reason, detail = _why_empty(seen, is_strange=is_strange)
-        is_whole = reason != "error" and opinion.is_whole
+        is_whole = reason != "error" and (opinion is None or opinion.is_whole)
         if unmatched and reason != "filtered_out":
             detail = "; ".join(part for part in (tell_unmatched(unmatched, options, hits), detail) if part)
-        if opinion.detail:
+        if opinion is not None and opinion.detail:
             detail = "; ".join(part for part in (detail, opinion.detail) if part)
             reason = reason or ("error" if opinion.failure else None)
         answer = Answer(
@@ -203,7 +205,7 @@ class Retriever:
             hits,
             reason,
             detail,
-            reranked=len(opinion.scores),
+            reranked=0 if opinion is None else len(opinion.scores),
             left_out=left_out,
             unmatched_phrases=unmatched,
             meaning_share=self._meaning_share(query, options, meant.vector),
@@ -252,12 +254,18 @@ class Retriever:
         self._vectors.put(query.text, vector, vector.nbytes + 4 * len(query.text))
         return _Meant(vector)
 
-    def _ask(self, query: Query, options: SearchOptions, seen: Matches, reranker: Reranker) -> Opinion:
+    def _rerank(
+        self, query: Query, options: SearchOptions, seen: Matches, reranker: Reranker
+    ) -> tuple[Matches, Opinion]:
+        """What came up in the order that a second opinion gives it, and that opinion."""
+        from outcrop.read.rerank import RERANKED, ask_reranker, blend_opinion  # few searches ask for it
+
         best = seen.found.chunk_id[seen.found.order[:RERANKED]].tolist()
         wanted = seen.words.weights if seen.words is not None else self._index.weigh(seen.view, query.text)
-        return ask_reranker(
+        opinion = ask_reranker(
             reranker, query.text, self._store, best, wanted, self._terms, options.rerank_seconds
         )
+        return replace(seen, found=blend_opinion(seen.found, opinion, reranker)), opinion
 
     def _hits(
         self, query: Query, options: SearchOptions, seen: Matches, *, last: bool

@@ -16,7 +16,7 @@ from outcrop.contracts import SearchableStore
 from outcrop.index.evidence import IMPORT, MAX_DECLARED
 from outcrop.index.graph import Graph
 from outcrop.index.names import LOCAL, MODULE, PRIVATE
-from outcrop.index.view import View
+from outcrop.index.segment import View
 from outcrop.records.derived import DeclaredRows
 from outcrop.store.postgres.in_place.facts import place_facts, unpack_facts
 from outcrop.store.postgres.in_place.gathered import join_declared, segment_of_names, take_declared

@@ -30,8 +30,7 @@ from outcrop.index.lexical import LexicalQuery, read_words, weigh_counts
 from outcrop.index.names import name_number
 from outcrop.index.query import Query, Symbol
 from outcrop.index.seam import Matches
-from outcrop.index.segment import Segment
-from outcrop.index.view import View
+from outcrop.index.segment import Segment, View
 from outcrop.records import Filter, SearchMode, Vector
 from outcrop.records.candidates import Candidates
 from outcrop.records.derived import DeclaredRows

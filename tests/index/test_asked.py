@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from outcrop.rank.asked import ASKING_WORDS, asks_for, asks_for_guide
+from outcrop.index.query import ASKING_WORDS, asks_for, asks_for_guide
 from outcrop.records import Role
 
 ASKING: list[tuple[str, Role]] = [
