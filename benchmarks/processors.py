@@ -23,8 +23,8 @@ from scripts.emulate import PROCESSORS, make_python
 
 import outcrop_models
 from benchmarks.report import ROOT, Report, say
+from outcrop.embed.inference import session as running
 from outcrop.embed.onnx import OnnxFolder
-from outcrop.embed.running import session as running
 
 QUESTIONS, CANDIDATES = 6, 5
 """Pairs for the reranker; one takes 2 to 3 s when emulated."""
@@ -51,16 +51,16 @@ def score(model: str, exact: bool = True) -> list[list[float]]:
     sections = sections[:: max(1, len(sections) // (QUESTIONS * CANDIDATES))]
     items: list[tuple[str, ...]]
     if model == "rerank":
-        graph = OnnxFolder.read(outcrop_models.rerank).graph("pairs", threads=1)
+        spec = OnnxFolder.read(outcrop_models.rerank).spec("pairs", threads=1)
         items = [
             (sections[asked][0], sections[(asked + step) % len(sections)][1])
             for asked in range(QUESTIONS)
             for step in range(CANDIDATES)
         ]
     else:
-        graph = OnnxFolder.read(outcrop_models.mini).graph("texts", threads=1)
+        spec = OnnxFolder.read(outcrop_models.mini).spec("texts", threads=1)
         items = [(body,) for _, body in sections[:TEXTS]]
-    session = running.Session(graph)
+    session = running.Session(spec)
     rows = [session.run(item) for item in items]
     session.close()
     return [row.tolist() for row in rows]

@@ -12,8 +12,8 @@ import pytest
 from tests.embed.onnx_models import WIDTH, write_card, write_embedder
 
 from outcrop.contracts import Embedder
+from outcrop.embed.inference.runner import Runner
 from outcrop.embed.onnx import OnnxEmbedder
-from outcrop.embed.running.runner import Runner
 from outcrop.errors import EmbedError
 from outcrop.records import Model, Trust
 

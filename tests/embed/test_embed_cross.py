@@ -13,8 +13,8 @@ from tests.embed.onnx_models import QUERY_TOKEN, write_card, write_cross, write_
 
 from outcrop.contracts import Reranker
 from outcrop.embed.cross import CrossEncoder
+from outcrop.embed.inference.runner import Runner
 from outcrop.embed.onnx import OnnxEmbedder
-from outcrop.embed.running.runner import Runner
 from outcrop.errors import EmbedError
 
 ENOUGH = 60.0

@@ -10,9 +10,9 @@ from tests.embed.onnx_models import write_cross, write_embedder
 
 import outcrop
 from outcrop.config import load_config
+from outcrop.embed.inference import runner as running
+from outcrop.embed.inference.runner import Runner
 from outcrop.embed.onnx import OnnxEmbedder
-from outcrop.embed.running import runner as running
-from outcrop.embed.running.runner import Runner
 from outcrop.errors import Cancelled
 from outcrop.records import Matrix, Text
 

@@ -16,9 +16,9 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from outcrop.contracts import Embedder
+from outcrop.embed.inference.session import Session
 from outcrop.embed.models import open_embedder
 from outcrop.embed.onnx import OnnxEmbedder, OnnxFolder
-from outcrop.embed.running.session import Session
 from outcrop.errors import EmbedError
 
 WORDS = ["[UNK]", "red", "blue", "query", "document", ":"]
@@ -58,7 +58,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def test_int8_products_cannot_overflow_on_processors_without_vnni(folder: Path) -> None:
     # Emulated, `benchmarks.processors` measures it: no test can where VNNI is.
-    session = Session(OnnxFolder.read(folder).graph("texts", 1))
+    session = Session(OnnxFolder.read(folder).spec("texts", 1))
     assert session.options.get_session_config_entry("session.x64quantprecision") == "1"
     session.close()
 

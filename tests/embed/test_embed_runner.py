@@ -19,9 +19,9 @@ import pytest
 from tests.cost import PATIENCE_S
 from tests.embed.onnx_models import write_embedder
 
+from outcrop.embed.inference.runner import Limits, Runner
+from outcrop.embed.inference.spec import ModelSpec
 from outcrop.embed.onnx import OnnxEmbedder, OnnxFolder
-from outcrop.embed.running.graph import Graph
-from outcrop.embed.running.runner import Limits, Runner
 from outcrop.errors import EmbedError
 from outcrop.workers.process import Child
 
@@ -72,8 +72,8 @@ def frames(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return sent
 
 
-def graph_of(folder: Path) -> Graph:
-    return OnnxFolder.read(folder).graph("texts", 2)
+def spec_of(folder: Path) -> ModelSpec:
+    return OnnxFolder.read(folder).spec("texts", 2)
 
 
 def wait_for(what: Callable[[], object]) -> None:
@@ -120,12 +120,12 @@ def in_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[object
 def test_a_held_model_is_loaded_and_has_run_before_anyone_asks(folder: Path) -> None:
     runner = Runner()
     assert runner.state().pid is None
-    runner.hold(graph_of(folder))
+    runner.hold(spec_of(folder))
     wait_for(lambda: runner.state().models == 1)
     state = runner.state()
     assert state.memory_bytes > 10_000_000
     assert state.restarts == 0
-    runner.release(graph_of(folder))
+    runner.release(spec_of(folder))
     assert runner.state().pid is None
 
 
@@ -322,7 +322,7 @@ def test_what_a_caller_gave_up_is_not_begun_any_more(
     folder: Path, opened: Opening, frames: list[list[str]]
 ) -> None:
     embedder, runner = opened()
-    done = runner.run(graph_of(folder), [("slow",)] * 100, seconds=0.3)
+    done = runner.run(spec_of(folder), [("slow",)] * 100, seconds=0.3)
     assert len(done) < 50
     begun = len(frames)
     assert embedder.embed_documents(["red"]).any()
@@ -365,7 +365,7 @@ def test_two_embedders_of_one_folder_share_the_model_until_the_last_is_gone(fold
 def test_the_worker_ends_at_once_with_its_parent_even_in_the_middle_of_a_slice(folder: Path) -> None:
     script = (
         "import sys, threading\nfrom pathlib import Path\n"
-        "from outcrop.embed.onnx import OnnxEmbedder\nfrom outcrop.embed.running.runner import shared_runner\n"
+        "from outcrop.embed.onnx import OnnxEmbedder\nfrom outcrop.embed.inference.runner import shared_runner\n"
         "embedder = OnnxEmbedder(Path(sys.argv[1]))\n"
         "threading.Thread(target=embedder.embed_documents, args=[['slow'] * 100_000]).start()\n"
         "print(shared_runner().state().pid, flush=True)\n"
@@ -387,7 +387,7 @@ def test_the_worker_ends_at_once_with_its_parent_even_in_the_middle_of_a_slice(f
 def test_a_script_from_stdin_that_forks_and_closes_nothing_ends_without_a_word(folder: Path) -> None:
     script = (
         "import os, sys\nfrom pathlib import Path\n"
-        "from outcrop.embed.onnx import OnnxEmbedder\nfrom outcrop.embed.running.runner import shared_runner\n"
+        "from outcrop.embed.onnx import OnnxEmbedder\nfrom outcrop.embed.inference.runner import shared_runner\n"
         "embedder = OnnxEmbedder(Path(sys.argv[1]))\n"
         "before = embedder.embed_query('red')\n"
         "if child := os.fork():\n"

@@ -17,8 +17,8 @@ from tests.write.test_readers import RECIPE, job
 
 import outcrop
 from outcrop.config import load_config
+from outcrop.embed.inference.runner import Runner
 from outcrop.embed.onnx import OnnxEmbedder
-from outcrop.embed.running.runner import Runner
 from outcrop.engine import Engine
 from outcrop.parse.isolate import close_worker, parse_isolated
 from outcrop.parse.limits import ParseLimits
@@ -28,7 +28,7 @@ from outcrop.write.readers import _Reader
 
 PACKAGE = Path(outcrop.__file__).parent
 MODULES = (
-    "outcrop.embed.running.worker",
+    "outcrop.embed.inference.worker",
     "outcrop.parse.worker",
     "outcrop.serve.http.searchers",
     "outcrop.cluster.driver",

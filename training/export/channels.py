@@ -17,7 +17,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from outcrop.embed.running.session import EXACT_INT8
+from outcrop.embed.inference.session import EXACT_INT8
 from training.export.onnx_graph import Architecture, Arrays, encoder_graph
 
 _TEXTS, _SHORTEST, _LONGEST = 64, 10, 250

@@ -1,4 +1,4 @@
-"""How often work has begun that nobody has finished yet. Imports nothing: a process of its own has but this to do."""
+"""How often each batch was begun. Imports nothing, since a process of its own runs it and nothing else."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Final
 
 MAX_ATTEMPTS: Final = 2
 """How often a batch may begin. One that began before and has no result was on a machine that went away, or kills its
-workers, and Ray would try for ever. Judgement: machines go away rarely, and what is given up here is tried again file
-by file."""
+workers, and Ray would retry it for ever. Two is enough (not measured): machines go away rarely, and a batch that is
+given up is tried again file by file."""
 
 
 class Attempts:
@@ -17,7 +17,7 @@ class Attempts:
         self._begun: dict[tuple[str, int], int] = {}
 
     def may_begin(self, stage: str, number: int) -> bool:
-        """Whether the batch may begin once more, which it then does."""
+        """Count one more beginning of the batch; False when there have been too many."""
         begun = self._begun.get((stage, number), 0) + 1
         self._begun[stage, number] = begun
         return begun <= MAX_ATTEMPTS

@@ -1,4 +1,4 @@
-"""What one machine makes of some files: the same functions that a run without a cluster uses, and the vectors."""
+"""How one machine of the cluster prepares files: by the functions of a run without one, and with vectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from outcrop.write.prepare import (
 
 
 def deliver(jobs: Sequence[Job], recipe: Recipe) -> Delivery:
-    """Prepare files; their vectors are still to be made."""
+    """Prepare files, still without vectors."""
     with rare_collections():
         outcomes = tuple(prepare_file(job, recipe) for job in jobs)
     failed = (outcome.file.uri for outcome in outcomes if isinstance(outcome, Unreadable))
@@ -37,7 +37,7 @@ def deliver(jobs: Sequence[Job], recipe: Recipe) -> Delivery:
 
 
 def add_vectors(delivery: Delivery, embedder: Embedder) -> Delivery:
-    """The same with the vectors of all its documents, those too that the index may have: only the writer knows."""
+    """Add the vectors of all its documents, even those the index may have already: only the writer knows which."""
     writes = [outcome.write for outcome in delivery.outcomes if isinstance(outcome, Prepared)]
     texts, paths = texts_to_embed(writes, vector_keys(writes))
     at_once = batch_texts(embedder)
@@ -50,7 +50,7 @@ def add_vectors(delivery: Delivery, embedder: Embedder) -> Delivery:
 
 @lru_cache(maxsize=1)
 def open_once(embedding: Embedding, device: str) -> Embedder:
-    """The model, opened once in a process, and proven to be the one that the index has."""
+    """The model, opened once per process and checked to be the one of the index."""
     embedder = open_embedder(
         embedding.name,
         url=embedding.url,

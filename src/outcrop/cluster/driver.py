@@ -1,14 +1,14 @@
-"""The process that talks to Ray: `python -m outcrop.cluster.driver`, one Order on stdin, what became of it on stdout.
+"""The process that talks to Ray: `python -m outcrop.cluster.driver`, one Order on stdin, its outcomes on stdout.
 
     ← {}, pickled Order
-    → {"delivery": true}, pickled Delivery    what became of some files
-    → {"lost": [positions in Order.jobs],     files that killed their workers, or of which nothing came back,
-       "problem": …}                          and what Ray last complained of, if it did
-    → {"done": true}                          every file is accounted for, each of them once
-    → {"error": …, "model": bool}             it cannot go on, because of the model or of the cluster
+    → {"delivery": true}, pickled Delivery    the outcomes of some files
+    → {"lost": [positions in Order.jobs],     files that killed their workers or never came back,
+       "problem": …}                          and the last error Ray logged, if any
+    → {"done": true}                          every file is accounted for exactly once
+    → {"error": …, "model": bool}             it cannot go on, because of the model or the cluster
 
-Ray prints, keeps threads, changes how logging works, and puts the current folder on the module path of all workers. So
-it has a process of its own, whose current folder is empty. The end of stdin ends it: its parent is gone, or through.
+Ray prints, keeps threads, changes how logging works, and puts the current folder on the module path of all workers, so
+it gets a process of its own whose current folder is empty. The end of stdin ends it: its parent is done, or gone.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from outcrop.workers.frames import Frame, read_frame, take_pipes, write_frame
 CONNECT_S: Final = 10.0
 """How long a cluster may take to answer at all; Ray itself would wait for minutes."""
 TOLD_CHARACTERS: Final = 500
-"""How much is told of an error of Ray's, which may hold a traceback of some other process."""
+"""How much of an error of Ray's is shown; it may hold a traceback of some other process."""
 LONGEST_FOLDER: Final = 32
-"""The name of a socket may have 103 characters on some systems, of which Ray needs 70 beside those of its folder."""
+"""A socket's path may have 103 characters on some systems, and Ray needs 70 of them below its folder."""
 LEAVE_S: Final = 10.0
-"""How long Ray may take to shut down when nobody waits any more."""
+"""How long Ray may take to shut down once nobody waits for it."""
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def _watch(orders: BinaryIO) -> None:
 
 @contextlib.contextmanager
 def _connected(address: str) -> Iterator[None]:
-    """Connected to the cluster at `address`, or to one that is started here and shut down at the end."""
+    """Connect to the cluster at `address`, or start one here and shut it down at the end."""
     where: dict[str, Any] = {"address": address}
     if address == LOCAL:
         where["include_dashboard"] = False
@@ -93,7 +93,7 @@ def _connected(address: str) -> Iterator[None]:
 
 
 def _require_answer(address: str) -> None:
-    """Find out soon whether anybody listens there."""
+    """Fail soon if nobody listens there."""
     place = urlsplit(address if "//" in address else f"//{address}")
     if place.hostname is None or place.port is None:
         return  # "auto", which Ray looks up by itself
@@ -107,7 +107,7 @@ def _require_answer(address: str) -> None:
 
 
 def _frames(order: Order) -> Iterator[Frame]:
-    from outcrop.cluster.filling import Filling
+    from outcrop.cluster.dataset import Filling
 
     if not order.address.startswith("ray://"):
         filling = Filling(order)

@@ -1,7 +1,7 @@
-"""What travels between the process that writes, its driver, and Ray's workers.
+"""The messages between the process that writes, its driver, and Ray's workers.
 
-Pickled, unlike the frames of our other workers: Ray itself pickles all that it carries, and whoever can send to its
-workers can run code there. What a file says is data in it as ever.
+Pickled, unlike the frames of our other workers: Ray pickles everything it carries, and whoever can send to its workers
+can run code there anyway. The contents of files are only data in them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from outcrop.records import Matrix, Model
 from outcrop.write.prepare import Job, Outcome, Recipe
 
 LOCAL: Final = "local"
-"""The address that stands for a cluster of this machine alone, started for one run."""
+"""The address of a cluster of this machine alone, started for one run."""
 
 
 class Unable(Exception):
-    """The order cannot be filled; `model` tells whether that is the model's fault or the cluster's."""
+    """The order cannot be filled, because of the model or else of the cluster."""
 
     def __init__(self, message: str, *, model: bool = False) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class Unable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Which model embeds, how it is opened, and what it must prove to be: vectors of another one are never mixed in."""
+    """Which model embeds, how it is opened, and its identity: vectors of another model are never mixed in."""
 
     name: str
     url: str
@@ -39,7 +39,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be done where. Without an embedding, vectors are made by whoever ordered."""
+    """What to prepare, and where. Without an embedding, whoever ordered makes the vectors."""
 
     address: str
     recipe: Recipe
@@ -49,8 +49,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of some files, on which machine; `keys[i]` is the key of the vector `matrix[i]`. `unseen` are the
-    uris of files that the machine did not find."""
+    """The outcomes of some files and the machine they come from; `keys[i]` is the key of the vector `matrix[i]`.
+
+    `unseen` are the uris of files that the machine did not find.
+    """
 
     host: str
     outcomes: tuple[Outcome, ...]

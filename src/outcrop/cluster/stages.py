@@ -1,4 +1,4 @@
-"""What Ray's workers are given to do: tables with a row for each batch of files.
+"""The work of Ray's workers: tables with a row for each batch of files.
 
 number  which batch
 jobs    in: the files, a pickled list of Jobs
@@ -52,7 +52,7 @@ class EmbedRows:
 
 
 def _each(table: Any, column: str, stage: str, attempts: Any, work: Callable[[bytes], Delivery]) -> Any:
-    """Do the work of every row. Nothing is raised: Ray would drop the batch."""
+    """Do the work of every row. Raises nothing, since Ray would drop the batch."""
     rows = [_worked(row, row[column], stage, attempts, work) for row in table.to_pylist()]
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
@@ -75,7 +75,7 @@ def _worked(
 
 
 def _told(problem: str) -> str:
-    """Said with the machine it is of; names of files may hold what is no text, which Arrow does not take."""
+    """A problem with its machine. File names may hold lone surrogates, which Arrow does not take."""
     return f"on the machine {socket.gethostname()}: {problem}".encode("utf-8", "replace").decode()
 
 

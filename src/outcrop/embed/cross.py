@@ -9,9 +9,8 @@ import numpy as np
 
 from outcrop.embed.card import REINSTALL
 from outcrop.embed.fingerprint import find_damage
+from outcrop.embed.inference.runner import HeldModel, Runner
 from outcrop.embed.onnx import CHARACTERS_A_TOKEN, OnnxFolder
-from outcrop.embed.running.held import HeldModel
-from outcrop.embed.running.runner import Runner
 from outcrop.errors import EmbedError
 from outcrop.records import Trust
 
@@ -28,7 +27,7 @@ class CrossEncoder:
         self._folder = OnnxFolder.read(folder)
         card = self._folder.card
         self._name = f"{card.name}@{card.version}" if card else f"onnx:{folder.name}"
-        self._held = HeldModel(self._folder.graph("pairs", threads), runner)
+        self._held = HeldModel(self._folder.spec("pairs", threads), runner)
 
     def __repr__(self) -> str:
         return f"CrossEncoder({self._name})"

@@ -12,9 +12,8 @@ import numpy as np
 from outcrop.embed.card import REINSTALL, Card, read_card
 from outcrop.embed.fingerprint import find_damage, fingerprint
 from outcrop.embed.folder import Pooling, read_model_folder
-from outcrop.embed.running.graph import Graph, Reads, find_graph, graph_files, stamp_files, usual_threads
-from outcrop.embed.running.held import HeldModel
-from outcrop.embed.running.runner import Runner
+from outcrop.embed.inference.runner import HeldModel, Runner
+from outcrop.embed.inference.spec import ModelSpec, Reads, find_graph, graph_files, stamp_files, usual_threads
 from outcrop.embed.transformer import PATH_WEIGHT, Transformer
 from outcrop.embed.unit import unit_rows
 from outcrop.errors import EmbedError
@@ -51,7 +50,7 @@ class OnnxEmbedder(Transformer):
         self._document_prefix = document_prefix or found.document_prefix
         self._path_weight = card.path_weight if card else PATH_WEIGHT
         self._trust = card.trust if card else Trust()
-        self._held = HeldModel(found.graph("texts", threads), runner)
+        self._held = HeldModel(found.spec("texts", threads), runner)
         if card is None:
             self._model = Model(f"onnx:{folder.name}", self._fingerprint(), self._held.width())
         else:
@@ -160,9 +159,9 @@ class OnnxFolder:
             document_prefix=card.document_prefix if card else settings.document_prompt,
         )
 
-    def graph(self, reads: Reads, threads: int) -> Graph:
+    def spec(self, reads: Reads, threads: int) -> ModelSpec:
         """What the worker process is told of it."""
-        return Graph(
+        return ModelSpec(
             folder=str(self.path.absolute()),
             path=str(self.graph_path.absolute()),
             reads=reads,

@@ -74,7 +74,7 @@ class Writing(Reading):
     def _cluster(self, address: str | None, *, defer_embedding: bool) -> Prepare | None:
         if address is None:
             return None
-        from outcrop.cluster.over import open_cluster
+        from outcrop.cluster.prepare import open_cluster
 
         return open_cluster(self.config, self.parts, address, defer_embedding=defer_embedding)
 

@@ -1,12 +1,11 @@
 """One model inside the worker process: a graph run by onnxruntime, a text or a pair at a time.
 
-Never a batch in one run: padding changes the last digits of a vector with the company it is in, and a model quantised
-to int8 scales its activations by all that is in the batch, so that even texts of equal length change each other (up to
-2.0 in a component of a BERT of 384, measured). Nor would it pay: on two cores 256 tokens took 28 ms alone and 29 to 32
-in batches of 4 and 8. Each run has one thread and several run side by side: 30 ms a text of 256 tokens on two cores
-and 59 of processor time, against 34 to 37 and 68 for runs of two threads, which also spin between queries (18 ms of
-processor time for a query of 4). And the numbers do not depend on the number of threads.
-"""
+Texts are never batched into one run: padding changes the last digits of a vector depending on the rest of the batch,
+and a model quantized to int8 scales its activations by the whole batch, so that even texts of equal length change each
+other (by up to 2.0 in one component of a BERT of 384, measured). Nor would batching pay: on two cores 256 tokens took
+28 ms alone and 29 to 32 ms each in batches of 4 and 8. Each run has one thread, and several run in parallel: 30 ms per
+text of 256 tokens on two cores and 59 ms of CPU time, against 34 to 37 and 68 for runs of two threads, which also spin
+between queries (18 ms of CPU time for a query of 4 tokens). And vectors do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.embed.running.graph import Graph, graph_files, stamp_files
+from outcrop.embed.inference.spec import ModelSpec, graph_files, stamp_files
 from outcrop.errors import EmbedError
 from outcrop.records import Vector
 from outcrop.system.machine import install_command
@@ -43,50 +42,48 @@ _RUNTIME_ERRORS = (
     "RuntimeException",
 )
 _NAMED_OUTPUTS = {"texts": "sentence_embedding", "pairs": "logits"}
-"""How a graph calls the output that is wanted when it has several; else the first is taken."""
+"""The name of the output to use when a graph has several; without it the first is used."""
 _QUERY_SHARE = 3
-"""A query has at most one in so many tokens of a pair: a pasted page must leave room for the text it is asked of."""
+"""A query gets at most one in this many tokens of a pair: a pasted page must leave room for the text."""
 _CUT_QUERIES = 64
-"""Queries whose cut is remembered; each comes once for every text it is paired with."""
+"""Truncated queries that are cached; each comes once for every text it is paired with."""
 _WARM_UP = {"texts": ("dimensions",), "pairs": ("what is this?", "a text")}
 
 
 class Session:
-    """A loaded model. The first run is made here: it tells the width of the answers and that the model works."""
+    """A loaded model. Runs once when it is made, to learn the width of its answers and that it works."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, spec: ModelSpec) -> None:
         ort, tokenizers = _import_runtime()
-        self._graph = graph
+        self._spec = spec
         self._errors = _runtime_errors(ort)
-        folder = Path(graph.folder)
-        pairs = graph.reads == "pairs"
+        folder = Path(spec.folder)
+        pairs = spec.reads == "pairs"
         try:
-            if stamp_files(graph_files(folder, Path(graph.path))) != graph.stamp:
+            if stamp_files(graph_files(folder, Path(spec.path))) != spec.stamp:
                 raise EmbedError(f"the model in {folder} changed while it was in use: open the index again")
             self._tokenizer = _load_tokenizer(tokenizers, folder)
-            # A second one, as how it cuts is a state of a tokenizer; for texts it is not used.
+            # A second one, since truncation is state of a tokenizer; not used for texts.
             self._query_tokenizer = _load_tokenizer(tokenizers, folder) if pairs else self._tokenizer
             self._session = self._load(ort)
         except self._errors as error:
             raise EmbedError(f"the model in {folder} cannot be loaded: {error}") from error
-        self._query_tokenizer.enable_truncation(max(1, graph.max_tokens // _QUERY_SHARE))
-        self._tokenizer.enable_truncation(
-            graph.max_tokens, strategy="only_second" if pairs else "longest_first"
-        )
+        self._query_tokenizer.enable_truncation(max(1, spec.max_tokens // _QUERY_SHARE))
+        self._tokenizer.enable_truncation(spec.max_tokens, strategy="only_second" if pairs else "longest_first")
         self._cut = lru_cache(_CUT_QUERIES)(self._cut_query)
         self._inputs = self._check_inputs()
         names = [output.name for output in self._session.get_outputs()]
-        wanted = _NAMED_OUTPUTS[graph.reads]
+        wanted = _NAMED_OUTPUTS[spec.reads]
         self._output = wanted if wanted in names else names[0]
-        self._pool = ThreadPoolExecutor(max(1, graph.threads - 1))
+        self._pool = ThreadPoolExecutor(max(1, spec.threads - 1))
         self.width = 0
-        self.width = len(self.run(_WARM_UP[graph.reads]))
+        self.width = len(self.run(_WARM_UP[spec.reads]))
         if not self.width:
             raise EmbedError(f"the tokenizer in {folder} makes no tokens: copy the model's folder again")
 
     def run_many(self, items: list[list[str]], seconds: float) -> tuple[list[Vector], str]:
-        """Rows of the first items, at least one and then as many as are begun within `seconds`; and what went wrong
-        with the one after them, if anything did."""
+        """Rows of the first items, at least one and as many as are begun within `seconds`; and what went wrong with the
+        next one, if anything did."""
         rows: dict[int, Vector] = {}
         errors: dict[int, str] = {}
         lock = threading.Lock()
@@ -106,18 +103,18 @@ class Session:
                 except EmbedError as error:
                     errors[number] = str(error)
 
-        others = [self._pool.submit(work) for _ in range(min(self._graph.threads, len(items)) - 1)]
+        others = [self._pool.submit(work) for _ in range(min(self._spec.threads, len(items)) - 1)]
         work()
         wait(others)
         for other in others:
-            other.result()  # what is no EmbedError ends the process, from whichever thread it came
+            other.result()  # any other error ends the process, whichever thread it came from
         if errors:
             first = min(errors)
             return [rows[number] for number in range(first)], errors[first]
         return [rows[number] for number in range(begun)], ""
 
     def run(self, item: tuple[str, ...] | list[str]) -> Vector:
-        """What the model makes of a text, or of a query and a text, of any length."""
+        """The vector of a text, or the score of a query and a text, of any length."""
         encoded = self._encode(item)
         if not encoded.ids:
             return np.zeros(self.width, np.float32)
@@ -130,9 +127,9 @@ class Session:
         try:
             output: NDArray[Any] = self._session.run([self._output], feed)[0]
         except self._errors as error:
-            raise EmbedError(f"the model in {self._graph.folder} failed: {error}") from error
+            raise EmbedError(f"the model in {self._spec.folder} failed: {error}") from error
         first = np.asarray(output[0], np.float32)
-        return self._only_score(first) if self._graph.reads == "pairs" else self._pooled(first)
+        return self._only_score(first) if self._spec.reads == "pairs" else self._pooled(first)
 
     @property
     def options(self) -> Any:
@@ -147,11 +144,11 @@ class Session:
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
         options.add_session_config_entry(EXACT_INT8, "1")
-        return ort.InferenceSession(self._graph.path, options, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(self._spec.path, options, providers=["CPUExecutionProvider"])
 
     def _encode(self, item: tuple[str, ...] | list[str]) -> Any:
         clean = [_without_surrogates(text) for text in item]
-        if self._graph.reads == "texts":
+        if self._spec.reads == "texts":
             return self._tokenizer.encode(clean[0])
         return self._tokenizer.encode(self._cut(clean[0]), clean[1])
 
@@ -162,7 +159,7 @@ class Session:
     def _only_score(self, first: Vector) -> Vector:
         if first.size != 1:
             raise EmbedError(
-                f"the model in {self._graph.folder} gives {first.size} numbers for a pair, not one score: "
+                f"the model in {self._spec.folder} gives {first.size} numbers for a pair, not one score: "
                 "use a cross-encoder with one output"
             )
         return first.reshape(1)
@@ -172,17 +169,17 @@ class Session:
             return first
         if first.ndim != 2:
             raise EmbedError(
-                f"{self._graph.folder}: the output {self._output} is no vector a token, nor one a text"
+                f"{self._spec.folder}: the output {self._output} is no vector a token, nor one a text"
             )
         # Without padding the mask is all ones, and the mean over the tokens is the plain mean.
-        return np.asarray(first[0] if self._graph.pooling == "cls" else first.mean(axis=0), np.float32)
+        return np.asarray(first[0] if self._spec.pooling == "cls" else first.mean(axis=0), np.float32)
 
     def _check_inputs(self) -> dict[str, type[np.signedinteger[Any]]]:
         inputs = {entry.name: entry.type for entry in self._session.get_inputs()}
         wrong = [name for name, kind in inputs.items() if name not in _INPUTS or kind not in _INPUT_TYPES]
         if wrong:
             raise EmbedError(
-                f"the model in {self._graph.folder} wants the inputs {', '.join(wrong)}, which a text encoder does "
+                f"the model in {self._spec.folder} wants the inputs {', '.join(wrong)}, which a text encoder does "
                 "not have: export it for feature extraction"
             )
         return {name: _INPUT_TYPES[kind] for name, kind in inputs.items()}
@@ -190,7 +187,7 @@ class Session:
 
 def _load_tokenizer(tokenizers: Any, folder: Path) -> Any:
     tokenizer = tokenizers.Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
-    # What a tokenizer.json says of padding and length is left over from training.
+    # Padding and truncation in a tokenizer.json are left over from training.
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
@@ -213,6 +210,6 @@ def _import_runtime() -> tuple[Any, Any]:
 
 
 def _runtime_errors(ort: Any) -> tuple[type[Exception], ...]:
-    """What tokenizers and onnxruntime raise; the classes of the latter share no root of their own."""
+    """What tokenizers and onnxruntime raise; the classes of the latter share no base class of their own."""
     state = ort.capi.onnxruntime_pybind11_state
     return (OSError, ValueError, *(getattr(state, name) for name in _RUNTIME_ERRORS if hasattr(state, name)))

@@ -1,4 +1,4 @@
-"""What callers want of the worker process, and how it is cut into slices of it."""
+"""Requests to the worker process, and how they are cut into slices of work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from outcrop.embed.running.graph import Graph
+from outcrop.embed.inference.spec import ModelSpec
 from outcrop.records import Vector
 
 Item = tuple[str, ...]
@@ -18,14 +18,14 @@ Item = tuple[str, ...]
 
 _SLICE_ITEMS: Final = 64
 _SLICE_CHARACTERS: Final = 100_000
-"""A slice is ended by its time; these bound a frame."""
+"""A slice ends when its time is up; these bound the size of a frame."""
 
 
 class Request:
-    """What one caller waits for: a row for each item, in their order."""
+    """What one caller waits for: a row for each item, in order."""
 
-    def __init__(self, graph: Graph, items: Sequence[Item]) -> None:
-        self.graph = graph
+    def __init__(self, spec: ModelSpec, items: Sequence[Item]) -> None:
+        self.spec = spec
         self.items = items
         self.rows: list[Vector] = []
         self.failures = 0
@@ -35,7 +35,7 @@ class Request:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is to be done for it any more."""
+        """Whether it needs no more work."""
         return self.given_up or self.finished.is_set()
 
     def fail(self, error: str) -> None:
@@ -47,9 +47,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Items of one or more requests for the same model; the worker does as many as it manages within `seconds`."""
+    """Items of one or more requests for the same model; the worker does as many as fit into `seconds`."""
 
-    graph: Graph
+    spec: ModelSpec
     requests: list[Request]
     items: list[tuple[Request, Item]]
     seconds: float
@@ -69,12 +69,12 @@ class Slice:
 
 
 class Lane:
-    """Requests that wait their turn. Used under its owner's lock."""
+    """A queue of requests. Used under its owner's lock."""
 
     def __init__(self, slice_s: float) -> None:
         self._slice_s = slice_s
         self._requests: deque[Request] = deque()
-        self._reach: dict[Graph, int] = {}
+        self._reach: dict[ModelSpec, int] = {}
 
     def __iter__(self) -> Iterator[Request]:
         return iter([request for request in self._requests if not request.is_over])
@@ -84,9 +84,9 @@ class Lane:
         self._requests.append(request)
 
     def cut(self) -> Slice | None:
-        """The next slice: items of all requests for the model of the first one, in turns; None when there is nothing.
+        """The next slice: items of all requests for the first one's model, in turns; None when there are none.
 
-        A request that was there when a worker died goes by itself.
+        A request that was running when a worker died goes alone.
         """
         self._requests = deque(self)
         if not self._requests:
@@ -96,16 +96,16 @@ class Lane:
         together = [head]
         if not head.failures:
             others = (request for request in self._requests if request is not head and not request.failures)
-            together += [request for request in others if request.graph == head.graph]
-        return Slice(head.graph, together, self._take(together), self._slice_s)
+            together += [request for request in others if request.spec == head.spec]
+        return Slice(head.spec, together, self._take(together), self._slice_s)
 
     def learn(self, piece: Slice, done: int) -> None:
-        """Send twice as much the next time as was done this time: enough to go on with, little in vain."""
-        self._reach[piece.graph] = max(2 * done, _first_reach(piece.graph))
+        """Send twice as much next time as was done this time: the worker never runs dry, and little is sent in vain."""
+        self._reach[piece.spec] = max(2 * done, _first_reach(piece.spec))
 
     def _take(self, requests: Sequence[Request]) -> list[tuple[Request, Item]]:
-        graph = requests[0].graph
-        most = min(self._reach.get(graph, _first_reach(graph)), _SLICE_ITEMS)
+        spec = requests[0].spec
+        most = min(self._reach.get(spec, _first_reach(spec)), _SLICE_ITEMS)
         items: list[tuple[Request, Item]] = []
         characters = depth = 0
         while len(items) < most and characters < _SLICE_CHARACTERS:
@@ -119,5 +119,5 @@ class Lane:
         return items
 
 
-def _first_reach(graph: Graph) -> int:
-    return 2 * graph.threads
+def _first_reach(spec: ModelSpec) -> int:
+    return 2 * spec.threads

@@ -23,19 +23,19 @@ from outcrop.workers.process import PIPE, Child, ChildLost
 from outcrop.write.prepare import Job, Outcome, Prepared, Recipe, Unreadable
 
 POLL_S: Final = 0.2
-"""How often a run that waits for workers looks whether it was stopped."""
+"""How often a run that waits for workers checks whether it was cancelled."""
 STOP_S: Final = 15.0
 """How long the driver may take to leave, which includes shutting Ray down (2 s here), before it is killed."""
 TOLD_CHARACTERS: Final = 500
-"""How much is told of the last words of a driver that died."""
+"""How much of a dead driver's stderr goes into the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class RayPrepare:
-    """Prepares files on the Ray cluster at `address` (see `preparing.Prepare`); LOCAL starts one on this machine.
+    """Prepares files on the Ray cluster at `address` (as `write.prepare.Prepare`); LOCAL starts one on this machine.
 
     Every machine reads the files itself, so it must have the folder at the same path, and Outcrop installed. Vectors
-    are made there too, where `embedding` says with which model.
+    are made there too if `embedding` names a model.
     """
 
     address: str
@@ -44,7 +44,7 @@ class RayPrepare:
     def __call__(
         self, jobs: Sequence[Job], recipe: Recipe, check_stopped: Callable[[], None]
     ) -> Generator[Outcome, None, None]:
-        """One outcome a job, as they come. ClusterError when the cluster is not to be had or fails."""
+        """One outcome per job, as they come. ClusterError when the cluster cannot be reached or fails."""
         if not jobs:
             return
         _require_ray()
@@ -64,14 +64,14 @@ class RayPrepare:
 
 
 def open_cluster(config: Config, parts: Parts, address: str, *, defer_embedding: bool) -> RayPrepare:
-    """The Ray cluster at an address; it embeds too, unless that is put off or the model has no name to open it by."""
+    """The Ray cluster at an address; it embeds too, unless that is deferred or the model cannot be opened by name."""
     if defer_embedding or not parts.name:
         return RayPrepare(address, None)
     return RayPrepare(address, embedding_of(config, lasting(parts.name), parts.embedder.model))
 
 
 def embedding_of(config: Config, name: str, model: Model) -> Embedding:
-    """The model that is opened by a name, as a worker is told of it."""
+    """What a worker needs to open the model of this name."""
     return Embedding(name, config.embed_url, config.embed_key, config.embed_query_prefix, model)
 
 
@@ -82,7 +82,7 @@ _LOST = (
 
 
 def outcomes_of(delivery: Delivery) -> Iterator[Outcome]:
-    """What a delivery means here: its vectors with its documents, and what a machine misses that this one has."""
+    """The outcomes of a delivery, with their vectors; a file that only that machine lacks says so."""
     vectors = dict(zip(delivery.keys, delivery.matrix, strict=True))
     for outcome in delivery.outcomes:
         match outcome:
@@ -104,13 +104,13 @@ def _require_ray() -> None:
 
 
 def _frames(order: Order, check_stopped: Callable[[], None]) -> Generator[Frame, None, None]:
-    """What a driver sends that is given this order, until it says that it is through; ClusterError when it dies.
+    """The frames of a driver that is given this order; ClusterError when it dies.
 
-    `check_stopped` may raise while there is nothing. Whoever takes no more ends the driver, and so the work in the
-    cluster.
+    `check_stopped` is called while nothing comes and may raise. Closing the generator ends the driver, and with it the
+    work in the cluster.
     """
-    # Ray lets its workers import from the driver's current folder, so it is given an empty one; that of the caller may
-    # well be one that is being indexed.
+    # Ray lets its workers import from the driver's current folder, so it gets an empty one: the caller's may well be
+    # the folder that is being indexed.
     with (
         tempfile.TemporaryDirectory(prefix="outcrop-ray-", ignore_cleanup_errors=True) as folder,
         ThreadPoolExecutor(1, "outcrop-ray") as reading,

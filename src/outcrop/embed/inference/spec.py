@@ -1,4 +1,4 @@
-"""Which ONNX graph is run and how texts go into it: all the worker process needs to know of a model."""
+"""All that the worker process needs to know of a model: which ONNX graph to run and how texts go into it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from outcrop.system.machine import usable_cores
 Reads = Literal["texts", "pairs"]
 
 _USUAL_THREADS = 4
-"""Texts run side by side at most, unless more are asked for: past four cores a laptop has other things to do."""
+"""Texts that run in parallel unless more are asked for: past four cores a laptop has other things to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class ModelSpec:
     """A model on disk: what it reads (texts to vectors, or pairs to scores), how, and the state of its files."""
 
     folder: str
@@ -41,17 +41,17 @@ def find_graph(folder: Path) -> Path:
 
 
 def graph_files(folder: Path, graph: Path) -> list[Path]:
-    """The files that decide what a model makes of a text. Weights past 2 GB lie in files that begin with its name."""
+    """The files that determine a model's vectors. Weights past 2 GB are in files whose names begin with the graph's."""
     parts = [path for path in sorted(graph.parent.glob(f"{graph.name}*")) if path.is_file()]
     return [*parts, folder / "tokenizer.json"]
 
 
 def stamp_files(files: Iterable[Path]) -> str:
-    """Size and time of change of each file: changes when one of them is replaced."""
+    """Size and modification time of each file; changes when one of them is replaced."""
     found = [path.stat() for path in files]
     return " ".join(f"{status.st_size}:{status.st_mtime_ns}" for status in found)
 
 
 def usual_threads() -> int:
-    """How many texts run side by side when nobody says: one a core, four at most."""
+    """How many texts run in parallel by default: one per core, four at most."""
     return min(usable_cores(), _USUAL_THREADS)

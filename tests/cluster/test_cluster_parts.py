@@ -17,7 +17,7 @@ from outcrop.chunk.strategies import ChunkOptions
 from outcrop.cluster.attempts import Attempts
 from outcrop.cluster.deliver import add_vectors, deliver, open_once
 from outcrop.cluster.order import Embedding
-from outcrop.cluster.over import RayPrepare, outcomes_of
+from outcrop.cluster.prepare import RayPrepare, outcomes_of
 from outcrop.embed.models import open_embedder
 from outcrop.errors import ClusterError, EmbedError, SourceError
 from outcrop.parse.limits import ParseLimits

@@ -1,12 +1,12 @@
 """The parent's side of the process that runs transformers: one for all models of this process, shared by all threads.
 
-A request is a list of items (a text each, or a query and a text) for one model. A single thread takes them from two
-lanes, the urgent before the patient, and gives the worker a slice at a time: items of all requests that wait for the
-same model, in turns, as many as it manages within a time. So many callers fill the worker together, a query never
-waits for more than one slice of an ingest, and a request whose caller has given up costs no further slice.
+A request is a list of items (a text each, or a query and a text) for one model. A single thread takes requests from two
+lanes, urgent before patient, and gives the worker a slice at a time: items of all requests that wait for the same
+model, in turns, as many as fit into a short time. So callers share the worker, a query never waits for more than one
+slice of an ingest, and a request whose caller has given up costs no further slice.
 
-A worker that dies or does not answer is replaced, and the requests it had at that moment are sent once more, each by
-itself: should one of them be what kills it, the others are not lost with it.
+A worker that dies or does not answer is replaced, and the requests it was running are sent once more, each alone: if
+one of them is what kills it, the others survive.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from outcrop.embed.running.graph import Graph
-from outcrop.embed.running.requests import Item, Lane, Request, Slice
+from outcrop.embed.inference.slices import Item, Lane, Request, Slice
+from outcrop.embed.inference.spec import ModelSpec
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix
 from outcrop.workers.process import PIPE, Child, ChildLost
@@ -34,18 +34,18 @@ from outcrop.workers.process import PIPE, Child, ChildLost
 _log = logging.getLogger(__name__)
 
 _URGENT_SLICE_S: Final = 0.02
-"""Short, as what is done is handed out at the end of a slice."""
+"""Short, since results are handed out at the end of a slice."""
 _PATIENT_SLICE_S: Final = 0.1
-"""How long a query may have to wait for an ingest, plus one text. Longer slices are a little faster: at the end of each
-cores idle until the last text is done."""
+"""How long a query may have to wait for an ingest, plus one text. Longer slices are a little faster: at the end of
+each, cores are idle until the last text is done."""
 _URGENT_IN_A_ROW: Final = 20
-"""After so many urgent slices a patient one has its turn: a busy server's ingest is slow but ends."""
+"""After this many urgent slices a patient one gets its turn: a busy server's ingest is slow but ends."""
 _TRIES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long the worker may take, in seconds, before it is taken for stuck and killed."""
+    """How long the worker may take, in seconds, before it counts as stuck and is killed."""
 
     open_s: float = 120.0  # a large model from a slow disk
     slice_s: float = (
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """The worker process now: no pid while none runs; its memory as of its last answer."""
+    """The worker process now: no pid while none is running; memory as of its last answer."""
 
     pid: int | None
     memory_bytes: int
@@ -71,38 +71,38 @@ class Runner:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
-        self._users: Counter[Graph] = Counter()
+        self._users: Counter[ModelSpec] = Counter()
         self._begin_afresh()
         _runners.add(self)
 
     def _begin_afresh(self) -> None:
         self._changed = threading.Condition()
-        self._let_go: deque[Graph] = deque()
+        self._let_go: deque[ModelSpec] = deque()
         self._urgent = Lane(_URGENT_SLICE_S)
         self._patient = Lane(_PATIENT_SLICE_S)
         self._urgent_in_a_row = 0
         self._thread: threading.Thread | None = None
-        # What follows is changed by the thread only.
+        # Only the thread changes what follows.
         self._worker: Child | None = None
-        self._opened: dict[Graph, int] = {}
-        self._widths: dict[Graph, int] = {}
-        self._broken: dict[Graph, str] = {}
+        self._opened: dict[ModelSpec, int] = {}
+        self._widths: dict[ModelSpec, int] = {}
+        self._broken: dict[ModelSpec, str] = {}
         self._numbers = 0
         self._memory_bytes = 0
         self._starts = 0
 
     # ------------------------------------------------------------------ for callers
 
-    def hold(self, graph: Graph) -> None:
+    def hold(self, spec: ModelSpec) -> None:
         """Keep a model loaded from now on; loading begins in the background. `release` as often as this is called."""
         with self._changed:
-            self._users[graph] += 1
+            self._users[spec] += 1
             self._wake_thread()
 
-    def release(self, graph: Graph) -> None:
-        """Need a model no more; the last one to do so ends its requests, and the last model the process."""
+    def release(self, spec: ModelSpec) -> None:
+        """Give up a model; with its last user its requests end, and with the last model the process."""
         with self._changed:
-            self._drop_user(graph)
+            self._drop_user(spec)
             thread = self._thread
             if self._users or thread is None:
                 self._changed.notify()
@@ -112,40 +112,40 @@ class Runner:
             self._changed.notify()
         thread.join()
 
-    def release_later(self, graph: Graph) -> None:
-        """The same for a finalizer, which may run anywhere, even where this thread holds a lock."""
-        self._let_go.append(graph)
+    def release_later(self, spec: ModelSpec) -> None:
+        """The same from a finalizer, which may run anywhere, even where this thread holds the lock."""
+        self._let_go.append(spec)
 
     def run(
-        self, graph: Graph, items: Sequence[Item], *, urgent: bool = False, seconds: float | None = None
+        self, spec: ModelSpec, items: Sequence[Item], *, urgent: bool = False, seconds: float | None = None
     ) -> Matrix:
-        """One row an item, of a model that is held; with `seconds`, rows of as many of the first as are done by then.
+        """One row per item, from a held model; with `seconds`, rows of the first items, as many as are done by then.
 
         Raises EmbedError when the model cannot be loaded, fails, or is closed meanwhile.
         """
-        request = Request(graph, items)
+        request = Request(spec, items)
         with self._changed:
-            if graph not in self._users:
-                raise EmbedError(_closed(graph))
+            if spec not in self._users:
+                raise EmbedError(_closed(spec))
             (self._urgent if urgent else self._patient).append(request)
             self._wake_thread()
         try:
             in_time = request.finished.wait(seconds)
         finally:
             request.given_up = True  # also when a signal ends the wait
-        error = request.error if in_time else self._broken.get(graph, "")
+        error = request.error if in_time else self._broken.get(spec, "")
         if error:
             raise EmbedError(error)
         rows = request.rows[:]
         return np.stack(rows) if rows else np.zeros((0, 0), np.float32)
 
-    def width(self, graph: Graph) -> int:
-        """Wait until a model is loaded and has run once; how many numbers it makes of an item."""
-        self.run(graph, [], urgent=True)
-        return self._widths[graph]
+    def width(self, spec: ModelSpec) -> int:
+        """Wait until a model is loaded and has run once; return the length of its rows."""
+        self.run(spec, [], urgent=True)
+        return self._widths[spec]
 
     def state(self) -> WorkerState:
-        """What the worker process is at."""
+        """The state of the worker process."""
         with self._changed:
             worker = self._worker
             pid = worker.pid if worker is not None and worker.is_alive() else None
@@ -153,9 +153,9 @@ class Runner:
             return WorkerState(pid, self._memory_bytes, max(0, self._starts - 1), len(self._opened), waiting)
 
     def close(self) -> None:
-        """End the process and every request; whoever held a model may hold it again."""
-        for graph in list(self._users.elements()):
-            self.release(graph)
+        """End the process and every request; models may be held again afterwards."""
+        for spec in list(self._users.elements()):
+            self.release(spec)
 
     # ------------------------------------------------------------------ the thread: what to do next
 
@@ -169,15 +169,15 @@ class Runner:
         try:
             while (work := self._next_work()) is not None:
                 work()
-        finally:  # also after an error nobody foresaw: nobody may wait for a thread that is gone
+        finally:  # also after an unforeseen error: nobody may wait for a thread that is gone
             with self._changed:
                 if self._thread is threading.current_thread():
                     for request in (*self._urgent, *self._patient):
-                        request.fail(_closed(request.graph))
+                        request.fail(_closed(request.spec))
                     self._end()
 
     def _next_work(self) -> Callable[[], None] | None:
-        """What to do next, as soon as there is something; None when nobody holds a model any more."""
+        """Wait for the next thing to do; None when nobody holds a model any more."""
         with self._changed:
             while True:
                 while self._let_go:
@@ -196,13 +196,13 @@ class Runner:
             self._urgent_in_a_row += 1
             return partial(self._run_slice, self._urgent, piece)
         self._urgent_in_a_row = 0
-        # Before what is patient: a model whose callers could not wait must be ready for the next one in a hurry.
-        for graph in self._users:
-            if graph not in self._opened and graph not in self._broken:
-                return partial(self._warm, graph)
-        for graph in self._opened:
-            if graph not in self._users:
-                return partial(self._ask_idle, {"op": "drop", "model": self._opened.pop(graph)})
+        # Before patient requests: a model whose callers could not wait must be ready for the next urgent one.
+        for spec in self._users:
+            if spec not in self._opened and spec not in self._broken:
+                return partial(self._warm, spec)
+        for spec in self._opened:
+            if spec not in self._users:
+                return partial(self._ask_idle, {"op": "drop", "model": self._opened.pop(spec)})
         for lane in (self._patient, self._urgent):
             if (piece := lane.cut()) is not None:
                 return partial(self._run_slice, lane, piece)
@@ -212,14 +212,14 @@ class Runner:
 
     def _run_slice(self, lane: Lane, piece: Slice) -> None:
         try:
-            worker = self._open(piece.graph)
+            worker = self._open(piece.spec)
             answer: dict[str, Any] = {"width": 0}
             payload = b""
             if piece.items:
                 items = [item for _, item in piece.items]
                 header = {
                     "op": "run",
-                    "model": self._opened[piece.graph],
+                    "model": self._opened[piece.spec],
                     "items": items,
                     "seconds": piece.seconds,
                 }
@@ -235,49 +235,51 @@ class Runner:
             for request in piece.requests:
                 request.failures += 1
                 if request.failures >= _TRIES:
-                    request.fail(self._advise(piece.graph, f"{lost}, twice in a row"))
+                    request.fail(self._advise(piece.spec, f"{lost}, twice in a row"))
 
-    def _open(self, graph: Graph) -> Child:
+    def _open(self, spec: ModelSpec) -> Child:
         """The worker with the model loaded; EmbedError when it cannot be, ChildLost when the worker died of it."""
         if self._worker is not None and not self._worker.is_alive():
             self._lose_worker(self._worker.lost())
         worker = self._worker or self._start()
-        if graph not in self._opened:
+        if spec not in self._opened:
             self._numbers += 1
             start = time.monotonic()
-            header = {"op": "open", "model": self._numbers, "graph": asdict(graph)}
+            header = {"op": "open", "model": self._numbers, "spec": asdict(spec)}
             answer, _ = worker.ask(header, within_s=self._limits.open_s)
             self._memory_bytes = answer["memory"]
             if "error" in answer:
-                self._broken[graph] = answer["error"]
+                self._broken[spec] = answer["error"]
                 raise EmbedError(answer["error"])
-            self._opened[graph] = self._numbers
-            self._widths[graph] = answer["width"]
-            self._broken.pop(graph, None)
+            self._opened[spec] = self._numbers
+            self._widths[spec] = answer["width"]
+            self._broken.pop(spec, None)
             seconds = round(time.monotonic() - start, 3)
-            _log.info("model loaded", extra={"folder": graph.folder, "seconds": seconds, "worker": worker.pid})
+            _log.info("model loaded", extra={"folder": spec.folder, "seconds": seconds, "worker": worker.pid})
         return worker
 
     def _start(self) -> Child:
         try:
-            worker = Child("outcrop.embed.running.worker", stderr=PIPE)
+            worker = Child("outcrop.embed.inference.worker", stderr=PIPE)
         except OSError as error:
             raise ChildLost(f"could not start ({error})") from error
         with self._changed:
             self._worker = worker
             self._starts += 1
-            if not self._users:  # closed meanwhile, when there was nothing yet to kill
+            if not self._users:  # closed before there was anything to kill
                 worker.kill()
         return worker
 
-    def _warm(self, graph: Graph) -> None:
+    def _warm(self, spec: ModelSpec) -> None:
         try:
-            self._open(graph)
+            self._open(spec)
         except EmbedError:
             pass  # remembered as broken; a request for it tries again and says so
         except ChildLost as lost:
             self._lose_worker(lost)
-            self._broken[graph] = ""  # not tried again for nobody, and nothing to tell of the model
+            self._broken[spec] = (
+                ""  # not tried again until someone asks; nothing is known to be wrong with the model
+            )
 
     def _ask_idle(self, header: dict[str, Any]) -> None:
         if self._worker is None:
@@ -295,27 +297,27 @@ class Runner:
         if in_use:
             _log.warning("the process that runs models was lost", extra={"reason": str(lost)})
 
-    def _advise(self, graph: Graph, what: str) -> str:
+    def _advise(self, spec: ModelSpec, what: str) -> str:
         held = f" (it held {self._memory_bytes // 1024**2} MiB)" if self._memory_bytes else ""
         return (
-            f"the process that runs the model in {graph.folder} {what}: the machine may lack memory{held}. Free some "
+            f"the process that runs the model in {spec.folder} {what}: the machine may lack memory{held}. Free some "
             "or choose another model, then try again"
         )
 
     # ------------------------------------------------------------------ ends
 
-    def _drop_user(self, graph: Graph) -> None:
-        if self._users[graph] > 1:
-            self._users[graph] -= 1
+    def _drop_user(self, spec: ModelSpec) -> None:
+        if self._users[spec] > 1:
+            self._users[spec] -= 1
             return
-        self._users.pop(graph, None)
-        self._broken.pop(graph, None)
+        self._users.pop(spec, None)
+        self._broken.pop(spec, None)
         for request in (*self._urgent, *self._patient):
-            if request.graph == graph:
-                request.fail(_closed(graph))
+            if request.spec == spec:
+                request.fail(_closed(spec))
 
     def _end(self) -> None:
-        """Under the lock: the process and, after this, the thread are over; whoever holds a model starts new ones."""
+        """Under the lock: end the process and, after this, the thread; the next `hold` starts new ones."""
         worker, self._worker, self._thread = self._worker, None, None
         self._opened.clear()
         self._broken.clear()
@@ -328,8 +330,8 @@ class Runner:
         self._begin_afresh()
 
 
-def _closed(graph: Graph) -> str:
-    return f"the model in {graph.folder} was closed: open it again"
+def _closed(spec: ModelSpec) -> str:
+    return f"the model in {spec.folder} was closed: open it again"
 
 
 _runners: weakref.WeakSet[Runner] = weakref.WeakSet()
@@ -343,6 +345,42 @@ def shared_runner() -> Runner:
         if not _shared:
             _shared.append(Runner())
         return _shared[0]
+
+
+class HeldModel:
+    """A model held in the worker process. Starts to load when it is made; released by `close` or when garbage
+    collected. Use after `close` loads it again."""
+
+    def __init__(self, spec: ModelSpec, runner: Runner | None = None) -> None:
+        self._spec = spec
+        self._runner = runner or shared_runner()
+        self._lock = threading.Lock()
+        self._letting_go: weakref.finalize[[ModelSpec], HeldModel] | None = None
+        self._hold()
+
+    def run(self, items: Sequence[Item], *, urgent: bool = False, seconds: float | None = None) -> Matrix:
+        """One row per item; with `seconds`, rows of the first items, as many as are done by then."""
+        self._hold()
+        return self._runner.run(self._spec, items, urgent=urgent, seconds=seconds)
+
+    def width(self) -> int:
+        """Wait until it is loaded; return the length of its rows."""
+        self._hold()
+        return self._runner.width(self._spec)
+
+    def close(self) -> None:
+        """Release it; requests of other threads end with an error."""
+        with self._lock:
+            held, self._letting_go = self._letting_go, None
+        if held is not None and held.detach():
+            self._runner.release(self._spec)
+
+    def _hold(self) -> None:
+        with self._lock:
+            if self._letting_go is None:
+                self._runner.hold(self._spec)
+                self._letting_go = weakref.finalize(self, self._runner.release_later, self._spec)
+                self._letting_go.atexit = False  # the runner ends by itself
 
 
 def _close_all() -> None:

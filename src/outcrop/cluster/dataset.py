@@ -1,6 +1,6 @@
-"""An order becomes a Ray Dataset: batches of files go out, and what comes back is handed on as frames.
+"""An order becomes a Ray Dataset: batches of files go out, outcomes come back as frames.
 
-The driver does so, or an actor for it where the driver is not on a machine of the cluster.
+This runs in the driver, or in an actor where the driver is not on a machine of the cluster.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from outcrop.write.batches import Batch, cut
 
 
 class Filling:
-    """An order being filled: every batch is sent out, and what did not come back once more, each file by itself."""
+    """An order being filled: every batch is sent out; of those that fail, each file once more by itself."""
 
     def __init__(self, order: Order) -> None:
         self._order = order
@@ -59,7 +59,7 @@ class Filling:
         yield {"done": True}, b""
 
     def _send(self, left: dict[int, Batch], turn: str) -> Iterator[Frame]:
-        """What comes back of some batches, by number; those of which nothing does are left."""
+        """Yield what comes back of some batches; those that never do stay in `left`."""
         if not left:
             return
         for row in self._rows(list(left.values()), turn):
@@ -76,11 +76,11 @@ class Filling:
             )
 
     def _rows(self, batches: Sequence[Batch], turn: str) -> Iterator[dict[str, Any]]:
-        """One row a batch, as Ray's workers finish them, and no more in memory than Ray's own limits allow."""
+        """One row per batch, as Ray's workers finish them; Ray's own limits bound the memory."""
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        context.max_errored_blocks = -1  # of those nothing comes back, which `_send` sees
+        context.max_errored_blocks = -1  # any number may fail; `_send` notices what is missing
         items = [
             {"number": number, "jobs": pickle.dumps([job for _, job in batch], protocol=5)}
             for number, batch in enumerate(batches)
@@ -106,7 +106,7 @@ class Filling:
 
 
 class _Problems(logging.Handler):
-    """Remembers what Ray last logged as an error: it says so of a failed batch, and nowhere else."""
+    """Remembers the last error Ray logged: the only place where it explains a failed batch."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -117,4 +117,4 @@ class _Problems(logging.Handler):
         """Remember it."""
         error = record.exc_info[1] if record.exc_info else None
         lines = str(error or record.getMessage()).strip().splitlines()
-        self.last = lines[-1] if lines else ""  # of a traceback the point
+        self.last = lines[-1] if lines else ""  # the last line of a traceback is its point

@@ -1,13 +1,14 @@
-"""The process in which transformers run: `python -m outcrop.embed.running.worker`.
+"""The process in which transformers run: `python -m outcrop.embed.inference.worker`.
 
 It answers frames on stdin with frames on stdout, one at a time:
 
-    {"op": "open", "model": n, "graph": {…}}                  → {"width": …}
+    {"op": "open", "model": n, "spec": {…}}                  → {"width": …}
     {"op": "run", "model": n, "items": [[…], …], "seconds": s}  → {"done": k, "width": …}, k rows of float32
     {"op": "drop", "model": n}, {"op": "ping"}                 → {}
 
 An answer with `error` says what is wrong with the model, or with the item after those that are done. Every answer has
-the process's `memory` in bytes. The end of stdin ends it at once, whatever it does: its parent is gone, or through.
+the process's `memory` in bytes. The end of stdin ends it at once, even in the middle of a run: its parent is done, or
+gone.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from outcrop.embed.running.graph import Graph
-from outcrop.embed.running.session import Session
+from outcrop.embed.inference.session import Session
+from outcrop.embed.inference.spec import ModelSpec
 from outcrop.errors import EmbedError
 from outcrop.workers.frames import read_frame, take_pipes, write_frame
 
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def _receive(requests: BinaryIO, waiting: SimpleQueue[Header]) -> None:
-    """Read ahead on a thread of its own: it hears of the parent's end while the model is busy."""
+    """Read ahead on a thread of its own, to notice the parent's end while the model is busy."""
     try:
         while True:
             waiting.put(read_frame(requests)[0])
@@ -62,7 +63,7 @@ def _answer(header: Header, sessions: dict[int, Session]) -> tuple[Header, bytes
     match header["op"]:
         case "open":
             try:
-                session = Session(Graph(**header["graph"]))
+                session = Session(ModelSpec(**header["spec"]))
             except EmbedError as error:
                 return {"error": str(error)}, b""
             sessions[header["model"]] = session
@@ -80,7 +81,7 @@ def _answer(header: Header, sessions: dict[int, Session]) -> tuple[Header, bytes
 
 
 def _memory_bytes() -> int:
-    """What the process holds in memory; the most it ever held where the system does not say."""
+    """The process's resident memory, or its peak where the system tells only that."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
