@@ -89,12 +89,14 @@ def test_a_follow_up_is_searched_with_what_it_refers_to(engine: Engine, model: M
     assert model.sent()[1]["content"] == "How do I roll back a release?"
 
 
-def test_numbers_that_lead_nowhere_are_told_apart(engine: Engine, model: ModelServer) -> None:
+def test_citations_of_sources_that_do_not_exist_are_listed_as_unknown(
+    engine: Engine, model: ModelServer
+) -> None:
     model.script = [saying("So [1], so [77].")]
     assert ask(engine)[-1] == Done(citations=(1,), unknown=(77,))
 
 
-def test_where_nothing_is_found_the_model_is_told_and_so_is_the_reader(
+def test_when_nothing_is_found_both_the_model_and_the_reader_are_told(
     engine: Engine, model: ModelServer
 ) -> None:
     model.script = [saying("The documents do not tell.")]
@@ -183,7 +185,7 @@ def test_off_sends_the_conversation_alone(engine: Engine, model: ModelServer) ->
     assert events == [Delta("See [1]."), Done()]
 
 
-def test_the_systems_own_words_are_kept_behind_the_rules(engine: Engine, model: ModelServer) -> None:
+def test_a_system_message_is_kept_after_the_rules(engine: Engine, model: ModelServer) -> None:
     messages = [Message("system", "Answer like a pirate."), Message("user", QUESTION)]
     list(open_chat(engine).ask(messages))
     assert model.sent()[0]["content"] == f"{RULES}\n\nAnswer like a pirate."
@@ -374,7 +376,7 @@ def test_messages_that_do_not_end_with_a_question_are_refused_at_once(
     assert not model.requests
 
 
-def test_a_mode_or_a_budget_that_is_none_is_refused(engine: Engine) -> None:
+def test_an_unknown_mode_or_a_budget_below_one_is_refused(engine: Engine) -> None:
     with pytest.raises(QueryError, match="context, tool, off"):
         ask(engine, mode="magic")
     with pytest.raises(QueryError, match="budget_tokens"):

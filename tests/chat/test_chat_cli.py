@@ -114,7 +114,7 @@ def test_an_index_that_comes_back_is_searched_again(engine: Engine, model: Model
     index.close()
 
 
-def test_an_index_that_does_not_exist_is_a_mistake(settings: dict[str, str], tmp_path: Path) -> None:
+def test_an_index_that_does_not_exist_is_an_error(settings: dict[str, str], tmp_path: Path) -> None:
     result = run({**settings, "OUTCROP_DB": str(tmp_path / "typo.db")}, "Anything?")
     assert result.exit_code == 3
     assert "there is no index" in result.stderr
@@ -147,7 +147,7 @@ def test_what_a_model_says_cannot_steer_the_terminal(settings: dict[str, str], m
     assert "a␛[31mred\nline" in out
 
 
-def test_an_invented_source_is_said_to_be_one(settings: dict[str, str], model: ModelServer) -> None:
+def test_an_invented_citation_is_pointed_out(settings: dict[str, str], model: ModelServer) -> None:
     model.script = [saying("Yes [42].")]
     result = run(settings, "retried requests?")
     assert "no source [42]" in result.stderr

@@ -77,13 +77,13 @@ def test_the_first_word_is_there_before_the_last_is_sent(model: ModelServer) -> 
     assert model.hung_up.wait(PATIENCE_S)
 
 
-def test_an_endpoint_that_does_not_stream_is_read_as_well(model: ModelServer) -> None:
+def test_an_answer_that_is_not_streamed_is_read_too(model: ModelServer) -> None:
     body = b'{"choices": [\n{"message": {"role": "assistant", "content": "All at once."}}\n]}'
     model.script = [raw(body[:20], body[20:], kind="application/json; charset=utf-8")]
     assert stream(model) == ["All at once.", Ended("stop", ())]
 
 
-def test_line_ends_comments_other_fields_and_thoughts_do_no_harm(model: ModelServer) -> None:
+def test_crlf_comments_other_fields_and_reasoning_are_skipped(model: ModelServer) -> None:
     model.script = [
         raw(
             b": ping\r\n\r\nevent: message\r\nid: 1\r\nretry: 5\r\n",
@@ -102,7 +102,7 @@ def test_frames_may_be_cut_anywhere(model: ModelServer) -> None:
     assert stream(model) == ["Grüße 🙂", Ended("stop", ())]
 
 
-def test_half_a_character_is_sent_as_a_question_mark(model: ModelServer) -> None:
+def test_a_lone_surrogate_is_sent_as_a_question_mark(model: ModelServer) -> None:
     list(ChatEndpoint("tiny", model.url).stream([{"role": "user", "content": "a\ud83d"}]))
     assert model.sent()[0]["content"] == "a?"
 
@@ -111,7 +111,7 @@ def test_half_a_character_is_sent_as_a_question_mark(model: ModelServer) -> None
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_said_without_the_servers_words(model: ModelServer, status: int) -> None:
+def test_a_refused_key_is_reported_without_the_servers_words(model: ModelServer, status: int) -> None:
     said = failure(model, failing(status, f"Incorrect API key: {KEY[:8]}***"))
     assert "chat_key" in said
     assert KEY[:8] not in said
@@ -127,21 +127,21 @@ def test_a_refusal_tells_what_to_check_and_is_not_repeated(model: ModelServer, s
     assert len(model.requests) == 1
 
 
-def test_tools_that_are_not_taken_are_an_error_of_their_own(model: ModelServer) -> None:
+def test_refused_tools_raise_an_error_of_their_own(model: ModelServer) -> None:
     model.script = [failing(400, "no tools")]
     with pytest.raises(ToolsRefused):
         stream(model, options={"tools": []})
 
 
 @pytest.mark.parametrize("trouble", [failing(429), failing(500), failing(503, Retry_After="0"), reset])
-def test_what_may_pass_is_tried_once_more(model: ModelServer, trouble: Step) -> None:
+def test_a_temporary_failure_is_tried_once_more(model: ModelServer, trouble: Step) -> None:
     model.script = [trouble]
     assert stream(model)[:-1] == ["All ", "right."]
     assert "503: overloaded" in failure(model, trouble, failing(503, "overloaded"))
     assert len(model.requests) == 4
 
 
-def test_a_long_pause_is_told_instead_of_waited(model: ModelServer) -> None:
+def test_a_long_retry_after_is_reported_instead_of_waited_for(model: ModelServer) -> None:
     assert "asks to wait 60 s" in failure(model, failing(429, Retry_After="60"))
     assert len(model.requests) == 1
 
@@ -151,7 +151,7 @@ def test_a_quota_that_is_used_up_is_not_tried_again(model: ModelServer) -> None:
     assert len(model.requests) == 1
 
 
-def test_an_endpoint_that_is_not_there_is_said_to_be_so() -> None:
+def test_an_endpoint_that_cannot_be_reached_is_an_error_that_says_so() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
@@ -161,7 +161,7 @@ def test_an_endpoint_that_is_not_there_is_said_to_be_so() -> None:
         list(ChatEndpoint("tiny", "http://no-such-host.invalid/v1").stream(MESSAGES))
 
 
-def test_a_server_without_encryption_behind_https_is_said_to_be_so(model: ModelServer) -> None:
+def test_a_plain_http_server_behind_an_https_url_cannot_be_reached(model: ModelServer) -> None:
     with pytest.raises(ChatError, match="cannot be reached"):
         list(ChatEndpoint("tiny", model.url.replace("http:", "https:"), KEY, LIMITS).stream(MESSAGES))
 
@@ -169,7 +169,7 @@ def test_a_server_without_encryption_behind_https_is_said_to_be_so(model: ModelS
 # ------------------------------------------------------------------ broken off
 
 
-def test_a_connection_that_breaks_in_the_middle_is_no_answer(model: ModelServer) -> None:
+def test_a_connection_that_breaks_in_the_middle_is_an_error(model: ModelServer) -> None:
     word = b'data: {"choices": [{"delta": {"content": "Well"}}]}\n\n'
     assert "in the middle" in failure(model, raw(word, whole=False))
     assert "in the middle" in failure(model, raw(word))
@@ -191,17 +191,17 @@ def test_a_connection_that_breaks_in_the_middle_is_no_answer(model: ModelServer)
         b"data: " + b"[" * 15_000 + b"\n\n",
     ],
 )
-def test_a_frame_that_is_none_ends_the_answer(model: ModelServer, frame: bytes) -> None:
+def test_a_malformed_frame_ends_the_answer(model: ModelServer, frame: bytes) -> None:
     assert "no chat completion" in failure(model, raw(frame, b"data: [DONE]\n\n"))
 
 
-def test_an_error_within_the_stream_is_told_without_the_key(model: ModelServer) -> None:
+def test_an_error_within_the_stream_is_reported_without_the_key(model: ModelServer) -> None:
     said = failure(model, raw(f'data: {{"error": {{"message": "out of memory {KEY}"}}}}\n\n'.encode()))
     assert "out of memory ***" in said
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/event-stream"])
-def test_a_page_instead_of_a_stream_points_at_the_url(model: ModelServer, kind: str) -> None:
+def test_a_web_page_instead_of_a_stream_points_at_the_url(model: ModelServer, kind: str) -> None:
     assert "usually ends in /v1" in failure(model, raw(b"<html>\nWelcome\n</html>\n", kind=kind))
 
 
@@ -216,12 +216,12 @@ def test_a_stream_that_ends_before_it_began_is_tried_once_more(model: ModelServe
 
 
 @pytest.mark.parametrize("step", [hang, ping_forever])
-def test_a_server_that_says_nothing_is_left_soon(model: ModelServer, step: Step) -> None:
+def test_a_silent_server_is_given_up_at_the_deadline(model: ModelServer, step: Step) -> None:
     assert "said nothing within 0.5 s" in failure(model, step, limits=replace(LIMITS, first_token_s=0.5))
     assert model.hung_up.wait(PATIENCE_S)
 
 
-def test_a_server_that_falls_silent_is_left_soon(model: ModelServer) -> None:
+def test_a_server_that_falls_silent_in_the_middle_is_given_up(model: ModelServer) -> None:
     assert "stopped in the middle" in failure(model, speak_and_hang, limits=replace(LIMITS, idle_s=0.4))
     assert model.hung_up.wait(PATIENCE_S)
 
@@ -234,7 +234,7 @@ def test_a_server_that_never_ends_is_cut_off(model: ModelServer) -> None:
 @pytest.mark.parametrize(
     "blocks", [[b"data: " + b"x" * 30_000], [b"data: " + b"x" * 9_000 + b"\n"] * 3, [b"x" * 210_000 + b"\n"]]
 )
-def test_lines_and_frames_have_a_longest_length(model: ModelServer, blocks: list[bytes]) -> None:
+def test_lines_and_frames_that_are_too_long_are_cut_off(model: ModelServer, blocks: list[bytes]) -> None:
     assert "more than any answer needs" in failure(model, raw(*blocks))
 
 
@@ -247,7 +247,7 @@ def test_an_answer_that_takes_too_long_in_all_is_cut_off(model: ModelServer) -> 
     assert "more than 0.6 s in all" in failure(model, drip, limits=replace(LIMITS, total_s=0.6))
 
 
-def test_a_wish_to_stop_is_heard_during_the_pause_before_a_retry(
+def test_a_stop_is_noticed_during_the_pause_before_a_retry(
     model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_RETRY_DELAY_S", 1000.0)
@@ -259,7 +259,7 @@ def test_a_wish_to_stop_is_heard_during_the_pause_before_a_retry(
         stream(model, stopped=stop.is_set)
 
 
-def test_no_thread_stays_behind(model: ModelServer) -> None:
+def test_no_thread_is_left_behind(model: ModelServer) -> None:
     for step in (hang, speak_and_hang, talk_forever, failing(500), saying("x"), calling("{}")):
         model.script = [step]
         hasty = replace(LIMITS, first_token_s=0.5)

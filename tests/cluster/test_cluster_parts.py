@@ -103,7 +103,7 @@ def test_the_key_of_an_endpoint_is_not_shown() -> None:
     assert "s3cret" not in repr(Embedding("openai:large", "http://host/v1", "s3cret", "", model))
 
 
-def test_texts_are_not_for_a_cluster(tmp_path: Path) -> None:
+def test_a_text_cannot_be_sent_to_a_cluster(tmp_path: Path) -> None:
     with library.open(tmp_path / "i.db") as kb, pytest.raises(SourceError, match="files and folders"):
         kb.add(text="A note.", ray="local")
 
@@ -141,7 +141,7 @@ def test_a_driver_that_fails_is_an_error_and_leaves_no_folder_behind(
     assert not list(tmp_path.glob("outcrop-ray-*"))
 
 
-def test_what_is_no_address_is_wrong_usage_and_where_nobody_answers_an_error(outcrop: Outcrop) -> None:
+def test_a_malformed_address_is_wrong_usage_and_an_unreachable_one_an_error(outcrop: Outcrop) -> None:
     folder_as_address = outcrop("add", "--ray", outcrop.notes)
     assert folder_as_address.exit_code == 2
     assert "name the folder before it" in folder_as_address.stderr

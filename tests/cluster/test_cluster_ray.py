@@ -70,9 +70,7 @@ def stored(db: Path) -> dict[str, Any]:
         store.close()
 
 
-def test_without_an_address_this_machine_makes_of_a_folder_what_one_process_makes_of_it(
-    tmp_path: Path, folder: Path
-) -> None:
+def test_a_local_cluster_makes_the_same_index_as_one_process(tmp_path: Path, folder: Path) -> None:
     db = str(tmp_path / "there.db")
     command = [
         sys.executable,
@@ -107,7 +105,7 @@ def test_without_an_address_this_machine_makes_of_a_folder_what_one_process_make
         assert (again.unchanged, again.added, again.changed) == (here.added, 0, 0)
 
 
-def test_a_stopped_run_keeps_what_it_committed_with_vectors_made_on_a_gpu_and_the_next_goes_on(
+def test_a_cancelled_run_keeps_what_it_committed_with_gpu_vectors_and_the_next_one_continues(
     tmp_path: Path, cluster: RunningCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(PLANTED))  # for the stand-in for sentence-transformers
@@ -130,7 +128,7 @@ def test_a_stopped_run_keeps_what_it_committed_with_vectors_made_on_a_gpu_and_th
         assert all(check.ok for check in kb.doctor())
 
 
-def test_neither_a_machine_that_dies_nor_a_file_that_kills_its_reader_loses_or_doubles_anything(
+def test_a_dead_node_and_a_file_that_kills_its_worker_neither_lose_nor_duplicate_documents(
     tmp_path: Path, cluster: RunningCluster
 ) -> None:
     notes = slow_notes(tmp_path / "notes", 90)

@@ -198,7 +198,7 @@ def test_a_model_that_refuses_everything_is_an_error_that_says_what_to_check(
         connect().comment([("a.py", "one"), ("a.py", "two")])
 
 
-def test_a_busy_server_is_asked_again_as_it_wishes(
+def test_a_busy_server_is_asked_again_when_it_says(
     server: Server, connect: Connect, waits: list[float]
 ) -> None:
     server.script = [failing(429, Retry_After="7"), "reset"]
@@ -379,7 +379,7 @@ def test_a_failing_endpoint_is_one_line_and_the_summaries_made_without_it_serve(
     assert COMMENT in desk.summaries()
 
 
-def test_a_long_asking_can_be_stopped_between_requests(desk: Desk) -> None:
+def test_commenting_can_be_cancelled_between_requests(desk: Desk) -> None:
     (desk.root / "pump.py").write_text(
         "".join(function(f"part_{n}") for n in range(3 * ASKED_AT_ONCE)), "utf-8"
     )
@@ -399,7 +399,7 @@ def test_a_long_asking_can_be_stopped_between_requests(desk: Desk) -> None:
     assert commentator.calls == 2
 
 
-def test_the_settings_alone_turn_it_on(desk: Desk, server: Server) -> None:
+def test_comments_are_turned_on_by_settings_alone(desk: Desk, server: Server) -> None:
     environ = {
         "OUTCROP_COMMENT_MODEL": "small",
         "OUTCROP_COMMENT_URL": server.url,

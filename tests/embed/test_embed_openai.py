@@ -183,7 +183,7 @@ def test_a_batch_is_bounded_by_its_estimated_tokens(server: Server, connect: Con
     assert [len(request["input"]) for request in server.requests] == [2, 1, 1]
 
 
-def test_blank_texts_are_not_sent_and_have_zero_rows(server: Server, connect: Connect) -> None:
+def test_texts_of_whitespace_are_not_sent_and_have_zero_rows(server: Server, connect: Connect) -> None:
     rows = connect().embed_documents(["", "a", " \n"])
     assert rows.any(axis=1).tolist() == [False, True, False]
     assert [request["input"] for request in server.requests] == [["a"]]
@@ -339,7 +339,7 @@ def test_an_answer_that_makes_no_sense_is_an_embed_error(server: Server, connect
     assert len(server.requests) == 1
 
 
-def test_an_answer_without_numbers_is_read_in_its_order(server: Server, connect: Connect) -> None:
+def test_an_answer_without_indexes_is_read_in_order(server: Server, connect: Connect) -> None:
     server.script = [(200, {}, b'{"data": [{"embedding": [3, 0]}, {"embedding": [0, 4]}]}')]
     assert connect().embed_documents(["a", "b"]).tolist() == [[1, 0], [0, 1]]
 
@@ -438,7 +438,7 @@ def test_an_index_knows_the_dimensions_of_its_remote_model(server: Server, tmp_p
     assert len(server.requests) == asked
 
 
-def test_what_an_index_tells_of_another_model_is_not_taken_over(server: Server, connect: Connect) -> None:
+def test_the_dimensions_of_another_model_are_not_taken_from_the_index(server: Server, connect: Connect) -> None:
     embedder = connect()
     embedder.recall(Model("openai:m", "another version", 7))
     embedder.recall(Model("static", "1", 256))

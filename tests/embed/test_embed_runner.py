@@ -305,7 +305,7 @@ def test_a_worker_that_cannot_start_says_why_and_what_it_wrote_is_logged(
     runner.close()
 
 
-def test_a_model_exchanged_under_a_running_index_is_not_mixed_with_the_old_one(tmp_path: Path) -> None:
+def test_a_model_replaced_on_disk_is_not_mixed_with_the_old_one(tmp_path: Path) -> None:
     runner = Runner()
     embedder = OnnxEmbedder(write_embedder(tmp_path / "tiny"), runner=runner)
     write_embedder(tmp_path / "tiny", work=1)
@@ -318,7 +318,7 @@ def test_a_model_exchanged_under_a_running_index_is_not_mixed_with_the_old_one(t
 # ------------------------------------------------------------------ ending
 
 
-def test_what_a_caller_gave_up_is_not_begun_any_more(
+def test_items_of_a_caller_that_gave_up_are_not_started(
     folder: Path, opened: Opening, frames: list[list[str]]
 ) -> None:
     embedder, runner = opened()
@@ -329,7 +329,7 @@ def test_what_a_caller_gave_up_is_not_begun_any_more(
     assert frames[begun:] == [["red"]]
 
 
-def test_closing_ends_the_process_and_what_waits_for_it(opened: Opening) -> None:
+def test_closing_ends_the_process_and_pending_requests(opened: Opening) -> None:
     embedder, runner = opened()
     pid = worker_of(runner)
     thread, outcome = in_thread(lambda: embedder.embed_documents(["slow"] * 100))
@@ -384,7 +384,7 @@ def test_the_worker_ends_at_once_with_its_parent_even_in_the_middle_of_a_slice(f
     wait_for(lambda: is_gone(worker))  # its work would take an hour
 
 
-def test_a_script_from_stdin_that_forks_and_closes_nothing_ends_without_a_word(folder: Path) -> None:
+def test_a_script_that_forks_and_closes_nothing_ends_cleanly(folder: Path) -> None:
     script = (
         "import os, sys\nfrom pathlib import Path\n"
         "from outcrop.embed.onnx import OnnxEmbedder\nfrom outcrop.embed.inference.runner import shared_runner\n"

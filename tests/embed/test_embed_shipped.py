@@ -48,7 +48,7 @@ def reranker() -> Iterator[CrossEncoder]:
     opened.close()
 
 
-def test_their_files_are_whole_and_small(mini: OnnxEmbedder, reranker: CrossEncoder) -> None:
+def test_the_shipped_models_are_intact_and_small(mini: OnnxEmbedder, reranker: CrossEncoder) -> None:
     assert mini.damage() == [] == reranker.damage()
     sizes = {
         folder.name: sum(path.stat().st_size for path in folder.iterdir()) / 1e6
@@ -59,7 +59,7 @@ def test_their_files_are_whole_and_small(mini: OnnxEmbedder, reranker: CrossEnco
 
 
 @pytest.mark.parametrize("folder", [PACKAGED_MODEL, outcrop_models.mini, outcrop_models.rerank], ids=str)
-def test_their_cards_tell_people_what_they_are(folder: Path) -> None:
+def test_the_cards_of_the_shipped_models_say_what_they_are(folder: Path) -> None:
     card = json.loads((folder / "card.json").read_text("utf-8"))
     for field in ("name", "version", "licence", "what", "data", "recipe", "chosen_by", "limits", "sha256"):
         assert card[field], field
@@ -85,7 +85,7 @@ def test_the_reranker_puts_the_right_text_first(reranker: CrossEncoder) -> None:
     assert reranker.blend == Trust(prose=0.6, code=0.1)
 
 
-def test_an_index_goes_over_to_mini_and_answers_with_a_second_opinion(tmp_path: Path) -> None:
+def test_an_index_can_switch_to_mini_and_be_reranked(tmp_path: Path) -> None:
     db = tmp_path / "i.db"
     with outcrop.open(db) as kb:
         kb.add_texts(Text(text, id=name) for name, text in NOTES.items())

@@ -127,7 +127,7 @@ def test_a_changed_table_of_the_right_size_is_found_by_its_hash(tiny: Path) -> N
     assert [problem for problem in StaticEmbedder(tiny).damage() if "static.npy" in problem]
 
 
-def test_the_packaged_model_is_whole_and_small() -> None:
+def test_the_packaged_model_is_intact_and_small() -> None:
     assert STATIC.damage() == []
     assert STATIC.model == Model("outcrop-static", "1", 256)
     assert STATIC.path_weight == pytest.approx(0.965, abs=0.001)

@@ -113,7 +113,7 @@ def test_a_body_past_its_limit_is_cut_off(server: Server) -> None:
     assert server.hung_up.wait(PATIENCE_S)
 
 
-def test_a_wish_to_stop_is_heard_while_a_server_says_nothing(server: Server) -> None:
+def test_a_stop_is_noticed_while_a_server_is_silent(server: Server) -> None:
     server.answer = lambda _: None
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()

@@ -74,7 +74,7 @@ def wait_until(held: Callable[[], bool]) -> None:
     assert held()
 
 
-def test_the_outcomes_are_those_of_this_process_in_the_same_order(
+def test_readers_give_the_same_outcomes_in_the_same_order_as_one_process(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readers, "WORTH_BYTES", 1)
@@ -160,7 +160,9 @@ def test_a_stop_is_heard_while_a_reader_is_busy(tmp_path: Path, monkeypatch: pyt
     assert children() == []
 
 
-def test_who_takes_no_more_leaves_no_process_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_the_outcomes_early_leaves_no_process_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(readers, "WORTH_BYTES", 1)
     outcomes = ReadersPrepare(2)(jobs_in(folder), RECIPE, go_on)
     assert isinstance(next(outcomes), Prepared)
@@ -178,7 +180,7 @@ def test_a_timeout_that_a_reader_raises_is_raised(folder: Path, monkeypatch: pyt
         list(ReadersPrepare(1)(jobs_in(folder), RECIPE, go_on))
 
 
-def test_what_should_not_happen_ends_the_run_and_says_where(
+def test_an_unexpected_error_in_a_reader_ends_the_run_and_says_where(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readers, "WORTH_BYTES", 1)
@@ -189,7 +191,9 @@ def test_what_should_not_happen_ends_the_run_and_says_where(
     assert children() == []
 
 
-def test_a_machine_that_starts_no_process_is_told_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_cannot_start_is_an_error_that_says_what_to_do(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(readers, "WORTH_BYTES", 1)
     monkeypatch.setattr("sys.executable", str(folder / "no python"))
     with pytest.raises(SourceError, match="OUTCROP_READERS=0"):

@@ -1,7 +1,7 @@
-"""Grounded chat: a question, what the index says to it, and a model that answers from that.
+"""Grounded chat: a model answers a question from what the index holds.
 
-`context` puts sources in front of the question, `tool` lets the model search by itself, `off` does neither. Retrieval
-never ends a chat: whatever fails there is a notice, and the model is told that it has no sources.
+`context` puts sources before the question, `tool` lets the model search by itself, `off` does neither. Retrieval never
+ends a chat: a failure is a notice, and the model is told that it has no sources.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Mode = Literal["context", "tool", "off"]
 MODES: Final[tuple[Mode, ...]] = ("context", "tool", "off")
 
 MAX_ROUNDS: Final = 5
-"""Times a model may search before it has to answer; questions that need more are rare, models in a loop are not."""
+"""Rounds of searching before a model has to answer; questions that need more are rare, models in a loop are not."""
 _CALLS_PER_ROUND: Final = 4
 _DEFAULT_HITS: Final = 8
 _MAX_HITS: Final = 20
 _MIN_ROOM_TOKENS: Final = 150
-"""Less than this is no room for a source."""
+"""A source needs at least this much room."""
 _QUERY_CHARACTERS: Final = 2000
-"""Of a query that the model writes; nobody needs more."""
+"""How much of a query that the model writes is used."""
 
 _SEARCH: Final[dict[str, Any]] = {
     "type": "function",
@@ -66,7 +66,7 @@ _SEARCH: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What one ask is about."""
+    """What one call of `ask` is about."""
 
     messages: tuple[Message, ...]
     conversation: Conversation
@@ -84,7 +84,7 @@ class _Answer:
     sources: dict[tuple[int, int, int], Source] = field(default_factory=dict)
 
     def number(self, context: Context) -> list[Source]:
-        """The sources of a context under their numbers, those shown before under their old ones."""
+        """Number the sources of a context; those shown before keep their numbers."""
         shown = []
         for packed in context.sources:
             key = (packed.hit.document.id, packed.hit.start, packed.hit.end)
@@ -95,7 +95,7 @@ class _Answer:
         return shown
 
     def done(self, *, stopped: bool = False) -> Done:
-        """How it ended. Where nothing was searched there is nothing to cite, and `[1]` is just text."""
+        """The last event. Without a search there is nothing to cite, and `[1]` is just text."""
         if not self.grounded:
             return Done(stopped=stopped)
         numbers = [source.number for source in self.sources.values()]
@@ -128,9 +128,9 @@ class Chat:
     ) -> Generator[Event, None, None]:
         """Answer the last message; the last event is Done or Failed.
 
-        `budget_tokens` is what the sources of one search may come to; `stopped` is asked all the while, and the answer
-        ends soon after it says True. Closing the iterator ends the request as well. Raises QueryError at once, before
-        anything is sent, when the messages do not end with a question.
+        `budget_tokens` bounds the sources of one search; `stopped` is polled throughout, and the answer ends soon after
+        it returns True. Closing the iterator ends the request as well. Raises QueryError at once, before anything is
+        sent, when the messages do not end with a question.
         """
         if mode not in MODES:
             raise QueryError(f"there is no chat mode {mode!r}; choose one of {', '.join(MODES)}")
@@ -165,7 +165,7 @@ class Chat:
         yield from self._speak(prompt.messages, None, request, answer)
 
     def _in_front(self, request: _Request, answer: _Answer) -> Generator[Event, None, None]:
-        """Search for what the conversation asks, then ask the model with what was found before the question."""
+        """Search for what the conversation asks, and put what was found before the question."""
         try:
             query = Engine.query_of(request.messages)
         except QueryError as error:
@@ -216,7 +216,7 @@ class Chat:
         request: _Request,
         answer: _Answer,
     ) -> Generator[Event, None, Ended]:
-        """One message of the model: its text as events, and how it ended."""
+        """Stream one message of the model as events; return how it ended."""
         said_before = "".join(answer.text[-1:])
         first = True
         stream = self._endpoint.stream(messages, options=options, stopped=request.stopped)
@@ -237,7 +237,7 @@ class Chat:
     def _find(
         self, query: str, request: _Request, answer: _Answer, budget: int, limit: int | None = None
     ) -> Generator[Event, None, str]:
-        """Search; what the model is to read of it. Whatever fails is a notice (L2)."""
+        """Search, and return what the model is to read. A failure is a notice."""
         found: dict[str, Any] = {} if limit is None else {"limit": limit}
         try:
             context = self._engine.context(
@@ -270,7 +270,7 @@ class Chat:
     def _call(
         self, call: Call, at: int, request: _Request, answer: _Answer, room: int
     ) -> Generator[Event, None, str]:
-        """What a call of the model brings: sources, or what is wrong with it."""
+        """Run a tool call; return sources, or what is wrong with the call."""
         if call.name != "search":
             return "There is no such tool; there is only `search`."
         if at >= _CALLS_PER_ROUND:
@@ -284,14 +284,14 @@ class Chat:
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             return 'Not searched: the arguments must be JSON such as {"query": "what to look for", "limit": 8}.'
         yield ToolCall("search", query)
-        # The window is in tokens of a model that may need half as many again as the tokenizer of the sources.
+        # The model's tokenizer may need half as many tokens again as the one that counts the sources.
         return (yield from self._find(query, request, answer, min(request.budget_tokens, 2 * room // 3), limit))
 
 
 def open_chat(engine: Engine | ReopenedIndex, limits: Limits | None = None) -> Chat:
-    """A chat as the engine's configuration says; ConfigError that tells how to set it where no model is named.
+    """Open a chat as the engine's configuration says; ConfigError, which says how to set one, where no model is named.
 
-    Where an index may be damaged or its server away, hand over a `ReopenedIndex`: the chat goes on without sources.
+    Where an index may be damaged or its server down, pass a `ReopenedIndex`: the chat goes on without sources.
     """
     config = engine.config
     return Chat(engine, ChatEndpoint(config.chat_model, config.chat_url, config.chat_key, limits))
@@ -328,7 +328,7 @@ def _tell_left_out(prompt: Prompt) -> Iterator[Event]:
 
 
 def _calling(calls: Sequence[Call]) -> dict[str, Any]:
-    """The model's own message, as it must be repeated before the results."""
+    """The model's own message, which must precede the results."""
     return {
         "role": "assistant",
         "content": None,

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Final
 
 _MAX_CITED: Final = 200
-"""Numbers one answer may cite before it is noise."""
+"""An answer that cites more than this is noise."""
 _WIDEST_RANGE: Final = 20
 """`[2-4]` cites three; `[1-2024]` is a date."""
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")

@@ -1,6 +1,6 @@
 """A chat model behind an OpenAI-compatible endpoint: `POST {base_url}/chat/completions`, streamed.
 
-Every way in which it can fail becomes one ChatError whose message says what to do next.
+Every failure becomes one ChatError whose message says what to do next.
 """
 
 from __future__ import annotations
@@ -77,9 +77,8 @@ class ChatEndpoint:
     ) -> Generator[str | Ended, None, None]:
         """The text of the answer as it comes, then Ended. `options` go into the request as they are (tools).
 
-        What fails before the first word, and may pass, is tried once more. Raises ChatError, ToolsRefused where the
-        request has tools that are not taken, and Cancelled soon after `stopped` says so.
-        """
+        A failure before the first word that may pass is tried once more. Raises ChatError, ToolsRefused when the
+        request has tools and they are refused, and Cancelled soon after `stopped` returns True."""
         request = {"model": self.model, "messages": list(messages), "stream": True, **(options or {})}
         # A lone surrogate cannot be sent; json would write it as an escape that servers refuse.
         body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
@@ -194,7 +193,7 @@ class ChatEndpoint:
             raise ChatError(f"{self._remote.address} ended in the middle of the answer: ask again")
 
     def _explain(self, error: Exception, reading: Reading) -> ChatError | Again:
-        """A failure of the connection or the stream in words. What may pass, and cost no word yet, is worth a retry."""
+        """A failure of the connection or the stream in words; Again for one that may pass and came before any text."""
         limits, reason = self._limits, f"{type(error).__name__}: {error}"
         match error:
             case TooSlow() if reading.started:

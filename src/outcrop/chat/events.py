@@ -1,4 +1,4 @@
-"""What happens while a model answers, as records: a page, a terminal and a program read the same ones."""
+"""The events of an answer: the page, the terminal and programs read the same ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from outcrop.records import Hit, Reason
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A chunk, or neighbours as one, that the model was shown under a number; enough to open it where it stands.
+    """A chunk, or joined neighbours, that the model was shown under a number; enough to open it in its document.
 
     `text` is what the model saw, `truncated` whether that is less than the whole. `start` and `end` are offsets into
-    the document's text, lines count from 1; `place` is how a person would write it.
+    the document's text, lines count from 1; `place` is where it is, as a person would write it.
     """
 
     number: int
@@ -63,7 +63,7 @@ def source_of(number: int, hit: Hit, text: str, truncated: bool) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """All sources that the model was shown so far. Where it searches several times there are several, each longer."""
+    """All sources the model was shown so far. When it searches several times, each of these events is longer."""
 
     sources: tuple[Source, ...]
 
@@ -85,7 +85,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the reader should know while the chat goes on; `reason` is the search's, where it is about one."""
+    """Something the reader should know while the chat goes on; `reason` is that of the search, if it is about one."""
 
     message: str
     reason: Reason | None = None
@@ -93,8 +93,8 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The answer is there. `citations` are the numbers of the sources it cites, in the order it does; `unknown` are
-    numbers it made up, which lead nowhere. `stopped`: the reader ended it before the model did."""
+    """The answer is complete. `citations` are the numbers of the sources it cites, in order; `unknown` are numbers it
+    made up. `stopped`: the reader ended it before the model did."""
 
     citations: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
@@ -103,13 +103,13 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """There is no (whole) answer; the message says why and what to do next."""
+    """There is no complete answer; the message says why and what to do next."""
 
     message: str
 
 
 Event = Sources | Delta | ToolCall | Notice | Done | Failed
-"""One thing that happened. The last one is Done or Failed."""
+"""The last one is Done or Failed."""
 
 _NAMES: Final[dict[type[Event], str]] = {
     Sources: "sources",
@@ -122,5 +122,5 @@ _NAMES: Final[dict[type[Event], str]] = {
 
 
 def event_name(event: Event) -> str:
-    """What an event is called where it leaves the process: `sources`, `delta`, `tool`, `notice`, `done`, `error`."""
+    """The name of an event outside this process: `sources`, `delta`, `tool`, `notice`, `done`, `error`."""
     return _NAMES[type(event)]

@@ -1,8 +1,8 @@
-"""Retrieved text as data: what is put around it so that nothing in it can pass for an instruction, or for its end.
+"""Fences retrieved text as data, so that nothing in it can pass for an instruction or for the end of the fence.
 
-Every source stands between two lines that bear its number and a mark. The mark is random, made for one block, and not
-in any text of the block: whoever wrote the documents cannot have known it, so no document can close its fence, open
-another, or give itself the number of a better one.
+Every source is between two lines with its number and a mark. The mark is random, made for one block, and not in any
+text of the block: the documents' authors cannot have known it, so no document can close its fence, open another, or
+take the number of a better one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RULES: Final = (
 
 
 def fence(sources: Sequence[Source], draw: Callable[[int], str] = secrets.token_hex) -> str:
-    """The sources as one block that names its mark first. `draw` makes a mark of so many bytes."""
+    """The sources as one block that names its mark first. `draw` makes a mark of the given number of bytes."""
     blocks = [(source.number, f"{_one_line(source)}\n\n{source.text}") for source in sources]
     mark = draw_mark([block for _, block in blocks], draw=draw)
     parts = [f"<<source {number} {mark}>>\n{block}\n<<end {number} {mark}>>" for number, block in blocks]
@@ -38,13 +38,13 @@ def fence(sources: Sequence[Source], draw: Callable[[int], str] = secrets.token_
 
 
 def _one_line(source: Source) -> str:
-    """Where the source stands and what it is about: names are somebody else's text too, so inside the fence."""
+    """Where the source is and what it is about. Inside the fence, since names are untrusted text too."""
     about = " > ".join(source.heading_path) or source.title
     return " ".join(f"{source.place} {f'({about})' if about else ''}".split())
 
 
 def nothing_found(why: str) -> str:
-    """What the model is told where a search brought nothing."""
+    """What the model is told when a search found nothing."""
     return (
         f"There are no sources: {why} Tell the user that nothing was found in the documents, do not answer from memory "
         "as if it were in them, and cite nothing. A greeting or a question about this chat you may answer."

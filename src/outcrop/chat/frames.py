@@ -1,4 +1,4 @@
-"""The frames of a streamed chat completion, put together: text as it comes, calls of tools when they are whole."""
+"""Reads the frames of a streamed chat completion: text as it comes, tool calls once they are complete."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 _MAX_CALLS: Final = 16
-"""Calls in one message that are listened to; a model that asks for more is lost in a loop."""
+"""Calls that one message may make; a model that asks for more is in a loop."""
 _MAX_ARGUMENT_CHARACTERS: Final = 20_000
-"""A query and a number need a hundred; what is longer is cut and then no JSON, which the model is told."""
+"""A query and a number need a hundred; what is longer is cut, and the model is told that it is no JSON."""
 _THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking")
-"""Where servers put what a model thinks before it answers. Not shown, but a sign of life."""
+"""Where servers put a model's reasoning. Not shown, but a sign of life."""
 
 
 class Malformed(Exception):
-    """A frame that is not what the protocol says."""
+    """A frame that breaks the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _Part:
 
 @dataclass(slots=True)
 class Reading:
-    """What has come of one message so far. `started`: the model said, thought or called something."""
+    """One message as far as it has come. `started`: the model said, thought or called something."""
 
     started: bool = False
     finish: str = ""
@@ -45,7 +45,7 @@ class Reading:
     _by_index: dict[int, _Part] = field(default_factory=dict)
 
     def take(self, data: bytes) -> str:
-        """Take in a frame; the text it adds to the answer, perhaps none. Raises Malformed or ServerSays."""
+        """Add a frame; return the text it adds to the answer, if any. Raises Malformed or ServerSays."""
         frame = _load(data)
         self.frames += 1
         if frame.get("error"):
@@ -70,7 +70,7 @@ class Reading:
         return text
 
     def calls(self) -> tuple[Call, ...]:
-        """The calls of the message, in order; each has an id, the model's or ours."""
+        """The message's calls in order; each has an id, the model's or ours."""
         return tuple(
             Call(part.id or f"call_{number}", part.name, part.arguments)
             for number, part in enumerate(self._calls)
@@ -92,8 +92,8 @@ class Reading:
             part.arguments = part.arguments[:_MAX_ARGUMENT_CHARACTERS]
 
     def _part_of(self, fragment: dict[str, Any], function: dict[str, Any]) -> _Part | None:
-        """The call a fragment belongs to: that of its index, unless it bears another id, as some servers number all of
-        them 0; without an index the latest, unless it names a function itself."""
+        """The call a fragment belongs to: that of its index, unless it has another id, since some servers number all
+        calls 0; without an index the latest, unless it names a function itself."""
         index, name, named = fragment.get("index"), _text(function.get("name")), _text(fragment.get("id"))
         known = self._by_index.get(index) if isinstance(index, int) else None
         if known is None and not isinstance(index, int) and self._calls and not name:
@@ -110,10 +110,10 @@ class Reading:
 
 
 class ServerSays(Exception):
-    """A frame that tells of an error; `data` is the frame."""
+    """A frame that reports an error; `data` is the frame."""
 
     def __init__(self, data: bytes) -> None:
-        super().__init__("the server tells of an error")
+        super().__init__("the server reports an error")
         self.data = data
 
 

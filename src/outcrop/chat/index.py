@@ -1,4 +1,4 @@
-"""The index a chat draws on, which may be away when the chat begins and back before it ends."""
+"""The index of a chat, which may be unreachable when the chat begins and back before it ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from outcrop.records import Context
 
 
 class ReopenedIndex:
-    """Opens an index for the first search and, as long as that fails, again for the next one."""
+    """Opens an index at the first search; while that fails, tries again at the next."""
 
     def __init__(self, config: Config) -> None:
         self.config = config

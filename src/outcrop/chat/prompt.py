@@ -1,4 +1,4 @@
-"""A conversation as the model gets it: rules first, older turns as far as they fit, the sources before the question."""
+"""The conversation as the model gets it: rules, the older turns that fit, the sources, the question."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from outcrop.text.tokens.estimate import estimate_tokens
 
 ROLES: Final = ("system", "user", "assistant")
 MESSAGE_TOKENS: Final = 8
-"""What a message costs beside its text: its role and the marks around it; a little high for the templates in use."""
+"""The cost of a message beside its text: its role and the marks around it; a little high for common templates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation taken apart. `turns` are the earlier ones, oldest first: what the user said and what came back."""
+    """A conversation in parts. `turns` are the earlier ones, oldest first: what the user said and what came back."""
 
     system: str
     turns: tuple[tuple[Message, ...], ...]
@@ -26,7 +26,7 @@ class Conversation:
 
 
 def read_messages(messages: Sequence[Message]) -> Conversation:
-    """Take a conversation apart; QueryError where it does not end with a question."""
+    """Split a conversation into its parts; QueryError where it does not end with a question."""
     for message in messages:
         if message.role not in ROLES:
             raise QueryError(f"a message cannot have the role {message.role!r}: use {', '.join(ROLES)}")
@@ -44,7 +44,7 @@ def read_messages(messages: Sequence[Message]) -> Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Messages for the model, what they come to by estimate, and how many of the oldest turns had to go."""
+    """Messages for the model, their estimated tokens, and how many of the oldest turns were left out."""
 
     messages: list[dict[str, str]]
     tokens: int
@@ -54,8 +54,8 @@ class Prompt:
 def write_prompt(
     conversation: Conversation, window_tokens: int, *, before: str = "", rules: bool = True, reserve: int = 0
 ) -> Prompt:
-    """The messages to send: never without the system's and the last, and with the latest turns that still fit into the
-    window when `reserve` is kept free. `before` goes in front of the question."""
+    """The messages to send: always the system's and the last, and the latest turns that fit into the window with
+    `reserve` kept free. `before` goes in front of the question."""
     system = "\n\n".join(part for part in (RULES if rules else "", conversation.system) if part)
     question = conversation.question.content
     last = f"{before}\n\nThe user's message:\n{question}" if before else question
@@ -75,7 +75,7 @@ def write_prompt(
 
 
 def _alternate(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Messages of one role in a row as one: a question that got no answer leaves such, and many models refuse it."""
+    """Join consecutive messages of one role: an unanswered question leaves such, and many models refuse them."""
     joined: list[dict[str, str]] = []
     for message in messages:
         if joined and joined[-1]["role"] == message["role"]:

@@ -13,8 +13,8 @@ BATCH_TEXTS: Final = 512
 
 
 def batch_texts(embedder: Embedder) -> int:
-    """How many texts to hand this model at a time: a slow one has an attribute `batch_texts`, so that a run can be
-    stopped in between."""
+    """How many texts to hand this model at a time: a slow one says so by an attribute `batch_texts`, so that a run can
+    be cancelled in between."""
     return int(getattr(embedder, "batch_texts", BATCH_TEXTS))
 
 

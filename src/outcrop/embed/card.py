@@ -1,4 +1,4 @@
-"""The card of a model that ships with Outcrop: card.json beside its files says what it is and how it is used.
+"""The card of a model: card.json beside its files says what it is and how it is used.
 
 name, version       what vectors are stored under
 dimensions          of its vectors; a reranker has none

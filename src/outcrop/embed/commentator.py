@@ -1,7 +1,7 @@
 """Comments by a chat model behind an OpenAI-compatible endpoint: `POST {base_url}/chat/completions`.
 
-Code is somebody else's text: it goes between two random marks, and the model is told to describe what lies between
-them and to follow none of it. What comes back is cut, cleaned, and only ever searched and shown as a summary.
+Code is untrusted text: it goes between two random marks, and the model is told to describe what is between them and to
+follow none of it. The answer is cut and cleaned, and is only ever searched and shown as a summary.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from outcrop.text.marks import draw_mark
 _log = logging.getLogger(__name__)
 
 _THREADS: Final = 4
-"""Requests side by side: a model on one's own machine serves about as many at a time, a hosted one without a limit."""
+"""Requests in parallel: about what a local model serves at a time; a hosted one has no such limit."""
 _MAX_CODE_CHARACTERS: Final = 12_000
 """About 4 000 tokens, several times a usual chunk: two sentences need no more, and small models take no more."""
 _MAX_COMMENT_CHARACTERS: Final = 400
-"""Two long sentences; what is longer would weigh on a packed context and blur the comment's vector."""
+"""Two long sentences; more would cost room in a packed context and blur the comment's vector."""
 _MAX_ANSWER_TOKENS: Final = 1000
-"""Two sentences are 60; the rest is for models that think aloud first."""
+"""Two sentences are 60; the rest is for models that reason first."""
 _MAX_ANSWER_CHARACTERS: Final = 20_000
-"""What is looked at of an answer, so that a server gone mad costs no time."""
+"""How much of an answer is read, so that a runaway server costs no time."""
 
 _PROMPT: Final = (
     "You write comments for an index in which developers look for source code in plain words. Each message holds one "
@@ -45,11 +45,11 @@ _TASK: Final = "Describe the code between the marks."
 
 _THOUGHTS: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
-"""Control characters, marks that change the direction of writing or have no width, and lone surrogates."""
+"""Control characters, direction marks, characters without width, and lone surrogates."""
 
 
 class ChatCommentator:
-    """A remote chat model that says what code does. A chunk that it refuses, or says nothing of, has no comment."""
+    """A remote chat model that says what code does. A chunk that it refuses, or has no answer for, gets no comment."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class ChatCommentator:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not model.strip():
-            raise ConfigError("comment_model is blank: name the chat model that shall comment")
+            raise ConfigError("comment_model is empty: name the chat model that writes the comments")
         retries = Retries(max_retries, max_wait_s, sleep=sleep)
         self._endpoint = Endpoint(
             base_url, "chat/completions", key, name="comment", timeout_s=timeout_s, retries=retries
@@ -72,7 +72,7 @@ class ChatCommentator:
         self._model = model
         self._threads = threads
         self._options: Mapping[str, Any] = {"temperature": 0, "max_tokens": _MAX_ANSWER_TOKENS}
-        # Not the address: the same model says the same elsewhere, and what was paid for is not asked again.
+        # Not the address: the same model says the same elsewhere, and nothing is paid for twice.
         self._name = f"chat:{model}@{fingerprint((model, _PROMPT, _TASK))}"
 
     def __repr__(self) -> str:
@@ -123,11 +123,11 @@ class ChatCommentator:
                 f"{self._endpoint.address} did not answer as a chat endpoint does ({type(error).__name__}): "
                 "check comment_url and comment_model"
             ) from error
-        return clean_comment(said) if isinstance(said, str) else ""  # null: the model would not say anything
+        return clean_comment(said) if isinstance(said, str) else ""  # null: the model said nothing
 
 
 def clean_comment(answer: str) -> str:
-    """What a model said as one short paragraph of characters one can see."""
+    """An answer as one short paragraph of visible characters."""
     said = _THOUGHTS.sub(" ", answer[:_MAX_ANSWER_CHARACTERS])
     seen = (char for char in said if char.isspace() or unicodedata.category(char) not in _UNSEEN)
     said = " ".join("".join(seen).split())
@@ -148,7 +148,7 @@ def _messages(place: str, code: str) -> list[dict[str, str]]:
 
 
 def _without_refused(options: Mapping[str, Any], said: str) -> Mapping[str, Any]:
-    """The options without what a server says it will not take: models that reason have names and rules of their own."""
+    """The options without those a server refuses: reasoning models have names and rules of their own."""
     kept = dict(options)
     if "max_completion_tokens" in said and "max_tokens" in kept:
         kept["max_completion_tokens"] = kept.pop("max_tokens")

@@ -1,7 +1,7 @@
-"""A model's comments on chunks of code: asked for once for each content, kept in the store as the chunk's summary.
+"""A model's comments on chunks of code: asked for once per content, stored as the chunk's summary.
 
-The key of a comment's vector is made of the comment and of who wrote it. So a stored summary tells whether this very
-commentator wrote it, and is asked for again only when another one did, or none.
+The key of a comment's vector is made of the comment and its author. So a stored summary shows whether this commentator
+wrote it, and a comment is asked for again only when another one did, or none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ASKED_AT_ONCE: Final = 16
 
 
 class Comments:
-    """The comments of one run. A commentator that fails is left alone for the rest of the run, which goes on with the
+    """The comments of one run. A commentator that fails is not asked again in that run, which goes on with the
     summaries made without it."""
 
     def __init__(self, commentator: Commentator, store: Store, check_stopped: Callable[[], None]) -> None:
@@ -34,7 +34,7 @@ class Comments:
         self._without = 0
 
     def put_into(self, writes: Sequence[DocumentWrite]) -> list[DocumentWrite]:
-        """The same documents with comments for summaries, wherever there is one to be had."""
+        """The same documents with comments as summaries, where there is one."""
         wanted: dict[bytes, tuple[str, str]] = {}
         for write in writes:
             for position in _worth_comment(write):
@@ -47,7 +47,7 @@ class Comments:
         return [self._commented(write, comments) for write in writes]
 
     def failures(self) -> tuple[Failure, ...]:
-        """One line for the report when the commentator failed, however many chunks that concerns."""
+        """One line for the report when the commentator failed, for however many chunks."""
         if not self._error:
             return ()
         chunks = "1 chunk has its" if self._without == 1 else f"{self._without} chunks have their"
@@ -91,7 +91,7 @@ class Comments:
 
 
 def _worth_comment(write: DocumentWrite) -> list[int]:
-    """Positions of the chunks of code; not of imports and licences, of which there is nothing to say."""
+    """Positions of the chunks of code, except imports and licences, which explain nothing."""
     if write.document.outline is None or not write.document.outline.language:
         return []
     codes = enumerate(chunk.code for chunk in write.chunks)

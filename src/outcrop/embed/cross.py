@@ -18,12 +18,11 @@ from outcrop.records import Trust
 class CrossEncoder:
     """A cross-encoder on the CPU, in the process that runs all transformers.
 
-    It begins to load when it is made. The texts are scored in their order, a few at a time; when the time is up, what
-    is done is returned and the rest is not begun.
-    """
+    It starts to load when it is made. Texts are scored in order, a few at a time; when the time is up, the scores so
+    far are returned and the rest is not begun."""
 
     def __init__(self, folder: Path, *, threads: int = 0, runner: Runner | None = None) -> None:
-        """`threads` 0 means one a core, four at most."""
+        """`threads` 0 means one per core, four at most."""
         self._folder = OnnxFolder.read(folder)
         card = self._folder.card
         self._name = f"{card.name}@{card.version}" if card else f"onnx:{folder.name}"
@@ -34,12 +33,12 @@ class CrossEncoder:
 
     @property
     def name(self) -> str:
-        """Name and version as the card has them, else the folder's name."""
+        """The card's name and version, else the folder's name."""
         return self._name
 
     @property
     def blend(self) -> Trust | None:
-        """How much its scores weigh, as its card has it."""
+        """How much its scores weigh, if its card says."""
         return self._folder.card.blend if self._folder.card else None
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
@@ -60,5 +59,5 @@ class CrossEncoder:
         return find_damage(self._folder.path, card.sha256, REINSTALL) if card is not None else []
 
     def close(self) -> None:
-        """Let the model go; the worker process ends with the last one."""
+        """Release the model; the worker process ends with the last one."""
         self._held.close()

@@ -1,4 +1,4 @@
-"""What the folder of a transformer says of itself: pooling, length and prompts."""
+"""What the folder of a transformer says about it: pooling, length and prompts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from outcrop.errors import EmbedError
 Pooling = Literal["mean", "cls"]
 
 _DEFAULT_LENGTH_TOKENS = 512
-"""What BERT-like models were trained with, when the folder does not say."""
+"""What BERT-like models are trained with; used when the folder does not say."""
 
 
 @dataclass(frozen=True, slots=True)

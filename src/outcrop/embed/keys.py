@@ -1,6 +1,6 @@
-"""What is embedded of a chunk, and the content addresses under which its vectors are kept.
+"""What is embedded for a chunk, and the content addresses of its vectors.
 
-A chunk whose text and context did not change has the same key, so its vector is found and not made again.
+A chunk whose text and context did not change keeps its key, so its vector is found instead of made again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TITLE, _SECTION = "Document: ", "Section: "
 
 
 def text_key(context: str, text: str) -> bytes:
-    """Content address of a chunk's vector: of its context (see `context_head`) and its text, 16 bytes."""
+    """Content address of a chunk's vector, from its context (see `context_head`) and its text, 16 bytes."""
     head = context.encode("utf-8", "surrogatepass")
     digest = blake2b(len(head).to_bytes(8, "little"), digest_size=_KEY_BYTES, person=_TEXT)
     digest.update(head)
@@ -42,7 +42,7 @@ def summary_key(summary: str) -> bytes:
 def context_head(title: str, heading_path: Sequence[str]) -> str:
     """The lines put before a chunk's text: its document's title and its headings, where there are any.
 
-    A file's name that is but a number (`0421.py`) says nothing about the file, and is left out.
+    A file name that is only a number (`0421.py`) says nothing about the file and is left out.
     """
     name = _one_line(title)
     if any(map(str.isalpha, PurePosixPath(name).suffix)) and not path_text(name):
@@ -60,7 +60,7 @@ def context_head(title: str, heading_path: Sequence[str]) -> str:
 
 
 def context_text(title: str, heading_path: Sequence[str], text: str) -> str:
-    """What is embedded of a chunk (R3): title, section, an empty line, and the text."""
+    """The text that is embedded for a chunk: title, section, an empty line, and its own text."""
     head = context_head(title, heading_path)
     return f"{head}\n{text}" if head else text
 

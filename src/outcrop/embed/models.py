@@ -1,4 +1,4 @@
-"""The embedders and rerankers there are: one line each in the tables below, imported only when asked for."""
+"""The table of embedders and rerankers: one line each, imported when it is opened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from outcrop.system.machine import install_command
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """What stands after the colon of a model's name, and the settings of remote models."""
+    """What follows the colon in a model's name, and the settings of remote models."""
 
     name: str
     url: str
@@ -80,7 +80,7 @@ def _packaged(folder: str, what: str) -> Path:
 
 
 _MODELS: dict[str, tuple[str, Callable[[_Settings], Embedder]]] = {
-    # what is typed before the colon: what is typed after it, and how it is opened
+    # before the colon: what follows it, and how it is opened
     "static": ("", _open_static),
     "mini": ("", _open_mini),
     "openai": ("NAME", _open_openai),
@@ -95,28 +95,27 @@ _Opening = TypeVar("_Opening")
 
 
 def open_embedder(model: str, *, url: str, key: str, query_prefix: str, device: str = "cpu") -> Embedder:
-    """The embedder a `model` setting names; `url` and `key` are for `openai:` models only.
+    """Open the embedder that a `model` setting names; `url` and `key` are for `openai:` models only.
 
-    `query_prefix` is for models that want an instruction before a query; the static model wants none and
-    leaves it aside. `device` may be `cuda` for a model that can run there (`runs_on_gpu`).
-    """
+    `query_prefix` is for models that want an instruction before a query; the static model ignores it. `device` may be
+    `cuda` for a model that can run there (`runs_on_gpu`)."""
     open_model, name = _look_up("model", model, _MODELS)
     return open_model(_Settings(name, url, key, query_prefix, device))
 
 
 def runs_on_gpu(model: str) -> bool:
-    """Whether the model of this name can make use of a GPU."""
+    """Whether the model of this name can use a GPU."""
     return model.partition(":")[0] == "sentence-transformers"
 
 
 def open_reranker(name: str) -> Reranker:
-    """The reranker a name stands for: `mini`, or `onnx:FOLDER`. It loads in the background."""
+    """Open a reranker by name: `mini`, or `onnx:FOLDER`. It loads in the background."""
     open_model, folder = _look_up("reranker", name, _RERANKERS)
     return open_model(folder)
 
 
 def _look_up(what: str, given: str, table: Mapping[str, tuple[str, _Opening]]) -> tuple[_Opening, str]:
-    """How to open what is named, and what stands after the colon."""
+    """How to open what is named, and what follows the colon."""
     kind, _, name = given.partition(":")
     if kind not in table:
         import difflib  # only for a suggestion

@@ -21,16 +21,16 @@ from outcrop.records import Matrix, Model, Trust, Vector
 from outcrop.system.machine import install_command
 
 CHARACTERS_A_TOKEN = 64
-"""Of a text no more is sent to the worker than this times the tokens it may have: even blank lines and long words
-hardly use more, and a text of megabytes costs nothing."""
+"""A text is cut to this many characters per token it may have before it is sent to the worker: even empty lines and
+long words hardly use more, and a text of megabytes costs nothing."""
 
 
 class OnnxEmbedder(Transformer):
     """A transformer on the CPU, in a process of its own that all models share. Rows are of unit length.
 
-    What a model is and how it is used, its card says; without one, the files sentence-transformers leaves beside it,
-    and a fingerprint is its version. A model with a card loads in the background, and what is wrong with its graph
-    shows at the first use.
+    Its card says what a model is and how it is used; without one, the files that sentence-transformers leaves beside it
+    do, and a fingerprint is its version. A model with a card loads in the background, and a broken graph shows at the
+    first use.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class OnnxEmbedder(Transformer):
         threads: int = 0,
         runner: Runner | None = None,
     ) -> None:
-        """A prefix that is not given is taken from the model's folder; `threads` 0 means one a core, four at most."""
+        """A prefix that is not given is taken from the model's folder; `threads` 0 means one per core, four at most."""
         found = OnnxFolder.read(folder)
         card = found.card
         self._folder = found
@@ -54,7 +54,7 @@ class OnnxEmbedder(Transformer):
         if card is None:
             self._model = Model(f"onnx:{folder.name}", self._fingerprint(), self._held.width())
         else:
-            # A prefix of one's own makes other vectors: they must not be taken for the card's.
+            # A custom prefix makes different vectors: they must not be mixed with the card's.
             same = self._document_prefix == card.document_prefix
             version = card.version if same else f"{card.version}+{fingerprint((self._document_prefix,))}"
             self._model = Model(card.name, version, card.dimensions)
@@ -64,21 +64,21 @@ class OnnxEmbedder(Transformer):
 
     @property
     def model(self) -> Model:
-        """As the card has it; without one the folder's name, a fingerprint of its files, the dimensions found."""
+        """The card's; without one the folder's name, a fingerprint of its files, and its dimensions."""
         return self._model
 
     @property
     def path_weight(self) -> float:
-        """How much the vector of the path counts, as the card has it, else half."""
+        """How much the path's vector counts: the card's value, else half."""
         return self._path_weight
 
     @property
     def trust(self) -> Trust:
-        """How much its similarities weigh, as the card has it, else in full."""
+        """How much its similarities weigh: the card's value, else in full."""
         return self._trust
 
     def embed_query(self, text: str) -> Vector:
-        """The unit vector of a query; goes before all documents that wait."""
+        """The unit vector of a query; runs before all documents that wait."""
         vector: Vector = self._embed([text], self._query_prefix, urgent=True)[0]
         return vector
 
@@ -93,7 +93,7 @@ class OnnxEmbedder(Transformer):
         return [f"the files in {self._folder.path} changed: open the index again"] if changed else []
 
     def close(self) -> None:
-        """Let the model go; the worker process ends with the last one."""
+        """Release the model; the worker process ends with the last one."""
         self._held.close()
 
     def _fingerprint(self) -> str:
@@ -123,7 +123,7 @@ class OnnxEmbedder(Transformer):
 
 @dataclass(frozen=True, slots=True)
 class OnnxFolder:
-    """A model's folder, looked at but not yet loaded."""
+    """A model's folder, read but not loaded."""
 
     path: Path
     card: Card | None
@@ -137,7 +137,7 @@ class OnnxFolder:
 
     @classmethod
     def read(cls, folder: Path) -> OnnxFolder:
-        """Look at a folder; EmbedError says what is missing, in it or of the packages that run it."""
+        """Read a folder; EmbedError says which file or package is missing."""
         _require_runtime()
         settings = read_model_folder(folder)
         card = read_card(folder)
@@ -160,7 +160,7 @@ class OnnxFolder:
         )
 
     def spec(self, reads: Reads, threads: int) -> ModelSpec:
-        """What the worker process is told of it."""
+        """What the worker process needs to know of it."""
         return ModelSpec(
             folder=str(self.path.absolute()),
             path=str(self.graph_path.absolute()),
@@ -173,7 +173,7 @@ class OnnxFolder:
 
 
 def _require_runtime() -> None:
-    """Both are imported by the worker process only."""
+    """Only the worker process imports them."""
     for name in ("onnxruntime", "tokenizers"):
         if importlib.util.find_spec(name) is None:
             raise EmbedError(

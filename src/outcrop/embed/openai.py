@@ -24,7 +24,7 @@ _PROBE = "dimensions"
 
 
 class OpenAIEmbedder(Transformer):
-    """A remote model. Rows are of unit length; a blank text is not sent and has a zero row."""
+    """A remote model. Rows are of unit length; a text of whitespace is not sent and has a zero row."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class OpenAIEmbedder(Transformer):
         self._query_prefix = query_prefix
         self._document_prefix = document_prefix
         self._batch_texts = batch_texts
-        # A request may hold 300 000 tokens at OpenAI; ours are an estimate, hence the distance.
+        # OpenAI takes 300 000 tokens per request; ours are an estimate, hence the margin.
         self._batch_bytes = batch_tokens * BYTES_PER_TOKEN
         self._options: dict[str, Any] = {"model": name, "encoding_format": encoding}
         if dimensions is not None:
             self._options["dimensions"] = dimensions
-        # Not the query prefix: it changes no stored vector, and a change must not ask for a new index.
+        # Not the query prefix: it changes no stored vector, so a new one needs no new index.
         self._version = fingerprint((self._endpoint.address, name, document_prefix, str(dimensions)))
         self._dimensions = dimensions
         self._learning = threading.Lock()
@@ -72,8 +72,8 @@ class OpenAIEmbedder(Transformer):
         return Model(f"openai:{self._name}", self._version, self._known_dimensions())
 
     def recall(self, model: Model) -> None:
-        """Take the dimensions from an index that has vectors of this very model, instead of asking the endpoint for
-        them in every process. Should it have changed since, its next answer is refused."""
+        """Take the dimensions from an index with vectors of this very model, instead of asking the endpoint in every
+        process. If the model has changed since, its next answer is refused."""
         if (model.name, model.version) == (f"openai:{self._name}", self._version) and self._dimensions is None:
             self._dimensions = model.dimensions
 
@@ -82,7 +82,7 @@ class OpenAIEmbedder(Transformer):
         self._endpoint.close()
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
-        # Endpoints refuse an empty text, and a vector of nothing would only mislead.
+        # Endpoints refuse an empty text, and its vector would only mislead.
         sent = [number for number, text in enumerate(texts) if text.strip()]
         parts = [
             (batch, self._request([prefix + texts[number] for number in batch], batch))
@@ -107,7 +107,7 @@ class OpenAIEmbedder(Transformer):
             yield batch
 
     def _request(self, texts: list[str], numbers: list[int]) -> Matrix:
-        """The rows of these texts, whose numbers in the call are for messages. A refused batch is halved."""
+        """The rows of these texts; `numbers` are their positions, for messages. A refused batch is halved."""
         try:
             answer = self._endpoint.post({**self._options, "input": texts})
         except Refused as refused:

@@ -1,4 +1,4 @@
-"""What of a path is embedded."""
+"""Which part of a path is embedded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 
 _COMPONENTS = 3
-"""A file's name and two folders: what is further up is shared by most of a collection and only dilutes."""
+"""A file's name and two folders: those further up are shared by most of a collection and only dilute."""
 # A number says which of many a file is, not what it is about: the web questions set lost .13 nDCG@10 (dense) to the
 # numbers its documents are named by.
 _NUMBERING = re.compile(r"(?<![^\W_])(?<!\.)(?:[^\W\d_]?\d[\d.]*)(?![^\W_])")

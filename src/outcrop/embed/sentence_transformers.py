@@ -1,4 +1,4 @@
-"""Models on disk, run by sentence-transformers: for those that are not exported to ONNX."""
+"""Models on disk that are not exported to ONNX, run by sentence-transformers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from outcrop.records import Matrix, Model
 from outcrop.system.machine import install_command
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*/*.safetensors", "*/*.bin", "*/*.json")
-"""What decides the vectors of a model's folder."""
+"""The files of a model's folder that determine its vectors."""
 _GPU_TEXTS = 64
-"""Texts a GPU takes at once: one alone leaves nearly all of it idle. Judgement."""
+"""Texts a GPU takes at once: one alone leaves nearly all of it idle (not measured)."""
 
 
 class SentenceTransformersEmbedder(Transformer):
@@ -56,7 +56,7 @@ class SentenceTransformersEmbedder(Transformer):
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
         out = np.zeros((len(texts), self._model.dimensions), np.float32)
-        # Rust tokenizers hold no lone surrogates; a blank text has no vector.
+        # Rust tokenizers hold no lone surrogates; a text of whitespace has no vector.
         sent = [number for number, text in enumerate(texts) if text.strip()]
         if sent:
             clean = [texts[number].encode("utf-8", "replace").decode("utf-8") for number in sent]

@@ -1,4 +1,4 @@
-"""What the embedders that run a transformer have in common, wherever it runs."""
+"""What all embedders that run a transformer share, wherever it runs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ PATH_WEIGHT = 0.5
 
 
 class Transformer(ABC):
-    """Unit vectors; documents and queries differ by the prefix put before them."""
+    """Unit vectors; documents and queries differ by their prefix."""
 
     batch_texts: Final = 64
-    """An ingest hears that it was stopped between batches: 512 texts took some 15 s on two cores. Little is lost by it,
-    as texts run one by one anyway."""
+    """An ingest can be cancelled between batches, and 512 texts took some 15 s on two cores. Small batches cost little,
+    since texts run one by one anyway."""
     _query_prefix: str
     _document_prefix: str
 
     @abstractmethod
     def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
-        """One unit row a text; zeros for a blank one."""
+        """One unit row per text; zeros for one of whitespace."""
 
     @property
     def path_weight(self) -> float:
@@ -37,11 +37,11 @@ class Transformer(ABC):
         return Trust()
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text."""
+        """One unit row per text."""
         return self._embed(texts, self._document_prefix)
 
     def embed_paths(self, paths: Sequence[str]) -> Matrix:
-        """One unit row a path, of its last components as words."""
+        """One unit row per path, from its last components as words."""
         return self._embed([path_text(path) for path in paths], self._document_prefix)
 
     def embed_query(self, text: str) -> Vector:

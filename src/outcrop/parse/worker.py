@@ -1,7 +1,7 @@
 """The process in which libraries read untrusted files: `python -m outcrop.parse.worker MEMORY_BYTES`.
 
-It answers frames on stdin with frames on stdout until stdin ends, which is also how it learns that its parent
-is gone. It holds itself to a memory limit, and to a processor limit should the parent not be there to kill it.
+It answers frames on stdin with frames on stdout until stdin ends, which is also how it learns that its parent is gone.
+It limits its own memory, and its CPU time in case the parent is not there to kill it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ try:
 except ImportError:  # Windows: the parent's deadline is the only limit there
     resource = None  # type: ignore[assignment]
 
-# The parent kills at the deadline; this much processor time later the kernel does, should the parent be gone.
+# The parent kills at the deadline; if it is gone, the kernel does after this much more CPU time.
 _CPU_GRACE_S = 10
 
 
@@ -54,9 +54,9 @@ def _answer_one(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, mapped
         answer, payload = {"error": "nested too deeply; flatten it or exclude it"}, b""
     except MemoryError:
         answer, payload = {"error": _memory_message(memory_bytes)}, b""
-    except Exception as error:  # noqa: BLE001  whatever a library throws at a bad file is that file's failure
+    except Exception as error:  # noqa: BLE001  whatever a library raises for a bad file is that file's failure
         answer, payload = {"error": _describe(header["kind"], error)}, b""
-    # What one file left mapped is missing to the next; past half the limit a new process (0.2 s) is due.
+    # Memory one file leaves mapped is not there for the next; past half the limit it is time for a new process (0.2 s).
     answer["worn"] = _mapped_bytes() - mapped_at_start > memory_bytes // 2
     write_frame(answers, answer, payload)
     return True
@@ -79,10 +79,10 @@ def _memory_message(memory_bytes: int) -> str:
 
 
 def _limit_memory(limit: int) -> None:
-    """Hold the process to an address space of `limit` bytes and keep it from dumping core.
+    """Limit the address space to `limit` bytes and turn off core dumps.
 
-    The limit counts from what the interpreter had mapped at its start: thread stacks and libraries are not the
-    file's.
+    The limit includes what the interpreter had mapped at its start: thread stacks and libraries do not count against
+    the file.
     """
     if resource is None:
         return

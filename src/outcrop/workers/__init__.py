@@ -1,1 +1,1 @@
-"""Child processes: how they are started, and how one talks to them."""
+"""Child processes: how they are started (children.py), watched (process.py), and talked to (frames.py)."""

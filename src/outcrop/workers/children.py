@@ -1,8 +1,8 @@
-"""Starts every child process of this package, in the one way that is safe wherever the user happens to stand.
+"""Starts every child process of this package, in a way that is safe whatever the current folder.
 
 The current folder may be the one being indexed, so nothing in it may run: `python -m` would put it first on the module
-path, `-P` keeps it off, and the environment is cleared of whatever would bring it back. A test reads all modules and
-finds no other place that starts a process.
+path, `-P` keeps it off, and variables that would bring it back are dropped from the environment. A test checks that no
+other module starts a process.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _SWITCHES: Final = frozenset(
         "PYTHONUTF8",
     }
 )
-"""Settings of the interpreter that name no file and no module."""
+"""Settings of the interpreter that name neither a file nor a module."""
 _FOLDERS: Final = frozenset({"PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUSERBASE"})
-"""Settings that name one folder with code in it; a relative one would lie below the current folder."""
+"""Settings that name a folder with code in it; a relative one would be below the current folder."""
 _started: Final[WeakSet[subprocess.Popen[bytes]]] = WeakSet()
 
 
@@ -71,21 +71,21 @@ def start_child(
 
 
 def kill_children() -> None:
-    """End every process started from here at once: this one is about to end without waiting for anything."""
+    """Kill every process started here: this one is about to exit without waiting for anything."""
     for child in list(_started):
         if child.poll() is None:
             child.kill()
 
 
 def python_command() -> list[str]:
-    """What starts this interpreter without the current folder on its module path."""
+    """The command that starts this interpreter without the current folder on its module path."""
     if not sys.executable:
         raise OSError("this Python does not know where its interpreter is")
     return [sys.executable, "-P"]
 
 
 def child_environment(inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment without the variables by which Python would run code from the current folder."""
+    """The environment without variables that would make Python run code from the current folder."""
     given = os.environ if inherited is None else inherited
     kept = {
         name: value for name, value in given.items() if not name.startswith("PYTHON") or _is_safe(name, value)
@@ -100,10 +100,10 @@ def _is_safe(name: str, value: str) -> bool:
 
 
 def _module_path(value: str) -> str:
-    """Of PYTHONPATH what does not depend on the current folder, and the folder this package itself came from.
+    """The entries of PYTHONPATH that do not depend on the current folder, and the folder of this package itself.
 
-    Whole PYTHONPATHs are the way modules are installed on some machines, so they are not dropped altogether. An empty
-    entry, as in `PYTHONPATH=$PYTHONPATH:/opt/lib`, means the current folder.
+    It is not dropped altogether, since some machines install modules by it. An empty entry, as in
+    `PYTHONPATH=$PYTHONPATH:/opt/lib`, means the current folder.
     """
     here, own = Path.cwd(), Path(__file__).parents[2]
     kept = []

@@ -3,10 +3,10 @@
     ← {}, pickled Recipe
     ← {}, pickled list of Jobs     and so on
     → {}, pickled list of Outcomes, in the same order
-    → {"raised": true}, pickled    what no file should lead to; it ends the run as it would have without readers
+    → {"raised": true}, pickled    an error that is no file's fault; it ends the run, as it would without readers
 
-The end of stdin ends it: its parent is through, or gone. Pickled, since both ends are this package on one machine: what
-a file says is data in it, and whatever could forge an answer has taken over a process of this user already.
+The end of stdin ends it: its parent is done, or gone. Pickled, since both ends are this package on one machine: the
+contents of files are only data in it, and whoever could forge an answer already controls a process of this user.
 """
 
 from __future__ import annotations

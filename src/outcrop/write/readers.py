@@ -1,4 +1,4 @@
-"""Some processes of this machine prepare files while this one writes: `preparing.Prepare` over more than one core."""
+"""Prepares files in other processes of this machine while this one writes: `prepare.Prepare` on more than one core."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from outcrop.write.batches import cut
 from outcrop.write.prepare import Job, Outcome, Recipe, Unreadable, prepare_here, rare_collections
 
 WORTH_BYTES: Final = 4_000_000
-"""Less is read here: a second of parsing, against a quarter that it takes a reader to start."""
+"""Less than this is read here: it is a second of parsing, and a reader takes a quarter of that to start."""
 AHEAD: Final = 3
-"""Batches a reader that may be under way or wait to be taken. They are taken in order, so that the same files make the
-same index; one that takes long holds back the others no sooner than this. Judgement: some megabytes each at most."""
+"""Batches per reader that may be running or waiting to be taken. They are taken in order, so that the same files make
+the same index; a slow one holds up the others only once this many wait. A few megabytes each at most (not measured)."""
 POLL_S: Final = 0.2
-"""How often a run that waits for a reader looks whether it was stopped."""
+"""How often a run that waits for a reader checks whether it was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadersPrepare:
-    """Prepares files in up to `readers` processes beside this one (see `preparing.Prepare`), and itself when there is
-    little to do or only one core to do it."""
+    """Prepares files in up to `readers` processes beside this one (as `prepare.Prepare`), or in this one when there is
+    little to do or only one core."""
 
     readers: int
 
     def __call__(
         self, jobs: Sequence[Job], recipe: Recipe, check_stopped: Callable[[], None]
     ) -> Generator[Outcome, None, None]:
-        """One outcome a job, in their order. A file at which its reader dies, twice, is unreadable."""
+        """One outcome per job, in order. A file that kills its reader twice is unreadable."""
         cores = usable_cores()
         readers = min(self.readers, cores)
         if readers < 1 or cores < 2 or sum(job.file.size or 0 for job in jobs) < WORTH_BYTES:
@@ -65,7 +65,7 @@ _KILLED: Final = (
 
 
 class _Readers:
-    """The processes, started as they are needed and gone at the end of the block."""
+    """The processes: started as needed, ended with the block."""
 
     def __init__(self, count: int, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -79,7 +79,7 @@ class _Readers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """They hold nothing that could be lost, so they need not finish what nobody waits for."""
+        """Kill them: they hold nothing that could be lost."""
         with self._lock:
             self._over = True
             for reader in self._running:
@@ -89,7 +89,7 @@ class _Readers:
             reader.stop()
 
     def prepare(self, jobs: list[Job]) -> Future[list[bytes]]:
-        """What becomes of these, in pickled lists of outcomes, once a reader has time for it."""
+        """Have a reader prepare these; pickled lists of outcomes."""
         return self._threads.submit(self._prepare, jobs)
 
     def _prepare(self, jobs: list[Job]) -> list[bytes]:
@@ -99,7 +99,7 @@ class _Readers:
         return [self._try([job]) or pickle.dumps([Unreadable(job.file, _KILLED)], protocol=5) for job in jobs]
 
     def _try(self, jobs: list[Job]) -> bytes | None:
-        """What a reader makes of these; None when it died. Raises what it raised."""
+        """The outcomes of these from one reader; None when it died. Raises what it raised."""
         reader = getattr(self._mine, "reader", None) or self._start()
         try:
             header, packed = reader.prepare(jobs)
