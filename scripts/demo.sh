@@ -38,7 +38,7 @@ ask docs/how-to/models.md outcrop search -n 1 "how do I switch an index to anoth
 ask docs/how-to/notes.md outcrop search -n 1 "can several agents write notes at once?"
 ask src/outcrop/sources/url.py outcrop search -n 1 "where is a URL that leads to a private address refused?"
 
-ask docs/explanation/freshness.md outcrop search -n 1 -c docs "how does a search see what another process has just written?"
+ask docs/explanation/freshness.md outcrop search -n 1 -c docs --kind markdown "how does a search see what another process has just written?"
 
 say "Or for a name, and see why a hit is there"
 ask src/outcrop/errors.py outcrop search -n 1 -c code BlockedAddress
@@ -50,7 +50,7 @@ ask "approximate graph to build" outcrop context -b 400 -c docs "why is there no
 ask "def fuse_ranks" outcrop context --code -b 700 "reciprocal rank fusion of two lists" --must fusion.py
 
 say "Find your way in code: what uses a function, and what the code is made of"
-ask src/outcrop/read/search.py outcrop related -n 3 merge_hits
+ask src/outcrop/engine/reading.py outcrop related -n 3 merge_hits
 step outcrop map -b 300 -c code
 
 say "Keep it fresh: an unchanged file costs one look"
