@@ -1,4 +1,4 @@
-"""What Outcrop writes is for its owner alone, whatever the umask; what an earlier version left open is closed."""
+"""What Outcrop writes is for its owner alone, whatever the umask; what is open to others is closed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def loosen(folder: Path) -> None:
-    """As an earlier version left it."""
+    """As a copy or a backup may leave it."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
@@ -85,7 +85,7 @@ def test_a_new_index_is_for_its_owner_alone(home: Path, source: Path) -> None:
         assert engine.said == ""
 
 
-def test_what_an_earlier_version_left_open_is_closed_and_said_once(
+def test_what_is_open_to_others_is_closed_and_said_once(
     home: Path, source: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     use_everything(None, source)

@@ -16,7 +16,7 @@ from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 
 def no_deriver() -> Deriver:
-    raise AssertionError("a file is not searched where it lies")
+    raise AssertionError("a file is not searched in place")
 
 
 def test_a_path_is_a_sqlite_file(tmp_path: Path) -> None:

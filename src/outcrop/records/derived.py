@@ -1,6 +1,6 @@
 """What search looks up of a chunk, in the shape in which a database keeps it beside the truth.
 
-A store that is searched where it lies (`contracts.SearchableStore`) has these rows made whenever it writes chunks, in
+A store that is searched in place (`contracts.SearchableStore`) has these rows made whenever it writes chunks, in
 the same transaction, by a `Deriver` that it was given: which words and numbers they are is the business of search, how
 they are kept that of the store. All of it can be made again from the truth.
 """

@@ -86,7 +86,7 @@ class DocumentWrite:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk as the store gives it back, with its document. `gap` is the blank space between the chunk before it
+    """A chunk as the store gives it back, with its document. `gap` is the whitespace between the chunk before it
     and this one. `heading_path` is that of its largest section, `headings` has the path of every section it holds; the
     engine fills it in."""
 

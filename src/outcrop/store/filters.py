@@ -18,7 +18,7 @@ from outcrop.system.cache import BoundedCache
 Values = list[str | int | float]
 
 MAX_PATTERNS: Final = 100
-"""Path patterns of one filter. Judgement: more than anybody writes by hand."""
+"""Path patterns of one filter: more than anybody writes by hand (not measured)."""
 MAX_PATTERN_CHARS: Final = 4_096
 """Of one pattern: the longest path of Linux, so that every path can be named."""
 MAX_PATTERNS_CHARS: Final = 8_192

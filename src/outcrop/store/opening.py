@@ -28,7 +28,7 @@ def open_store(
     """Open the index, upgrading it unless it is to be read only. Where there is none it is made, or, without `create`,
     NotFound says how.
 
-    The rest is for a store that is searched where it lies: `deriver` is asked when first needed, `vector_index` names
+    The rest is for a store that is searched in place: `deriver` is asked when first needed, `vector_index` names
     the kind of index its vectors shall have (empty: as it is), `vector_effort` says how far a query searches it.
     """
     if isinstance(db, Path):

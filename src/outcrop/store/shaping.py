@@ -1,4 +1,4 @@
-"""A document as rows: what any store on SQL writes of it, and what it refuses."""
+"""A document as rows: what either store writes of it, and what both refuse."""
 
 from __future__ import annotations
 

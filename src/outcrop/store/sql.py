@@ -25,7 +25,7 @@ class SqlStore(ABC):
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
-        """Everything this thread reads inside sees one moment of the database; may be nested."""
+        """Everything this thread reads inside comes from one snapshot; may be nested."""
 
     @abstractmethod
     def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""A store that is searched where it lies gives the answers that arrays of all of it give."""
+"""A store that is searched in place gives the answers that arrays of all of it give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store on Postgres with pgvector: one index for many machines, searched where it lies."""
+"""The store on Postgres with pgvector: one index for many machines, searched in place."""
 
 from outcrop.store.postgres.nearness import Tuning
 from outcrop.store.postgres.opening import open_postgres

@@ -1,20 +1,21 @@
-"""Counts, and the full consistency check: what must agree, and how to say that it does not."""
+"""Counts, and the full consistency check."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from outcrop.records import StoreStats
+from outcrop.store.checking import RULES, Rule, broken_rules
 from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.deriving import unpack_lists
 from outcrop.store.postgres.vectors import ACTIVE, active_model, fresh, points
 
 _PENDING: Final = "SELECT document_id FROM pending"
 
-# Each counts rows that should not exist.
-_PROBLEMS: Final = (
+_RULES: Final[tuple[Rule, ...]] = (
     (
         "SELECT count(*) FROM chunks c WHERE NOT EXISTS (SELECT 1 FROM rows WHERE chunk_id = c.id)",
         "{} chunks are not in the keyword index",
@@ -58,10 +59,6 @@ _PROBLEMS: Final = (
         "{} summaries have no vector of the active model",
     ),
     (
-        "SELECT count(*) FROM pending WHERE document_id NOT IN (SELECT id FROM documents)",
-        "{} documents that wait for vectors are not there",
-    ),
-    (
         "SELECT count(*) FROM notes n WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE id = n.chunk_id)",
         "{} notes belong to no chunk",
     ),
@@ -75,17 +72,8 @@ _PROBLEMS: Final = (
         "{} chunks belong to no document",
     ),
     (
-        "SELECT count(*) FROM tags t WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = t.document_id)",
-        "{} tags belong to no document",
-    ),
-    (
         "SELECT count(*) FROM (SELECT 1 FROM documents GROUP BY collection, uri HAVING count(*) > 1) twice",
         "{} documents are there twice",
-    ),
-    (
-        "SELECT count(*) FROM documents d LEFT JOIN (SELECT document_id, count(*) AS many, max(end_offset) AS last"
-        " FROM chunks GROUP BY document_id) c ON c.document_id = d.id WHERE d.chunk_count != coalesce(many, 0)",
-        "{} documents do not have as many chunks as they should",
     ),
     (
         "SELECT count(*) FROM documents d LEFT JOIN (SELECT document_id, max(end_offset) AS last"
@@ -93,54 +81,40 @@ _PROBLEMS: Final = (
         " WHERE char_count != length(tail) + coalesce(last, 0) AND strpos(tail, chr(26)) = 0",  # an escaped NUL is two
         "{} documents do not have as many characters as they should",
     ),
-    (
-        "SELECT count(*) FROM (SELECT start_offset, end_offset, lag(start_offset) OVER"
-        " (PARTITION BY document_id ORDER BY position) AS before FROM chunks) placed"
-        " WHERE end_offset < start_offset OR start_offset < before",
-        "{} chunks are out of order in their document",
-    ),
-    (
-        "SELECT count(*) FROM removals r WHERE EXISTS (SELECT 1 FROM chunks WHERE id = r.chunk_id)",
-        "{} chunks are listed as removed but are there",
-    ),
+    *RULES,
 )
 
 
 def find_problems(connection: Connection) -> list[str]:
     """One sentence for each thing that is wrong; run it inside a snapshot."""
-    problems = []
-    for query, sentence in _PROBLEMS:
-        count = _count(connection, query)
-        if count:
-            problems.append(sentence.format(count))
-    return [*problems, *_point_problems(connection), *_list_problems(connection)]
+    return [
+        *broken_rules(partial(_count, connection), (*_RULES, *_point_rules(connection))),
+        *_list_problems(connection),
+    ]
 
 
-def _point_problems(connection: Connection) -> list[str]:
+def _point_rules(connection: Connection) -> list[Rule]:
+    """What must hold of the vectors that are searched."""
     active = active_model(connection)
     if active is None:
         return []
     both = f"SELECT chunk_id, part FROM {points(active[0])} UNION ALL SELECT chunk_id, part FROM {fresh(active[0])}"
-    problems = []
-    lost = _count(
-        connection,
-        f"SELECT count(*) FROM ({both}) p WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE id = p.chunk_id)",
-    )
-    if lost:
-        problems.append(f"{lost} vectors for search belong to no chunk")
-    twice = _count(connection, f"SELECT count(*) FROM (SELECT 1 FROM ({both}) p GROUP BY chunk_id, part"
-                   " HAVING count(*) > 1) twice")  # fmt: skip
-    if twice:
-        problems.append(f"{twice} vectors for search are there twice")
-    missing = _count(
-        connection,
-        f"SELECT count(*) FROM chunks c JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}"
-        f" WHERE NOT EXISTS (SELECT 1 FROM ({both}) p WHERE p.chunk_id = c.id AND p.part = 0)"
-        f" AND c.document_id NOT IN ({_PENDING}) AND v.vector != decode(repeat('00', length(v.vector)), 'hex')",
-    )
-    if missing:
-        problems.append(f"{missing} chunks have no vector for search")
-    return problems
+    return [
+        (
+            f"SELECT count(*) FROM ({both}) p WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE id = p.chunk_id)",
+            "{} vectors for search belong to no chunk",
+        ),
+        (
+            f"SELECT count(*) FROM (SELECT 1 FROM ({both}) p GROUP BY chunk_id, part HAVING count(*) > 1) twice",
+            "{} vectors for search are there twice",
+        ),
+        (
+            f"SELECT count(*) FROM chunks c JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}"
+            f" WHERE NOT EXISTS (SELECT 1 FROM ({both}) p WHERE p.chunk_id = c.id AND p.part = 0)"
+            f" AND c.document_id NOT IN ({_PENDING}) AND v.vector != decode(repeat('00', length(v.vector)), 'hex')",
+            "{} chunks have no vector for search",
+        ),
+    ]
 
 
 def _list_problems(connection: Connection) -> list[str]:

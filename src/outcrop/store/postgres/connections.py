@@ -161,7 +161,7 @@ class Connections:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All that this thread reads inside sees one moment; may be nested. What the body raises is its own."""
+        """All that this thread reads inside comes from one snapshot; may be nested. The body's errors pass through."""
         if self._is_inside():
             yield
             return

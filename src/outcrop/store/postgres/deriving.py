@@ -22,12 +22,12 @@ from outcrop.store.rows import FEED_COLUMNS, feed_rows
 from outcrop.system.distinct import is_among
 
 LIST_ROWS: Final = 1024
-"""Chunks of one list: 7 kB, read whole by a search and written whole when one of them goes. Judgement."""
+"""Chunks of one list: 7 kB, read whole by a search and written whole when one of them goes (not measured)."""
 FEED_ROWS: Final = 2048
 """Chunks derived at a time: bounds memory."""
 REMOVED_AT_ONCE: Final = 4096
 MANY_LISTS: Final = 32
-"""Short lists of one term before they are joined: what a search reads in one go anyway. Judgement."""
+"""Short lists of one term before they are joined: what a search reads in one go anyway (not measured)."""
 TERMS_AT_ONCE: Final = 2000
 
 

@@ -1,4 +1,4 @@
-"""What is read of documents and chunks: those that take several questions are asked inside one snapshot."""
+"""Reading documents and chunks; whatever takes several queries runs inside one snapshot."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DOCUMENT_COLUMNS: Final = (
 def read_rows(
     connection: Connection, query: str, values: Sequence[Any] | Mapping[str, Any] = ()
 ) -> list[tuple[Any, ...]]:
-    """All rows of one question, texts as they were written."""
+    """All rows of one query, texts as they were written."""
     return [plain_row(row) for row in connection.execute(query, values, binary=True).fetchall()]
 
 

@@ -1,4 +1,4 @@
-"""How an index on Postgres is searched where it lies: words by their lists, vectors by an index, names by a table.
+"""How an index on Postgres is searched in place: words by their lists, vectors by an index, names by a table.
 
 Nearest vectors come from two tables (see schema.py): through the index of the one, with iterative scans, and from all
 of the other. Where a filter leaves few chunks, theirs are compared one by one and nothing is missed.
@@ -45,7 +45,7 @@ PHRASE_CHUNKS: Final = 500
 
 
 INDEX_SEEN_S: Final = 30.0
-"""For how long the kind of the vector index is taken for known: to look takes a millisecond. Judgement."""
+"""How long the kind of the vector index is remembered: a look takes a millisecond (not measured)."""
 
 
 class Searching(ABC):

@@ -1,7 +1,7 @@
 """The store on Postgres: any number of threads, processes and machines.
 
-This module says what is asked and in which transaction; reading.py says what is read, writing.py what a write does,
-switching.py how another model comes, searching.py how it is searched where it lies.
+This module says which query runs in which transaction; sql.py has what both stores share, reading.py what is read,
+writing.py what a write does, switching.py how the model changes, searching.py how the index is searched in place.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PostgresStore(SqlStore, Searching):
         self.read_only = read_only
 
     def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of one question, texts as they were written."""
+        """All rows of one query, texts as they were written."""
         return self._connections.read(lambda connection: read_rows(connection, query, values))
 
     def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -103,7 +103,7 @@ class PostgresStore(SqlStore, Searching):
         )
 
     def _at_once(self, work: Callable[[Connection], T]) -> T:
-        """What several questions tell of one moment."""
+        """Several queries in one snapshot."""
         with self.snapshot():
             return self._connections.read(work)
 
@@ -184,7 +184,7 @@ class PostgresStore(SqlStore, Searching):
         self._write(work)
 
     def delete(self, document_ids: Collection[int]) -> int:
-        """Remove documents with all that hangs on them; how many there were.
+        """Remove documents with everything that belongs to them; how many there were.
 
         Their rows are invisible to all from then on, and leave the disk with the next vacuum.
         """
@@ -306,7 +306,7 @@ class PostgresStore(SqlStore, Searching):
     # ------------------------------------------------------------------ health
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
-        """Everything this thread reads inside sees one moment of the database; may be nested."""
+        """Everything this thread reads inside comes from one snapshot; may be nested."""
         return self._connections.snapshot()
 
     def stats(self) -> StoreStats:

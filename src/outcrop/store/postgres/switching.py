@@ -1,6 +1,6 @@
-"""Vectors that come after their documents, and the switch to another model, inside a write transaction.
+"""Inside a write transaction: vectors that come after their documents, and the switch to another model.
 
-The deriver is asked for only where it is needed: to make it opens a model.
+The deriver is made only where it is needed, since making it opens a model.
 """
 
 from __future__ import annotations

@@ -40,15 +40,15 @@ MOVED_AT_ONCE: Final = 2_000
 """Vectors moved in one transaction: each takes about a millisecond to find its place in the index."""
 SHRUNK_SHARE: Final = 0.5
 """An index of which half is gone is built anew. With three in ten deleted and vacuumed its answers are as good as
-before (`benchmarks.postgres`), so this is for space and speed. Judgement."""
+before (`benchmarks.postgres`), so this is for space and speed (not measured)."""
 LISTS_AFTER_WRITES: Final = 128
 """Writes after which short lists are looked for: a search reads one list a write for each common word until then."""
 BUILD_MEMORY: Final = "1GB"
 """For building an index: what does not fit is built several times slower. The graph of a million vectors of 256
 dimensions takes about that much."""
 GROWN_SHARE: Final = 2.0
-"""The lists of an IVFFlat index are those of the vectors it was built of; with twice as many it is built anew.
-Judgement."""
+"""The lists of an IVFFlat index are those of the vectors it was built of; with twice as many it is built anew
+(not measured)."""
 
 _GROWING: Final = ("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared")
 _LOCK_CLASS: Final = 0x4F555444

@@ -1,4 +1,4 @@
-"""What happens inside a write transaction: documents come, change and go with all that hangs on them."""
+"""Inside a write transaction: documents are inserted, replaced and removed with everything that belongs to them."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def put_documents(
 
 
 def remove_documents(connection: Connection, state: State, document_ids: Collection[int]) -> int:
-    """Delete documents with everything that hangs on them; how many there were."""
+    """Delete documents with everything that belongs to them; how many there were."""
     rows = connection.execute(
         "SELECT id FROM documents WHERE id = ANY (%s)", ([int(id_) for id_ in document_ids],)
     ).fetchall()
@@ -157,7 +157,7 @@ def find_documents(connection: Connection, names: Iterable[tuple[str, str]]) -> 
 
 
 def complete_documents(connection: Connection, state: State, deriver: Deriver, came: Collection[bytes]) -> int:
-    """Vectors with these keys came: how many documents that waited have all of theirs now.
+    """Vectors with these keys arrived: how many pending documents are complete now.
 
     Those are numbered anew, each as a whole and once: what follows the store only takes in what has a new id.
     """
@@ -187,7 +187,7 @@ def complete_documents(connection: Connection, state: State, deriver: Deriver, c
 
 
 def _clear(connection: Connection, state: State, document_ids: Sequence[int]) -> set[bytes]:
-    """Remove what hangs on these documents, leaving their rows; the vector keys they held on to."""
+    """Remove what belongs to these documents, but not their rows; the vector keys they used."""
     if not document_ids:
         return set()
     ids = list(document_ids)

@@ -1,21 +1,23 @@
-"""Counts, and the full consistency check: what must agree, and how to say that it does not."""
+"""Counts, and the full consistency check."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import apsw
 
 from outcrop.errors import CorruptDatabase
 from outcrop.records import StoreStats
+from outcrop.store.checking import RULES, Rule, broken_rules
 from outcrop.store.rows import fetch
 from outcrop.store.sqlite.text_blocks import unpack_block
 from outcrop.store.sqlite.vectors import ACTIVE_BASE, MODEL_SHIFT
 
 _SAID_CHARS = 300  # a damaged file makes SQLite list a hundred pages; the first few tell enough
 
-# Each counts rows that should not exist.
-_PROBLEMS = (
+_RULES: Final[tuple[Rule, ...]] = (
     (
         f"SELECT count(*) FROM chunks c WHERE NOT EXISTS"
         f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.content_id)"
@@ -55,21 +57,8 @@ _PROBLEMS = (
         "{} summaries have no vector of the active model",
     ),
     (
-        "SELECT count(*) FROM pending WHERE document_id NOT IN (SELECT id FROM documents)",
-        "{} documents that wait for vectors are not there",
-    ),
-    (
         "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",
         "{} chunks belong to no document",
-    ),
-    (
-        "SELECT count(*) FROM tags WHERE document_id NOT IN (SELECT id FROM documents)",
-        "{} tags belong to no document",
-    ),
-    (
-        "SELECT count(*) FROM documents d WHERE chunk_count !="
-        " (SELECT count(*) FROM chunks WHERE document_id = d.id)",
-        "{} documents do not have as many chunks as they should",
     ),
     (
         "SELECT count(*) FROM documents d WHERE char_count != length(CAST(tail AS TEXT))"
@@ -77,16 +66,7 @@ _PROBLEMS = (
         " AND instr(tail, char(0)) = 0",  # length() stops at a NUL
         "{} documents do not have as many characters as they should",
     ),
-    (
-        "SELECT count(*) FROM (SELECT start_offset, end_offset, lag(start_offset) OVER"
-        " (PARTITION BY document_id ORDER BY position) AS before FROM chunks)"
-        " WHERE end_offset < start_offset OR start_offset < before",
-        "{} chunks are out of order in their document",
-    ),
-    (
-        "SELECT count(*) FROM removals WHERE chunk_id IN (SELECT id FROM chunks)",
-        "{} chunks are listed as removed but are there",
-    ),
+    *RULES,
 )
 
 
@@ -94,35 +74,32 @@ def find_problems(connection: apsw.Connection) -> list[str]:
     """One sentence for each thing that is wrong; run it inside a snapshot."""
     said = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
     problems = [f"SQLite: {_shorten(line)}" for line in said if line != "ok"]
-    for sql, sentence in _PROBLEMS:
-        (count,) = fetch(connection, sql)[0]
-        if count:
-            problems.append(sentence.format(count))
+    problems += broken_rules(partial(_count, connection), _RULES)
     return problems + _find_text_problems(connection)
 
 
 def _find_text_problems(connection: apsw.Connection) -> list[str]:
-    """What is wrong with the texts: every block is read, and held against the chunks that it is of."""
+    """What is wrong with the texts: every block is read and compared with its chunks."""
     damaged = without = beyond = 0
     chunks = connection.execute("SELECT id, document_id, end_offset - start_offset FROM chunks ORDER BY id")
-    waiting = next(chunks, None)
+    chunk = next(chunks, None)
     for first, packed in connection.execute("SELECT first_chunk, packed FROM text_blocks ORDER BY first_chunk"):
-        while waiting is not None and waiting[0] < first:
-            without, waiting = without + 1, next(chunks, None)
+        while chunk is not None and chunk[0] < first:
+            without, chunk = without + 1, next(chunks, None)
         try:
             entries = unpack_block(packed)
         except CorruptDatabase:
             damaged += 1
             continue
-        owner = waiting[1] if waiting is not None else None
+        owner = chunk[1] if chunk is not None else None
         for chunk_id, entry in enumerate(entries, first):
-            if waiting is None or waiting[:2] != (chunk_id, owner):
+            if chunk is None or chunk[:2] != (chunk_id, owner):
                 beyond += 1
                 continue
-            damaged += len(entry.text) != waiting[2]
-            waiting = next(chunks, None)
-    while waiting is not None:
-        without, waiting = without + 1, next(chunks, None)
+            damaged += len(entry.text) != chunk[2]
+            chunk = next(chunks, None)
+    while chunk is not None:
+        without, chunk = without + 1, next(chunks, None)
     return [
         sentence.format(count)
         for sentence, count in (
@@ -140,10 +117,7 @@ def _shorten(line: str) -> str:
 
 def count_everything(connection: apsw.Connection, path: Path) -> StoreStats:
     """The counts that must agree, and sizes; run it inside a snapshot."""
-
-    def count(sql: str) -> int:
-        return int(fetch(connection, sql)[0][0])
-
+    count = partial(_count, connection)
     files = (path, path.with_name(path.name + "-wal"))
     return StoreStats(
         documents=count("SELECT count(*) FROM documents"),
@@ -155,3 +129,7 @@ def count_everything(connection: apsw.Connection, path: Path) -> StoreStats:
         bytes_on_disk=sum(file.stat().st_size for file in files if file.exists()),
         schema_version=count("PRAGMA user_version"),
     )
+
+
+def _count(connection: apsw.Connection, query: str) -> int:
+    return int(fetch(connection, query)[0][0])

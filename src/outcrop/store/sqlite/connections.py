@@ -67,7 +67,7 @@ class Connections:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All that this thread reads inside sees one moment; may be nested. What the body raises is its own."""
+        """All that this thread reads inside comes from one snapshot; may be nested. The body's errors pass through."""
         with _translated(self.path):
             connection = self._reader()
             outermost = not connection.in_transaction
@@ -75,7 +75,7 @@ class Connections:
                 connection.execute("BEGIN")
                 connection.execute(
                     "SELECT value FROM meta WHERE key = 'version'"
-                ).fetchall()  # the moment is now
+                ).fetchall()  # the snapshot is taken now
         try:
             yield
         finally:
@@ -297,9 +297,9 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise _translate(error, path) from error
-    except UnicodeDecodeError as error:  # a letter that is none: SQLite does not look at what it keeps
+    except UnicodeDecodeError as error:  # not UTF-8: SQLite does not check the text it stores
         raise CorruptDatabase(
-            _DAMAGED.format(path=path, why=f"a text in it is none: {error.reason}")
+            _DAMAGED.format(path=path, why=f"a text in it is not UTF-8: {error.reason}")
         ) from error
     except UnicodeEncodeError as error:
         raise StoreError(

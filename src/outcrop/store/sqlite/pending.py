@@ -1,4 +1,4 @@
-"""Documents that were written before their vectors: which they are, and what happens when the vectors come."""
+"""Documents that were written before their vectors, and what happens when the vectors arrive."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ ORDER BY document_id
 """
 
 
-def is_any_waiting(connection: apsw.Connection) -> bool:
-    """Whether a document waits for a vector: an ordinary write need not look any further if none does."""
+def is_any_pending(connection: apsw.Connection) -> bool:
+    """Whether any document is pending; if none is, an ordinary write need not look further."""
     return bool(fetch(connection, "SELECT 1 FROM pending LIMIT 1"))
 
 
-def wait_for_vectors(connection: apsw.Connection, document_ids: Collection[int]) -> None:
-    """These documents lack a vector."""
+def add_pending(connection: apsw.Connection, document_ids: Collection[int]) -> None:
+    """Note that these documents lack a vector."""
     connection.executemany(
         "INSERT INTO pending (document_id) VALUES (?) ON CONFLICT DO NOTHING", ((id_,) for id_ in document_ids)
     )
 
 
-def stop_waiting(connection: apsw.Connection, document_ids: str) -> None:
+def clear_pending(connection: apsw.Connection, document_ids: str) -> None:
     """These documents (a JSON list) are complete, or about to go."""
     connection.execute(f"DELETE FROM pending WHERE {_MINE}", (document_ids,))
 
 
 def complete_documents(connection: apsw.Connection, model_id: int, came: Collection[int]) -> int:
-    """Vectors of these contents came: how many documents that waited have all of theirs now.
+    """Vectors of these contents arrived: how many pending documents are complete now.
 
     Those are numbered anew, each as a whole and once: arrays made of the store only take in what has a new id, and
     ranking takes neighbouring ids for neighbouring chunks. What a document has before it is complete is searched by
@@ -68,7 +68,7 @@ def complete_documents(connection: apsw.Connection, model_id: int, came: Collect
     if done:
         ids = json.dumps(done)
         _renumber(connection, ids)
-        stop_waiting(connection, ids)
+        clear_pending(connection, ids)
     return len(done)
 
 

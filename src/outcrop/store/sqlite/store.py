@@ -1,6 +1,6 @@
 """The store on SQLite: one file, any number of threads and processes.
 
-This module says what is read and in which transaction; writing.py says what a write does.
+This module says what runs in which transaction; sql.py has what both stores share, writing.py what a write does.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class SqliteStore(SqlStore):
             )
 
     def delete(self, document_ids: Collection[int]) -> int:
-        """Remove documents with all that hangs on them, from the disk too; how many there were."""
+        """Remove documents with everything that belongs to them, from the disk too; how many there were."""
         if not document_ids:
             return 0
         with self._connections.writing() as connection:
@@ -301,7 +301,7 @@ class SqliteStore(SqlStore):
     # ------------------------------------------------------------------ health
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
-        """Everything this thread reads inside sees one moment of the database; may be nested."""
+        """Everything this thread reads inside comes from one snapshot; may be nested."""
         return self._connections.snapshot()
 
     def stats(self) -> StoreStats:

@@ -1,4 +1,4 @@
-"""What happens inside a write transaction: documents come, change and go with all that hangs on them."""
+"""Inside a write transaction: documents are inserted, replaced and removed with everything that belongs to them."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def put_documents(
     lacking = [
         id_ for id_, (write, _) in zip(ids, writes, strict=True) if not missing.isdisjoint(keys_of(write))
     ]
-    pending.wait_for_vectors(connection, lacking)
+    pending.add_pending(connection, lacking)
     return ids
 
 
 def remove_documents(connection: apsw.Connection, document_ids: Collection[int]) -> int:
-    """Delete documents with everything that hangs on them; how many there were."""
+    """Delete documents with everything that belongs to them; how many there were."""
     ids = json.dumps([int(id_) for id_ in document_ids])
     ((count,),) = fetch(
         connection, "SELECT count(*) FROM documents WHERE id IN (SELECT value FROM json_each(?))", (ids,)
@@ -87,7 +87,7 @@ def remove_documents(connection: apsw.Connection, document_ids: Collection[int])
 
 
 def _clear(connection: apsw.Connection, document_ids: Sequence[int]) -> set[int]:
-    """Remove what hangs on these documents, leaving their rows; the contents they held on to."""
+    """Remove what belongs to these documents, but not their rows; the contents they used."""
     if not document_ids:
         return set()
     ids = json.dumps(document_ids)
@@ -106,7 +106,7 @@ def _clear(connection: apsw.Connection, document_ids: Sequence[int]) -> set[int]
     )
     connection.execute(f"DELETE FROM chunks WHERE {mine}", (ids,))
     connection.execute(f"DELETE FROM tags WHERE {mine}", (ids,))
-    pending.stop_waiting(connection, ids)
+    pending.clear_pending(connection, ids)
     return {number for (number,) in abandoned if number is not None}
 
 
@@ -124,7 +124,7 @@ def _put_vectors(
     if active is None:
         vectors.set_active(connection, model_id)
     given = contents.keys() & new_vectors.keys()
-    came = vectors.missing(connection, model_id, given) if pending.is_any_waiting(connection) else set()
+    came = vectors.missing(connection, model_id, given) if pending.is_any_pending(connection) else set()
     vectors.add(connection, model_id, model, {contents[key]: new_vectors[key] for key in given})
     lacking = vectors.missing(connection, model_id, contents.keys() - given)
     return lacking, {contents[key] for key in came}

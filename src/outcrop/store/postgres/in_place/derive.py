@@ -1,4 +1,4 @@
-"""What a store keeps beside each chunk so that it can be searched where it lies: the same columns as in a segment."""
+"""What a store keeps beside each chunk so that it can be searched in place: the same columns as in a segment."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def unpack_facts(facts: Sequence[bytes]) -> Facts:
 
 
 def place_facts(facts: Facts, places: NDArray[np.intp], count: int) -> Facts:
-    """Facts of `count` files, known at these places and blank elsewhere; without uses."""
+    """Facts of `count` files, known at these places and empty elsewhere; without uses."""
     plain = np.zeros((2, count), np.uint8)
     plain[:, places] = facts.roles, facts.families
     numbers = np.zeros((3, count), np.uint64)

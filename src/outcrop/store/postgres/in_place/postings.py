@@ -17,13 +17,13 @@ Passing = Callable[[Ids], Ids]
 """Those of some chunks that may be returned."""
 
 MAX_POSTINGS: Final = 1_000_000
-"""Postings that are read for one query: 11 MB, and some 30 ms to add up. Judgement."""
+"""Postings that are read for one query: 11 MB, and some 30 ms to add up (not measured)."""
 MAX_SPAN: Final = 1 << 22
 """Chunk ids that lie within so many of each other are added up in a table of all of them, 16 MB at most, which takes a
 fifth of the time that sorting them does."""
 FIRST_BATCH: Final = 2
 BATCH_GROWTH: Final = 4
-"""Of chunks that a filter may rule out twice as many as are wanted are asked about, and then ever more. Judgement."""
+"""Where a filter may rule chunks out, twice as many as wanted are asked about, then ever more (not measured)."""
 
 
 def choose_terms(counts: Mapping[int, int], least: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""As much of the reference graph as leaves a few chunks, in a store that is searched where it lies.
+"""The part of the reference graph that starts at a few chunks, in a store that is searched in place.
 
 An edge is a use of a name joined with a declaration by evidence (see `graph`). All that takes part in that for some
 chunks are the names they use, what their files import, and who declares those names: that is looked up, and the graph

@@ -1,4 +1,4 @@
-"""Searching a store where it lies: the store finds, this process ranks.
+"""Search in place: the store finds, this process ranks.
 
 The store looks up which chunks hold which words, which vectors are nearest and who declares a name; of the few hundred
 chunks that come up a segment is made that lives as long as the search. From there on all is as with arrays: the same
@@ -43,14 +43,14 @@ from outcrop.text.terms import Terms
 
 FEW_CHUNKS: Final = 20_000
 """Chunks that pass a filter and are all named before a search. Where more pass, a good part of what is found does, and
-the store is asked about that afterwards. Judgement."""
+the store is asked about that afterwards (not measured)."""
 BESIDE: Final = 2
 """Chunks before and after one that ranking looks at: its neighbours are candidates and are judged by theirs."""
 MAX_DECLARATIONS: Final = 1024
-"""Declarations of one name that are read, to find those that are allowed and in the scope asked for. Judgement."""
+"""Declarations of one name that are read, to find those that are allowed and in the scope asked for (not measured)."""
 
 CHECKED_DOCUMENTS: Final = 100
-"""Documents whose rows are read to see whether they are of this version. Judgement."""
+"""Documents whose rows are read to see whether they are of this version (not measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Allowed:
 
 
 class DatabaseSearch:
-    """Searches a store that is searched where it lies. Safe for threads; see `index.Index`.
+    """Searches a store that is searched in place. Safe for threads; see `index.Index`.
 
     `folder` is for what needs the whole reference graph (see `whole`): its arrays are kept there, or in memory only.
     """
