@@ -1,1 +1,1 @@
-"""Interfaces: thin, they call the engine only."""
+"""Interfaces: thin, they only call the engine."""

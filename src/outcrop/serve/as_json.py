@@ -20,7 +20,7 @@ _ATOMS = frozenset({str, int, float, bool, type(None)})
 
 @cache
 def _members(kind: type) -> tuple[str, ...] | None:
-    """The names of a record's or a NamedTuple's members; looked up once: an answer has hundreds of them."""
+    """The field names of a record or NamedTuple, cached: an answer has hundreds of them."""
     if is_dataclass(kind) and kind is not DatabaseUrl:  # which shows itself, without its password
         return tuple(field.name for field in fields(kind))
     named: tuple[str, ...] | None = getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
@@ -45,7 +45,7 @@ def plain(value: object) -> object:
 
 
 def dump(value: object, indent: int | None = None) -> str:
-    """JSON text. Readable as it is; escaped where a file name holds bytes that are no text."""
+    """JSON text. Not escaped, except where a file name is not valid Unicode."""
     data = plain(value)
     text = json.dumps(data, ensure_ascii=False, indent=indent)
     try:

@@ -1,4 +1,4 @@
-"""What goes on while nobody asks: texts that wait for their vectors get them, and edits of notes are picked up."""
+"""Background work: embeds pending texts and picks up edited notes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from outcrop.notes import KnowledgeBase
 log = logging.getLogger(__name__)
 
 LOOK_S: Final = 1.0
-"""How often to look whether a text waits; a write of this process wakes the thread at once (not measured)."""
+"""How often to look for pending texts; a write in this process wakes the thread at once (not measured)."""
 REFRESH_S: Final = 3.0
 """How often the notes are compared with their files (not measured): soon enough for somebody who switches windows."""
 LONGEST_PAUSE_S: Final = 60.0
-"""How long to leave a model alone that keeps failing (not measured)."""
+"""The longest pause after repeated failures of a model (not measured)."""
 STOP_S: Final = 10.0
-"""How long a stop waits for a batch that is being embedded; what is not done waits in the database (not measured)."""
+"""How long a stop waits for the batch being embedded; what is left stays pending in the database (not measured)."""
 
 
 class Background:
-    """One thread that keeps an index fresh until it is stopped; of a server that only reads it warms the index up, and
-    leaves what is to be written to those that write."""
+    """One thread that keeps an index fresh until stopped. On a read-only server it warms the index up and writes
+    nothing."""
 
     def __init__(self, engine: Engine, kb: KnowledgeBase, *, read_only: bool = False) -> None:
         self._engine = engine
@@ -37,7 +37,7 @@ class Background:
         self._thread = threading.Thread(target=self._run, name="outcrop-background", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def nudge(self) -> None:
@@ -45,13 +45,13 @@ class Background:
         self._wake.set()
 
     def stop(self) -> None:
-        """End at the next safe place."""
+        """Stop at the next safe point."""
         self._stop.set()
         self._wake.set()
         self._thread.join(STOP_S)
 
     def _run(self) -> None:
-        embed, refresh = _Patient("embedding", self._embed), _Patient("the knowledge base", self._refresh)
+        embed, refresh = _Patient("embedding", self._embed), _Patient("refreshing the notes", self._refresh)
         _Patient("warming up", self._engine.warm).attempt()
         next_refresh = 0.0
         while not self._read_only and not self._stop.is_set():
@@ -71,7 +71,7 @@ class Background:
 
 
 class _Patient:
-    """Does something again and again; after a failure it says so and waits, longer each time."""
+    """Repeats some work; after each failure it logs the reason and waits longer."""
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
         self._name = name
@@ -80,7 +80,7 @@ class _Patient:
         self._not_before = 0.0
 
     def attempt(self) -> None:
-        """Once, unless it failed a moment ago."""
+        """Do the work once, unless it is still waiting after a failure."""
         if time.monotonic() < self._not_before:
             return
         try:

@@ -12,7 +12,7 @@ from outcrop.text.words import PART, WORD
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""
 LEAD: Final = 1
-"""Lines before the first that matches, where there is a choice: what it belongs to often stands just above it."""
+"""Preferred number of lines before the first match: its heading or signature is often just above."""
 MAX_LINE_CHARS: Final = 320
 """A longer line (minified code, a paragraph on one line) is cut around its first matching word."""
 
@@ -21,7 +21,7 @@ Span = tuple[int, int]
 
 
 class Marker:
-    """Finds what a search matched in a text: a word in any of its forms, a phrase as it is."""
+    """Finds what a search matched in a text: words in any inflection, phrases verbatim."""
 
     def __init__(self, terms: Iterable[str], phrases: Iterable[str] = ()) -> None:
         import Stemmer
@@ -34,7 +34,7 @@ class Marker:
         self._verbatim = [word for word in words if not word.isascii()]
 
     def spans(self, text: str) -> list[Span]:
-        """Where the matching words and phrases stand, in order, not overlapping."""
+        """Spans of matching words and phrases, in order, without overlaps."""
         found = self.phrase_spans(text)
         for word in WORD.finditer(text):
             if self._matches(word.group()):
@@ -52,7 +52,7 @@ class Marker:
         return _without_overlaps(found)
 
     def phrase_spans(self, text: str) -> list[Span]:
-        """Where phrases stand."""
+        """Spans of phrases."""
         return [span for phrase in self.phrases for span in phrase_spans(text, phrase)]
 
     def _matches(self, word: str) -> bool:

@@ -1,7 +1,7 @@
-"""Long work that a client starts and does not wait for: one after another, in one thread, and not lost by a kill.
+"""Long work that a client starts without waiting for it: one job at a time, in one thread, surviving a kill.
 
-What is queued or running is kept in a file beside the index and taken up again at the next start: an ingest that is
-done twice costs next to nothing. One server holds the file; a second one on the same index keeps its jobs in memory.
+Queued and running jobs are kept in a file beside the index and resumed at the next start: repeating an ingest costs
+next to nothing. One server holds the file; a second one on the same index keeps its jobs in memory.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 Work = Callable[["Task", Callable[[Progress], None], Callable[[], bool]], IngestReport | None]
 
 KEPT: Final = 100
-"""Jobs that are remembered (not measured): enough to look back, little enough to be written at every change."""
+"""Jobs remembered (not measured): enough to look back, few enough to write out at every change."""
 WAITING: Final = 100
-"""Jobs that may wait (not measured): more is a client that does not look at its answers."""
+"""Jobs that may queue (not measured): more means a client that ignores its answers."""
 LISTED: Final = 200
-"""Lines and ids of a report that a job keeps; a hundred reports of a large folder would be hundreds of megabytes."""
+"""Lines and ids a job keeps of its report: a hundred full reports of a large folder would be hundreds of megabytes."""
 SHUTDOWN_S: Final = 10.0
-"""How long a stop waits for the running job to come to a safe place (not measured): a batch of an ingest takes less."""
+"""How long a stop waits for the running job to reach a safe point (not measured): a batch of an ingest takes less."""
 
 
 class TooManyJobs(OutcropError):
-    """More jobs wait than a server takes on."""
+    """Too many jobs are queued."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a job is to do."""
+    """What a job should do."""
 
     kind: JobKind
     source: str = ""
@@ -59,7 +59,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A piece of long work and how far it is. Times are seconds since the epoch."""
+    """A piece of long work and its progress. Times are seconds since the epoch."""
 
     id: str
     kind: JobKind
@@ -73,7 +73,7 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether it has ended, in whatever way."""
         return self.state in {"done", "failed", "cancelled"}
 
 
@@ -85,13 +85,13 @@ class _Entry:
 
 
 class Jobs:
-    """The queue and the thread that works it off. Every method may be called from any thread."""
+    """The queue and the thread that works through it. Methods are thread-safe."""
 
     def __init__(
         self, engine: Engine, file: Path, require_root: Callable[[str], Path], *, read_only: bool = False
     ) -> None:
-        """`require_root` says whether a path may be indexed from outside: asked when a job begins, since one that an
-        earlier server left was accepted under the roots of that server. A read-only server touches no job."""
+        """`require_root` checks whether a path may be indexed from outside. It is asked when a job starts, since a job
+        left by an earlier server was accepted under that server's roots. A read-only server runs no jobs."""
         self._engine = engine
         self._file = file
         self._require_root = require_root
@@ -110,11 +110,11 @@ class Jobs:
     # ------------------------------------------------------------------ asking
 
     def register(self, kind: JobKind, work: Work) -> None:
-        """Say how jobs of a kind are done, for work that is not the engine's own."""
+        """Register how jobs of a kind are run, for work that is not the engine's own."""
         self._works[kind] = work
 
     def submit(self, task: Task) -> Job:
-        """Queue a task; the same one that waits already is not queued twice."""
+        """Queue a task, unless the same one is already queued."""
         if self._read_only:
             raise NotAllowed("this server only reads; start it without --read-only")
         with self._changed:
@@ -132,17 +132,17 @@ class Jobs:
             return job
 
     def get(self, job_id: str) -> Job:
-        """The job as it stands now."""
+        """The current state of a job."""
         with self._changed:
             return self._entry(job_id).job
 
     def list(self) -> tuple[Job, ...]:
-        """Every job that is remembered, the newest first."""
+        """All remembered jobs, newest first."""
         with self._changed:
             return tuple(entry.job for entry in reversed(self._entries.values()))
 
     def cancel(self, job_id: str) -> Job:
-        """Ask a job to end. One that waits ends at once, a running one at its next safe place."""
+        """Cancel a job: a queued one at once, a running one at its next safe point."""
         with self._changed:
             entry = self._entry(job_id)
             entry.stop.set()
@@ -152,7 +152,7 @@ class Jobs:
 
     @property
     def is_closing(self) -> bool:
-        """Whether the server is about to end, so that nobody should wait any more."""
+        """Whether the server is shutting down, so that nobody should keep waiting."""
         return self._closing
 
     def _entry(self, job_id: str) -> _Entry:
@@ -164,7 +164,7 @@ class Jobs:
     # ------------------------------------------------------------------ working
 
     def start(self) -> None:
-        """Take up what an earlier run left, and begin to work; a read-only server does neither."""
+        """Resume what an earlier run left and start working; a read-only server does neither."""
         self._closing = False
         if self._read_only:
             return
@@ -177,7 +177,7 @@ class Jobs:
         self._thread.start()
 
     def close(self) -> None:
-        """Begin nothing more, and ask what runs to come to a safe place."""
+        """Start nothing more, and ask the running job to stop at a safe point."""
         with self._changed:
             self._closing = True
             for entry in self._entries.values():
@@ -186,7 +186,7 @@ class Jobs:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Close, and wait for the thread; what is unfinished is queued for the next start."""
+        """Close and wait for the thread; unfinished jobs are queued for the next start."""
         self.close()
         if self._thread is not None:
             self._thread.join(SHUTDOWN_S)
@@ -283,7 +283,7 @@ class Jobs:
 
 
 def _hold(file: Path) -> IO[bytes] | None:
-    """The lock that makes this process the one that keeps the file; None while another has it."""
+    """The lock by which this process owns the file; None while another process holds it."""
     make_folder(file.parent)
     lock_file = file.with_name(file.name + ".lock")
     create_file(lock_file)
@@ -306,7 +306,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _read(file: Path) -> Iterator[_Entry]:
-    """What an earlier run left; a file that cannot be read is as good as none, and said so."""
+    """What an earlier run left; an unreadable file is logged and counts as empty."""
     with contextlib.suppress(FileNotFoundError):
         try:
             rows = json.loads(file.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Logs on standard error: JSON lines with the fields that the code attached to each, or plain lines for a person."""
+"""Logs on standard error: JSON lines with their extra fields, or plain lines for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
-from outcrop.serve.cli.terminal import clean_line
+from outcrop.serve.terminal import clean_line
 
 # What every record has; the rest came with `extra`.
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "tell"}
@@ -33,7 +33,7 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLine(logging.Formatter):
-    """The message alone, without characters that a terminal would obey."""
+    """The message alone, without control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         """A record as its line."""
@@ -41,17 +41,17 @@ class PlainLine(logging.Formatter):
 
 
 class _ToStderr(logging.Handler):
-    """Writes to what is standard error now, not when the handler was made."""
+    """Writes to the current standard error, not the one at the time the handler was made."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line; a closed or full standard error ends nothing."""
+        """Write one line; a closed or full standard error is ignored."""
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(self.format(record) + "\n")
             sys.stderr.flush()
 
 
 class _Told(logging.Filter):
-    """Lets through what a person must be told although nobody asked for logs: records with `tell` set."""
+    """Passes what people must see even without logs: records with `tell` set."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to tell it."""

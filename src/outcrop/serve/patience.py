@@ -1,4 +1,4 @@
-"""How long anybody's request is worked on: the one rule for HTTP and MCP.
+"""How long a request may take: the one rule for HTTP and MCP.
 
 Work stops when its client has left, or when REQUEST_S have passed and no answer has begun; the client is then told so
 (503 over HTTP, an error over MCP), and what to do. Exempt is what reports its progress: jobs, streams, and tools that
@@ -18,7 +18,7 @@ from outcrop.errors import Cancelled
 from outcrop.system.cancel import wanted_while
 
 REQUEST_S: Final = 10.0
-"""Seconds until an answer must have begun (not measured): a search takes milliseconds, and people have left by then."""
+"""Seconds until an answer must have begun (not measured): a search takes milliseconds, and by then people have left."""
 OVERDUE: Final = (
     f"this took longer than {REQUEST_S:.0f} s and was stopped: ask for less at a time, or run the command on the "
     "machine itself, where nothing limits it"
@@ -26,11 +26,11 @@ OVERDUE: Final = (
 
 
 class Overdue(Cancelled):
-    """A request was worked on for as long as one may be."""
+    """A request ran out of time."""
 
 
 class Patience:
-    """How much longer one request is worked on. Its thread asks, the event loop tells it that the client has left."""
+    """How much longer one request may take. Its thread asks; the event loop reports that the client has left."""
 
     def __init__(self, has_left: Callable[[], bool] | None = None, *, limited: bool = True) -> None:
         self._has_left = has_left
@@ -42,7 +42,7 @@ class Patience:
         self._left = True
 
     def lift(self) -> None:
-        """This request waits for something that has its own end, as a job has: no limit of time from now on."""
+        """Lift the time limit: this request waits for something that has its own, such as a job."""
         self._until = math.inf
 
     def left_s(self) -> float:
@@ -62,7 +62,7 @@ _current: ContextVar[Patience | None] = ContextVar("outcrop_patience", default=N
 
 @contextmanager
 def patience_for(patience: Patience) -> Iterator[None]:
-    """Within the block, and in the tasks and threads begun in it, work is held to this patience."""
+    """Hold the work of the block, and of tasks and threads started in it, to this patience."""
     before = _current.set(patience)
     try:
         with wanted_while(patience.check):
@@ -79,6 +79,6 @@ def lift_limit() -> None:
 
 
 def seconds_left() -> float:
-    """How long the current request may still take; endless outside of one."""
+    """How long the current request may still take; infinite outside of one."""
     patience = _current.get()
     return math.inf if patience is None else patience.left_s()

@@ -1,4 +1,4 @@
-"""What every interface of a running server shares: one engine, its knowledge base, its jobs, and what is allowed."""
+"""What all interfaces of a running server share: one engine, the notes, the jobs, and what is allowed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from outcrop.serve.jobs import Jobs
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The parts of one server. HTTP, MCP and the page are given the same one."""
+    """The parts of one server. HTTP, MCP and the page share it."""
 
     engine: Engine
     config: Config
@@ -24,7 +24,7 @@ class State:
     read_only: bool = False
 
     def roots(self) -> tuple[Path, ...]:
-        """The folders that may be indexed from outside: the configured ones, those added before, the knowledge base."""
+        """The folders that may be indexed from outside: the configured ones, those added before, and the notes."""
         return allowed_roots(self.engine)
 
     def require_root(self, path: str | Path) -> Path:
@@ -62,7 +62,7 @@ def require_root(engine: Engine, path: str | Path) -> Path:
 
 
 def make_state(engine: Engine, *, read_only: bool = False) -> State:
-    """The state of a server over this engine, with the knowledge base its configuration names."""
+    """The state of a server over this engine, with the notes its configuration names."""
     config = engine.config
     return State(
         engine=engine,

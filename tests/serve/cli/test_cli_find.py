@@ -14,8 +14,8 @@ from tests.serve.cli.runner import Outcrop
 from outcrop.engine import open_engine
 from outcrop.errors import EmbedError
 from outcrop.serve.cli.render import print_answer
-from outcrop.serve.cli.terminal import clean
 from outcrop.serve.excerpt import Marker, best_lines, cut_line
+from outcrop.serve.terminal import clean
 
 
 def test_a_search_shows_where_the_passage_is_and_why(kb: Outcrop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ import click
 import outcrop
 from outcrop.errors import Cancelled, ConfigError, NotFound, OutcropError, QueryError
 from outcrop.serve.cli.options import common_options
-from outcrop.serve.cli.terminal import clean
+from outcrop.serve.terminal import clean
 
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
     """A group whose commands are loaded when they are called, and the outermost handler of errors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click hands it over
-        """In the order of the table: as one meets them."""
+        """In the order of the table, which is the order in which people meet them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click hands it over
@@ -109,7 +109,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. A reader that left (`outcrop ls | head`) is no error."""
+        """Run a command. A closed pipe (`outcrop ls | head`) is not an error."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -119,7 +119,7 @@ class LazyGroup(click.Group):
         return result
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
-        """Run, say what went wrong in one line, and leave with the code that stands for it."""
+        """Run; report an error in one line and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
         before, _, _ = _partition(given, "--")
         as_json = "--json" in before

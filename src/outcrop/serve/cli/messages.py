@@ -17,7 +17,7 @@ _SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an o
 
 
 def read_messages(source: str) -> list[Message]:
-    """The messages of a JSON file, `-` for standard input; what is wrong with it is wrong usage."""
+    """The messages of a JSON file, `-` for standard input; a malformed one is a usage error."""
     from outcrop.records import Message
 
     name = "standard input" if source == STDIN else source

@@ -21,7 +21,7 @@ LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Note a common option in the session; given twice (before and after the command's name), the later one holds."""
+    """Store a common option in the session; given before and after the command's name, the later one wins."""
     if value is None or value is False or value == 0:
         return
     session = ctx.ensure_object(Session)
@@ -91,7 +91,7 @@ def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:
 
 
 def make_option(option: Option) -> Callable[[F], F]:
-    """A declared option for the command line. What is not given is None, or empty: the engine's own default holds."""
+    """A declared option as a click option. When not given it is None or empty, and the engine's default applies."""
     about = option.full_help() + _MORE_HELP.get(option.name, "")
     if option.type is bool and option.default:
         about = f"Do not {about[0].lower()}{about[1:]}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from outcrop.serve.cli.terminal import clean_line
+from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
     from outcrop.records import Progress

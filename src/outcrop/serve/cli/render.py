@@ -13,8 +13,8 @@ from rich.text import Text
 
 from outcrop.serve.cli.places import path_from_here, place_from_here
 from outcrop.serve.cli.render_code import about_code, crop, declared_at, print_warnings
-from outcrop.serve.cli.terminal import clean, clean_line
 from outcrop.serve.excerpt import Marker, best_lines, cut_line, shared_indent
+from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 REVISION_CHARS: Final = 7
 """As git abbreviates a commit."""
 HEADING_CHARS: Final = 60
-"""Of a longer heading (a table's header, a paragraph set as one) the beginning tells enough."""
+"""A longer heading (a table's header, a whole paragraph) is cut."""
 LEFT_OUT_SHOWN: Final = 15
 ROOTS_SHOWN: Final = 5
 """Folders and files named for each collection; somebody may have added hundreds of files one by one."""
 MIN_SHOWN: Final = 0.0005
-"""A smaller boost would be shown as nothing."""
+"""A smaller boost would be shown as zero."""
 _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning"}
 
 
@@ -195,7 +195,7 @@ def print_sources(console: Console, context: Context) -> None:
 
 
 def print_documents(console: Console, documents: Sequence[DocumentInfo]) -> None:
-    """A line a document: id, collection, kind, chunks, path, title."""
+    """One line per document: id, collection, kind, chunks, path, title."""
     if not documents:
         console.print(Text("no documents", "dim"))
         return
@@ -303,7 +303,7 @@ def print_status(console: Console, status: Status) -> None:
 
 
 def print_stale(console: Console, stale: Sequence[StaleDocument]) -> None:
-    """Documents whose files are no longer what was indexed."""
+    """Documents whose files have changed since they were indexed."""
     for item in stale:
         line = Text.assemble(
             (f"{item.change:<10}", "red"),
@@ -317,7 +317,7 @@ def print_stale(console: Console, stale: Sequence[StaleDocument]) -> None:
 
 
 def print_checks(console: Console, checks: Sequence[Check]) -> None:
-    """A line a check."""
+    """One line per check."""
     width = max(len(check.name) for check in checks)
     for check in checks:
         mark = ("✓ ", "green") if check.ok else ("✗ ", "bold red")
@@ -326,7 +326,7 @@ def print_checks(console: Console, checks: Sequence[Check]) -> None:
 
 
 def size(count: int) -> str:
-    """Bytes in the unit people read."""
+    """A size in a readable unit."""
     value = float(count)
     for unit in ("B", "KB", "MB", "GB"):
         if value < 1000:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
-from outcrop.serve.cli.terminal import clean_line
+from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
     from rich.console import Console

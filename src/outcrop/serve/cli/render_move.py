@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from outcrop.records import MIN_OVERLAP
-from outcrop.serve.cli.terminal import clean_line
+from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
     from rich.console import Console

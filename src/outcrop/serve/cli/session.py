@@ -1,4 +1,4 @@
-"""What the options common to all commands say, and the index and the terminal that follow from it."""
+"""The options common to all commands, and the index and terminal they determine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Session:
     log_level: str | None = None
 
     def config(self, **settings: Any) -> Config:
-        """The configuration as the options, the environment and the file say; logs are set up with it."""
+        """The configuration from options, environment and file; sets up logging."""
         from outcrop.config import load_config
         from outcrop.serve.logs import write_logs
 
@@ -49,9 +49,9 @@ class Session:
         return self.say(open_index(self.config(**settings)))
 
     def say(self, engine: Engine) -> Engine:
-        """Tell what a person should know of the index that was opened, where no log does."""
+        """Report what people should know about the opened index, unless a log does."""
         if engine.said and not self._logs(engine.config):
-            from outcrop.serve.cli.terminal import clean_line
+            from outcrop.serve.terminal import clean_line
 
             click.echo(clean_line(engine.said), err=True)
         return engine
@@ -68,7 +68,7 @@ class Session:
 
     @property
     def on_terminal(self) -> bool:
-        """Whether somebody can answer a question."""
+        """Whether there is somebody to answer a prompt."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
     def print_json(self, value: object) -> None:
@@ -85,7 +85,7 @@ class Session:
 
 
 def open_index(config: Config) -> Engine:
-    """The index, which must be there; NotFound says how one is made."""
+    """The index, which must exist; NotFound says how to create one."""
     from outcrop.engine import Engine
 
     return Engine(config, create=False)

@@ -1,4 +1,4 @@
-"""Ctrl-C ends long work at the next safe place; a second one ends it at once."""
+"""Ctrl-C stops long work at the next safe point; a second one stops it at once."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def answer(value: object, status: int = 200) -> Response:
 
 
 def send(body: bytes, status: int = 200) -> Response:
-    """JSON that was made already, as a response."""
+    """A response from ready-made JSON."""
     return Response(body, status, media_type="application/json")
 
 
@@ -71,7 +71,7 @@ def model_of(record: type) -> type[BaseModel]:
 
 
 def shape(name: str, /, **members: Any) -> type[BaseModel]:
-    """A model of an answer that is no record: its members by name and type."""
+    """A model of an answer that is not a record: its members by name and type."""
     described: dict[str, Any] = {key: (_described(kind), ...) for key, kind in members.items()}
     return create_model(
         name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), __doc__="", **described
@@ -106,7 +106,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def documented(status: int, model: Any, *errors: int) -> dict[str, Any]:
-    """What a route's decorator is told: what it answers, and its errors."""
+    """The arguments of a route's decorator that document its answer and errors."""
     return {"status_code": status, "response_model": model, "responses": problems(*errors)}
 
 

@@ -1,4 +1,4 @@
-"""How many connections a server may have, and which of them goes when one more comes.
+"""How many connections a server may have, and which one is dropped to make room.
 
 A connection is an open file, and a process may have so many. When they run out nothing works any more: no client is
 accepted, no database opened. A client that sends half a request and waits must not bring that about.
@@ -15,7 +15,7 @@ except ImportError:  # Windows, which has no such limit
     resource = None  # type: ignore[assignment]
 
 CONNECTIONS: Final = 1000
-"""Connections at a time, where the system allows them (not measured): far more than people."""
+"""Connections at a time, if the system allows them (not measured): far more than there are people."""
 RESERVED_FILES: Final = 256
 """Open files that are left for everything else: some forty threads with the three files of a database each, pipes to
 child processes, the connections that are accepted in one go."""

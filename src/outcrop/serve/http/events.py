@@ -11,7 +11,7 @@ from outcrop.serve.as_json import dump
 from outcrop.serve.jobs import Job, Jobs
 
 LOOK_S: Final = 0.1
-"""How often a job is looked at for its stream (not measured): smooth to the eye."""
+"""How often a job's stream polls it (not measured): looks smooth."""
 SILENCE_S: Final = 15.0
 """After this long a comment is sent, so that proxies do not take a quiet stream for a dead one (not measured)."""
 
@@ -40,7 +40,7 @@ async def job_events(jobs: Jobs, job_id: str) -> AsyncIterator[bytes]:
 
 
 async def wait_for_job(jobs: Jobs, job_id: str) -> Job:
-    """The job once it is over, or as it is when the server ends."""
+    """The job once it has ended, or its state when the server stops."""
     while not (job := jobs.get(job_id)).is_over and not jobs.is_closing:
         await asyncio.sleep(LOOK_S)
     return job

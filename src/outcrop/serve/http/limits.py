@@ -8,22 +8,22 @@ from collections import OrderedDict
 from typing import Final
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-"""The largest body (not measured): a long book is a megabyte of text; files are indexed where they lie."""
+"""The largest body (not measured): a long book is a megabyte of text; files are indexed from disk."""
 READ_S: Final = 20.0
-"""How long the whole of a request may take to come (not measured): eight megabytes over a poor line."""
+"""How long a whole request may take to arrive (not measured): eight megabytes over a poor line."""
 CLIENTS: Final = 10_000
-"""Clients whose use is remembered at a time; the one not heard of for longest is forgotten first."""
+"""Clients remembered at a time; the least recently seen is forgotten first."""
 
 
 class RateLimit:
-    """A bucket for each client that fills evenly; who has emptied it waits. Used by the event loop's thread only."""
+    """A token bucket per client. Used by the event loop's thread only."""
 
     def __init__(self, per_minute: int) -> None:
         self._per_minute = per_minute
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_s(self, client: str) -> int:
-        """0 when this request may pass, else the seconds after which the next one may."""
+        """0 when this request may pass, else the seconds until the next one may."""
         if self._per_minute <= 0:
             return 0
         now = time.monotonic()

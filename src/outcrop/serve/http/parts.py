@@ -17,18 +17,18 @@ from outcrop.serve.state import State
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """One application: its state, what it counts, what runs beside it, and the threads of its searches."""
+    """One application: its state, metrics, background work, and the threads of its searches."""
 
     state: State
     metrics: Metrics
     background: Background
     searches: CapacityLimiter
     searchers: Searchers | None = None
-    """Processes that search, where the server was started with some."""
+    """Processes that search, if the server was started with any."""
 
     @property
     def writes(self) -> list[Any]:
-        """The dependencies of a route that changes something: refused where only reading is allowed."""
+        """The dependencies of a route that writes: refused on a read-only server."""
 
         def require_writable() -> None:
             if self.state.read_only:

@@ -68,7 +68,7 @@ CODES: Final[Mapping[int, str]] = {
 
 
 class Refused(Exception):
-    """A request that is turned down by an interface itself, with the status that says how."""
+    """A request that the interface itself refuses, with its status."""
 
     def __init__(
         self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None
@@ -86,7 +86,7 @@ def body_of(code: str, message: str) -> bytes:
 
 
 def refusal_of(error: OutcropError) -> Refused:
-    """An error of the engine as what the client is told."""
+    """An error of the engine as the client sees it."""
     status, code = next(
         ((status, code) for kind, status, code in STATUSES if isinstance(error, kind)), (500, "unexpected")
     )
@@ -95,7 +95,7 @@ def refusal_of(error: OutcropError) -> Refused:
 
 
 def describe_invalid(errors: Sequence[Mapping[str, Any]]) -> str:
-    """What is wrong with a body or a query, by field, without what was sent."""
+    """What is wrong with a body or a query, by field, without repeating the values sent."""
     lines = []
     for error in errors[:5]:
         place = ".".join(str(part) for part in error["loc"][1:])  # the first says only whether body or query

@@ -1,4 +1,4 @@
-"""What clients may send. Unknown members are refused, numbers are numbers, and every text has a longest length."""
+"""What clients may send. Unknown members are refused, nothing is converted, and every text has a maximum length."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from outcrop.records.options import Option
 from outcrop.serve.fields import Fields, read_whole_numbers
 
 MAX_ID: Final = 2**53 - 1
-"""The largest whole number that every JSON reader keeps exact; the database could hold larger ones."""
+"""The largest integer that every JSON reader keeps exact; the database could hold larger ones."""
 MAX_QUERY: Final = 10_000
 """Characters of a query (not measured): a long paragraph; more is a document."""
 MAX_TEXT: Final = 4_000_000
-"""Characters of a text that is added; the body as a whole has its limit in bytes."""
+"""Characters of an added text; the body as a whole is limited in bytes."""
 
 VISIBLE: Final = r"[^\s\x00-\x1f\x7f-\x9f]"
-"""There is something to see in a text."""
+"""Matches a text with at least one visible character."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Place = Annotated[str, Field(min_length=1, max_length=4096)]
@@ -102,7 +102,7 @@ class ContextBody(Asked):
 
 
 def targets_of(wishes: Sequence[Wish], strength: Literal["must", "prefer"]) -> list[str]:
-    """What is wished for so strongly."""
+    """The targets of the wishes of this strength."""
     return [wish.target for wish in wishes if wish.strength == strength]
 
 
@@ -204,7 +204,7 @@ class CoderagBody(Strict):
 
 
 class KbSearchBody(Strict):
-    """A search of the knowledge base."""
+    """A search of the notes."""
 
     query: str = Field(max_length=MAX_QUERY)
     limit: int = Field(default=5, ge=1, le=10)

@@ -1,4 +1,4 @@
-"""Searches in processes of their own: one interpreter does one thing at a time, several do several.
+"""Searches in separate processes: one interpreter runs one search at a time.
 
 A search holds the interpreter for most of its six milliseconds, so one process answers some 150 a second however many
 cores there are. With `outcrop serve --workers N` the server only speaks HTTP and N processes search, each with the
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class _Searcher(Child):
-    """One searching process, and what it is asked."""
+    """One searching process."""
 
     def __init__(self, config: Config) -> None:
         super().__init__("outcrop.serve.http.searchers", stderr=None)
@@ -46,7 +46,7 @@ class _Searcher(Child):
 
 
 class Searchers:
-    """So many processes that search; from any thread."""
+    """A pool of processes that search. Thread-safe."""
 
     def __init__(self, config: Config, count: int) -> None:
         self._config = config
@@ -60,7 +60,7 @@ class Searchers:
         return self._count
 
     def start(self) -> None:
-        """Begin; each loads the index while the server already answers."""
+        """Start them; each loads the index while the server already answers."""
         for _ in range(self._count):
             self._idle.put(_Searcher(self._config))
 
@@ -90,7 +90,7 @@ class Searchers:
             self._idle.put(process)
 
     def stop(self) -> None:
-        """End them all: those that search have a moment to answer."""
+        """Stop them all; running searches have a moment to finish."""
         until = time.monotonic() + STOP_S
         for _ in range(self._count):
             try:

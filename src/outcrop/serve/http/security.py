@@ -59,7 +59,7 @@ COUNTING_THREADS: Final = 2
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a server that listens there can be reached from this machine only."""
+    """Whether a server listening there can only be reached from this machine."""
     if host == "localhost":
         return True
     try:
@@ -118,7 +118,7 @@ class Access:
         )
 
     def check_token(self, path: str, authorization: str | None) -> None:
-        """The token, where one is set and the path is not the bare page."""
+        """Check the token, if one is set and the path is not the bare page."""
         is_asset = path.startswith("/assets/") and ".." not in path
         if not self.token or path in _PAGE or is_asset:
             return
@@ -156,7 +156,7 @@ class Guard:
         self._counting = CapacityLimiter(COUNTING_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer why not."""
+        """Let a request through, or refuse it with the reason."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -202,7 +202,7 @@ class Guard:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers; of those that may come once only, a second one is refused: who reads which is a way past checks."""
+    """The headers. A repeated header that must be unique is refused: two readers could pick different ones."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1")

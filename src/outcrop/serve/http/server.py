@@ -29,7 +29,7 @@ from outcrop.workers.children import kill_children
 log = logging.getLogger(__name__)
 
 KEEP_ALIVE_S: Final = 30
-"""How long an idle connection is kept (not measured): a person who thinks between two queries."""
+"""How long an idle connection is kept (not measured): somebody may think between two queries."""
 GRACE_S: Final = 2
 """How long requests may go on at shutdown (not measured): long work is in jobs, which resume at the next start."""
 STOP_S: Final = 4.0
@@ -67,7 +67,7 @@ class TimedProtocol(H11Protocol):
         return None if has_all or self.transport.is_closing() else self._since
 
     def drop(self) -> None:
-        """Close the connection, whatever was still to be sent."""
+        """Close the connection, dropping what was still to be sent."""
         self.connections.discard(self)  # it is closed a moment later, and until then would count
         self.transport.abort()
 
@@ -131,7 +131,7 @@ class _Server(uvicorn.Server):
 
 
 def _leave_after(seconds: float) -> None:
-    """End this process, whatever it is doing by then."""
+    """End this process, whatever it is doing."""
     time.sleep(seconds)
     log.warning("work was under way that did not stop within %.0f s; the server ends without it", seconds)
     kill_children()
@@ -163,7 +163,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def url_of(listening: socket.socket, host: str) -> str:
-    """Where the server is, as one types it into a browser."""
+    """The server's address, as typed into a browser."""
     port = listening.getsockname()[1]
     if host in {"0.0.0.0", "::", ""}:  # noqa: S104 - compared with, not listened on
         host = "127.0.0.1"

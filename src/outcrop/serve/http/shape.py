@@ -1,4 +1,4 @@
-"""The shape of JSON, told as it comes in and without parsing it: how deep it is, and how many values it has.
+"""The shape of JSON, measured while it arrives and without parsing it: its depth and its number of values.
 
 A parser makes an object of every value, and what checks them makes more. A body of eight megabytes can be one text,
 which costs nothing, or three million empty lists, which cost seconds in which nobody else is answered.
@@ -27,7 +27,7 @@ _PIECE: Final = 64 * 1024
 
 
 class Shape:
-    """Counts what is fed to it; raises Refused as soon as it is too much."""
+    """Counts what is fed to it; raises Refused as soon as a limit is passed."""
 
     def __init__(self, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES) -> None:
         self._max_depth = max_depth
@@ -48,7 +48,7 @@ class Shape:
             self._count(self._outside_strings(data[start : start + _PIECE]))
 
     def _outside_strings(self, piece: bytes) -> bytes:
-        """Brackets and commas of a piece that stand in no string."""
+        """Brackets and commas of a piece outside strings."""
         start = 0
         if self._in_string:
             start = 1 if self._escaped else 0

@@ -36,7 +36,7 @@ def search_threads() -> int:
 async def run_while_wanted(
     request: Request, limiter: CapacityLimiter, work: Callable[[Callable[[], bool]], T]
 ) -> T:
-    """The result of some work done in a thread; the work is told when the client has left."""
+    """The result of work done in a thread, which is told when the client has left."""
     gone = threading.Event()
 
     async def watch() -> None:
@@ -52,7 +52,7 @@ async def run_while_wanted(
 
 
 class TookTooLong(Exception):
-    """No answer began in time; nothing the application still says is sent."""
+    """No answer began in time; what the application still sends is dropped."""
 
 
 async def answer_in_time(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
@@ -107,6 +107,6 @@ async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Non
 
 
 def _forget(work: asyncio.Task[None]) -> None:
-    """Take note of how work ended that nobody waits for: the event loop would complain of an error left unread."""
+    """Retrieve the outcome of abandoned work: the event loop would complain about an unread error."""
     if not work.cancelled():
         work.exception()

@@ -1,4 +1,4 @@
-"""One call of a tool, as the function that answers it sees it."""
+"""One call of a tool."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Call:
     stopped: Callable[[], bool]
     progress: Callable[[Progress], None]
     wrote: Callable[[], None]
-    """Says that something was written that waits for its vectors."""
+    """Reports that something was written that has no vectors yet."""
 
     @property
     def engine(self) -> Engine:

@@ -90,7 +90,7 @@ def without_entry(client: Client, path: Path, text: str) -> str:
 
 
 def snippet(client: Client, path: Path, entry: dict[str, Any]) -> str:
-    """What a person would add by hand."""
+    """The entry as a person would add it by hand."""
     put = put_table if path.suffix == ".toml" else put_entry
     return put("", client.section, NAME, entry)
 
@@ -113,7 +113,7 @@ def _read(path: Path, text: str) -> dict[str, Any]:
 def _checked(
     path: Path, text: str, before: dict[str, Any], section: str, entry: Mapping[str, Any] | None
 ) -> str:
-    """The new text, if it says what the old one did and our entry; nothing else may have changed."""
+    """The new text, after checking that nothing but our entry has changed."""
     after = _read(path, text)
     ours = after.get(section, {}).pop(NAME, None) if isinstance(after.get(section, {}), dict) else None
     rest = {name: value for name, value in before.get(section, {}).items() if name != NAME}

@@ -1,5 +1,5 @@
-"""Where the tools find the engine: opened by the first call that needs it, in a thread, so that a client that asks for
-the list of tools waits for nothing."""
+"""Where the tools find the engine: opened in a thread by the first call that needs it, so that listing the tools does
+not wait."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """The state of a server, opened once. With `background` a thread embeds what waits and follows edited notes; a
-    server that only reads leaves that to those that write."""
+    """The state of a server, opened once. With `background` a thread embeds pending texts and follows edited notes; a
+    read-only server leaves that to those that write."""
 
     def __init__(
         self, open_state: Callable[[], State], *, read_only: bool = False, background: bool = False
@@ -44,7 +44,7 @@ class Desk:
             return self._state
 
     def nudge(self) -> None:
-        """Something was written that waits for its vectors."""
+        """Something was written that has no vectors yet."""
         if self._background is not None:
             self._background.nudge()
 

@@ -18,7 +18,7 @@ A = TypeVar("A", bound="Arguments")
 LONGEST_TEXT: Final = 4_000
 """Characters of a query or a name: a question with a stack trace fits, a whole file does not (not measured)."""
 MAX_ITEMS: Final = 50
-"""Items of a list: more names than that are no filter any more (not measured)."""
+"""Items of a list: a filter of more names is hardly a filter (not measured)."""
 MAX_HITS: Final = 50
 MAX_LISTED: Final = 200
 """Documents or notes on one page of a list."""
@@ -50,7 +50,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     def pick(self, *names: str) -> dict[str, Any]:
-        """These arguments, those that were given."""
+        """Those of these arguments that were given."""
         return self.model_dump(include=set(names), exclude_unset=True)
 
 
@@ -87,7 +87,7 @@ def _compact(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_wanted(schema: Mapping[str, Any]) -> str:
-    """What may stand there, in words."""
+    """What is accepted, in words."""
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     if schema["type"] == "integer":
@@ -118,7 +118,7 @@ def read_arguments(tool: str, takes: type[A], given: Mapping[str, Any] | None) -
 
 
 def _refuse(tool: str, takes: type[Arguments], wrong: Mapping[str, Any], said: Mapping[str, Any]) -> str:
-    """What is wrong with one argument, as an agent can mend it."""
+    """What is wrong with one argument, so that an agent can correct it."""
     name = str(wrong["loc"][0])
     wanted = describe_wanted(input_schema(takes)["properties"][name])
     if wrong["type"] == "missing":
@@ -142,7 +142,7 @@ def _refuse_unknown(tool: str, name: str, known: list[str]) -> str:
 
 
 def _short(value: object) -> str:
-    """A value as it was sent, cut: an answer never carries a whole oversized argument back."""
+    """A value as it was sent, shortened: a refusal never repeats an oversized argument in full."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

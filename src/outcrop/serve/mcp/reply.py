@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from outcrop.serve.cli.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line
 from outcrop.text.marks import draw_mark
 from outcrop.text.tokens.estimate import BYTES_PER_TOKEN, estimate_tokens
 
 MIN_TOKENS: Final = 200
 DEFAULT_TOKENS: Final = 2_000
-"""What an answer may take unless asked otherwise: eight hits of a chunk of 200 tokens each (not measured)."""
+"""The default size of an answer: eight hits of a chunk of 200 tokens each (not measured)."""
 MAX_TOKENS: Final = 20_000
 """The most that can be asked for at a time: clients cut or refuse answers above some 25 000 tokens."""
 MARK_BYTES: Final = 4

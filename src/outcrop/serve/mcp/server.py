@@ -19,13 +19,13 @@ from mcp.shared.exceptions import MCPError
 
 import outcrop
 from outcrop.errors import Cancelled, OutcropError, QueryError
-from outcrop.serve.cli.terminal import clean_line
 from outcrop.serve.mcp.call import Call
 from outcrop.serve.mcp.desk import Desk
 from outcrop.serve.mcp.params import input_schema, read_arguments
 from outcrop.serve.mcp.reply import readable
 from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool
 from outcrop.serve.patience import Patience, patience_for
+from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which sessions clients have open over HTTP, and which of them goes when there are too many.
+"""The sessions that clients have open over HTTP, and which one is closed when there are too many.
 
 The SDK refuses the next client while its table is full, and a session without requests stays in it for half an hour:
 a thousand calls of `initialize` would lock every agent out. Here the one that was silent for longest makes room.
@@ -10,11 +10,11 @@ from collections import OrderedDict
 from typing import Final
 
 MAX_SESSIONS: Final = 1_000
-"""Sessions kept open; each has a task (not measured): far more than agents work at once."""
+"""Sessions kept open, each with a task (not measured): far more than the agents at work at once."""
 
 
 class Sessions:
-    """The open sessions in the order in which they were last heard of. Used by the event loop's thread only."""
+    """The open sessions, least recently used first. Used by the event loop's thread only."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -22,7 +22,7 @@ def put_table(text: str, section: str, name: str, entry: dict[str, Any]) -> str:
 
 
 def remove_table(text: str, section: str, name: str) -> str:
-    """The text without that table and those inside it, nor the blank line that parted it from what came before."""
+    """The text without that table, its subtables and the empty line before it."""
     kept, at = _without(text, section, name)
     if at is None:
         return text
@@ -35,8 +35,8 @@ def remove_table(text: str, section: str, name: str) -> str:
 
 
 def _without(text: str, section: str, name: str) -> tuple[str, int | None]:
-    """The text without the lines of the table, and where its first one stood. Comments before the next table are kept:
-    they belong to that."""
+    """The text without the lines of the table, and where it began. Comments before the next table are kept: they belong
+    to that one."""
     own = re.compile(
         rf"""\s*\[\s*["']?{re.escape(section)}["']?\s*\.\s*["']?{re.escape(name)}["']?\s*(\.[^\]]*)?\]\s*(#.*)?"""
     )

@@ -13,7 +13,7 @@ import click
 from outcrop.serve.cli.options import budget_option, common_options, search_option
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.cli.signals import stop_on_signal
-from outcrop.serve.cli.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
     from rich.status import Status

@@ -18,7 +18,7 @@ from outcrop.serve.cli.options import (
     read_filters,
 )
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.terminal import clean
+from outcrop.serve.terminal import clean
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine

@@ -11,7 +11,7 @@ import click
 
 from outcrop.serve.cli.options import collection_option, common_options, document_filters, many, read_filters
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine

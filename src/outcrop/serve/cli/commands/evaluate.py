@@ -10,7 +10,7 @@ import click
 from outcrop.serve.cli.options import collection_option, common_options, read_given, search_option
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.cli.signals import stop_on_signal
-from outcrop.serve.cli.terminal import clean_line
+from outcrop.serve.terminal import clean_line
 from outcrop.system.private import write_text
 
 if TYPE_CHECKING:

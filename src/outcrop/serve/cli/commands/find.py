@@ -9,7 +9,7 @@ import click
 from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS
 from outcrop.serve.cli.options import common_options, make_options, many, read_given
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.terminal import clean
+from outcrop.serve.terminal import clean
 
 if TYPE_CHECKING:
     from outcrop.records import Message

@@ -17,7 +17,6 @@ from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.serve.cli.options import common_options
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.terminal import clean
 from outcrop.serve.mcp.clients import (
     CLIENTS,
     make_entry,
@@ -26,6 +25,7 @@ from outcrop.serve.mcp.clients import (
     with_entry,
     without_entry,
 )
+from outcrop.serve.terminal import clean
 from outcrop.workers.children import python_command
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""note: the knowledge base from the command line, as agents have it in the kb_* tools."""
+"""note: the notes that agents keep with the kb_* tools, from the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from outcrop.errors import QueryError
 from outcrop.serve.cli.commands.documents import read_lines
 from outcrop.serve.cli.options import common_options
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine

@@ -14,7 +14,7 @@ import click
 from outcrop.errors import ConfigError
 from outcrop.serve.cli.options import common_options, many
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.terminal import clean_line
+from outcrop.serve.terminal import clean_line
 from outcrop.system.machine import install_command
 from outcrop.system.private import make_folder
 

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from outcrop.errors import QueryError
 from outcrop.records import Context, IngestReport, Message, PackedSource
-from outcrop.serve.cli.terminal import clean_line
 from outcrop.serve.http.answers import answer, documented, model_of, shape
 from outcrop.serve.http.events import wait_for_job
 from outcrop.serve.http.parts import Shared
@@ -20,6 +19,7 @@ from outcrop.serve.http.schema import CoderagBody, targets_of
 from outcrop.serve.http.work import run_while_wanted
 from outcrop.serve.jobs import Task
 from outcrop.serve.patience import lift_limit
+from outcrop.serve.terminal import clean_line
 
 SHOWN_NAMES: Final = 5
 """Unknown members that are named (not measured): enough to see a slip."""

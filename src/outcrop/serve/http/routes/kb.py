@@ -1,4 +1,4 @@
-"""The knowledge base: notes that agents and people search, read and write."""
+"""Notes that agents and people search, read and write."""
 
 from __future__ import annotations
 

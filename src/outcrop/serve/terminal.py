@@ -1,4 +1,4 @@
-"""Text of documents on a terminal: it must not be able to steer it."""
+"""Text from documents, made safe to print: it must not control the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HARMLESS: Final = {
 
 
 def clean(text: str) -> str:
-    """The text with everything a terminal would obey made visible instead; lines and tabs stay."""
+    """The text with control characters made visible; line breaks and tabs stay."""
     text = text.replace("\r\n", "\n").translate(_HARMLESS)
     return text.encode("utf-8", "replace").decode("utf-8")
 
