@@ -24,8 +24,7 @@ import numpy as np
 
 from outcrop.contracts import Embedder, Reranker
 from outcrop.embed import models
-from outcrop.embed.keys import split_context
-from outcrop.embed.paths import path_text
+from outcrop.embed.keys import path_text, split_context
 from outcrop.embed.static import PACKAGED_MODEL, StaticEmbedder
 from outcrop.embed.vocabulary import ID_BYTES, Vocabulary
 from outcrop.errors import EmbedError

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import outcrop
 from outcrop.embed.models import open_embedder
-from outcrop.embed.unit import unit_rows
+from outcrop.embed.transformer import unit_rows
 from outcrop.records import FeedRow, Matrix, Vector
 from outcrop.store.sqlite.store import open_sqlite
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from outcrop.embed.keys import context_head, context_text, path_key, text_key
-from outcrop.embed.paths import path_text
+from outcrop.embed.keys import context_head, context_text, path_key, path_text, text_key
 
 
 @pytest.mark.parametrize(

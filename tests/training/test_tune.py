@@ -22,7 +22,7 @@ from training.tune import (
 )
 
 import outcrop
-from outcrop.embed.paths import path_text
+from outcrop.embed.keys import path_text
 from outcrop.embed.static import StaticEmbedder
 from outcrop.records import Vector
 from training import tune as tuning

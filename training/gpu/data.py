@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from outcrop.embed.keys import context_head
-from outcrop.embed.paths import path_text
+from outcrop.embed.keys import context_head, path_text
 from outcrop.embed.vocabulary import ID_BYTES, Vocabulary
 
 HEAD_TOKENS = 32

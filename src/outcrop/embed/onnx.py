@@ -14,8 +14,7 @@ from outcrop.embed.fingerprint import find_damage, fingerprint
 from outcrop.embed.folder import Pooling, read_model_folder
 from outcrop.embed.inference.runner import HeldModel, Runner
 from outcrop.embed.inference.spec import ModelSpec, Reads, find_graph, graph_files, stamp_files, usual_threads
-from outcrop.embed.transformer import PATH_WEIGHT, Transformer
-from outcrop.embed.unit import unit_rows
+from outcrop.embed.transformer import PATH_WEIGHT, Transformer, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
 from outcrop.system.machine import install_command

@@ -12,8 +12,7 @@ import numpy as np
 
 from outcrop.embed.endpoint import Endpoint, Refused
 from outcrop.embed.fingerprint import fingerprint
-from outcrop.embed.transformer import Transformer
-from outcrop.embed.unit import unit_rows
+from outcrop.embed.transformer import Transformer, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Vector
 from outcrop.system.remote import Retries

@@ -11,8 +11,7 @@ import numpy as np
 
 from outcrop.embed.fingerprint import fingerprint
 from outcrop.embed.folder import read_model_folder
-from outcrop.embed.transformer import Transformer
-from outcrop.embed.unit import unit_rows
+from outcrop.embed.transformer import Transformer, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model
 from outcrop.system.machine import install_command

@@ -31,8 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outcrop.embed.fingerprint import find_damage
-from outcrop.embed.keys import split_context
-from outcrop.embed.paths import path_text
+from outcrop.embed.keys import path_text, split_context
 from outcrop.embed.vocabulary import ID_BYTES, Vocabulary
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector

@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final
 
-from outcrop.embed.paths import path_text
+import numpy as np
+
+from outcrop.embed.keys import path_text
 from outcrop.records import Matrix, Trust, Vector
 
 PATH_WEIGHT = 0.5
@@ -48,3 +50,10 @@ class Transformer(ABC):
         """The unit vector of a query."""
         vector: Vector = self._embed([text], self._query_prefix)[0]
         return vector
+
+
+def unit_rows(rows: Matrix) -> Matrix:
+    """Each row divided by its length; a row of zeros stays one."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    return np.asarray(rows / lengths, np.float32)
