@@ -94,7 +94,7 @@ def test_whatever_does_or_describes_something_is_kept(language: str, text: str) 
     assert not is_boilerplate(text, language)
 
 
-def test_languages_are_called_as_the_table_of_grammars_calls_them() -> None:
+def test_language_names_are_those_of_the_table_of_grammars() -> None:
     assert {language.name for language in LANGUAGES} >= HASH_IS_CODE
 
 
@@ -102,7 +102,7 @@ def test_languages_are_called_as_the_table_of_grammars_calls_them() -> None:
     st.text(alphabet="/*#'\"-{}()[]\nadefimport :;=,@. ", max_size=200),
     st.sampled_from(["python", "c", "haskell"]),
 )
-def test_any_text_is_boilerplate_or_not_and_stays_so_after_blank_lines(text: str, language: str) -> None:
+def test_trailing_empty_lines_never_change_whether_a_text_is_boilerplate(text: str, language: str) -> None:
     assert is_boilerplate(text + "\n\n", language) == is_boilerplate(text, language)
 
 
@@ -136,14 +136,14 @@ def test_hostile_lines_take_linear_time() -> None:
         ("java", "package com.pool;\n\nimport java.util.*;\n", ""),
     ],
 )
-def test_the_boilerplate_at_the_beginning_ends_where_a_file_begins_to_say_something(
+def test_leading_boilerplate_ends_where_the_file_starts_to_say_something(
     language: str, licence: str, own: str
 ) -> None:
     assert boilerplate_end(licence + own, language) == len(licence)
 
 
 @given(st.text(alphabet="/*#'\"-{}()[]\nadefimport :;=,@. ", max_size=200))
-def test_boilerplate_ends_at_the_start_of_a_line_and_what_stands_before_is_boilerplate(text: str) -> None:
+def test_boilerplate_ends_at_the_start_of_a_line_and_all_before_it_is_boilerplate(text: str) -> None:
     end = boilerplate_end(text, "python")
     assert end == len(text) or end == 0 or text[end - 1] == "\n"
     assert is_boilerplate(text[:end], "python")

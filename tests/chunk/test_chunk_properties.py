@@ -94,7 +94,9 @@ options = st.builds(
 @example(  # a gap wider than a chunk once left the ":" alone though it fits with what is before it
     Document(text="def f():    return x;", kind="text", title=""), ChunkOptions(target_tokens=1)
 )
-def test_every_strategy_keeps_every_promise_on_any_text(document: Document, options: ChunkOptions) -> None:
+def test_chunks_of_any_text_under_any_strategy_keep_every_invariant(
+    document: Document, options: ChunkOptions
+) -> None:
     chunks = chunk_document(document, options)
     assert not broken_promises(document, options, chunks)
     assert bool(chunks) == bool(document.text.strip())
@@ -102,7 +104,7 @@ def test_every_strategy_keeps_every_promise_on_any_text(document: Document, opti
 
 @settings(max_examples=300, deadline=None)
 @given(texts(PLAIN_GAPS), st.sampled_from(["auto", "prose", "recursive"]), st.integers(100, 400))
-def test_no_chunk_of_ordinary_text_is_under_the_minimum_not_even_the_last(
+def test_no_chunk_of_ordinary_text_is_below_the_minimum_not_even_the_last(
     text: str, strategy: str, target_tokens: int
 ) -> None:
     chosen = ChunkOptions(strategy=strategy, target_tokens=target_tokens, min_chars=45)  # type: ignore[arg-type]
@@ -118,7 +120,7 @@ def test_the_same_document_gives_the_same_chunks(text: str, options: ChunkOption
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_the_estimate_grows_with_the_text_and_counts_what_is_joined(left: str, right: str) -> None:
+def test_the_size_of_joined_texts_is_at_most_the_sum_and_at_least_the_larger(left: str, right: str) -> None:
     whole = measure_tokens(left + right)
     assert max(measure_tokens(left), measure_tokens(right)) <= whole
     assert whole <= measure_tokens(left) + measure_tokens(right)

@@ -44,7 +44,7 @@ def test_paragraphs_that_fit_stay_whole() -> None:
     assert [part for made in chunks for part in made.text.split("\n\n")] == paragraphs
 
 
-def test_a_paragraph_just_over_the_limit_is_cut_into_even_parts_not_into_a_whole_and_a_rest() -> None:
+def test_a_paragraph_just_over_the_limit_is_cut_into_even_halves() -> None:
     first, second = chunk(plain(body(16)))
     assert 0.8 < len(first.text) / len(second.text) < 1.25
 
@@ -66,14 +66,14 @@ def test_prose_overlaps_by_whole_sentences_within_a_tenth_of_the_target() -> Non
         assert 0 < measure_tokens(shared) <= 77
 
 
-def test_the_tail_is_never_a_scrap() -> None:
+def test_the_last_chunk_is_never_below_the_minimum() -> None:
     for words in range(560, 700):
         chunks = chunk(plain("word " * words), "prose")
         assert all(len(made.text) >= 100 for made in chunks)
         assert all(made.tokens <= 768 for made in chunks)
 
 
-def test_whenever_a_cut_leaves_both_sides_at_the_minimum_one_like_it_is_found() -> None:
+def test_a_cut_that_leaves_both_sides_above_the_minimum_is_found_if_there_is_one() -> None:
     options = ChunkOptions(strategy="prose", target_tokens=50, overlap=0, min_chars=100)
     tried = 0
     for left in range(80, 125, 4):
@@ -88,7 +88,7 @@ def test_whenever_a_cut_leaves_both_sides_at_the_minimum_one_like_it_is_found() 
     assert tried > 100
 
 
-def test_a_long_paragraph_is_shared_out_evenly_and_ends_with_a_chunk() -> None:
+def test_a_long_paragraph_is_cut_evenly_and_shares_no_chunk_with_the_next() -> None:
     chunks = chunk(plain("\n\n".join([body(21), *[body(12)] * 12])))
     assert "\n\n".join([chunks[0].text, chunks[1].text]).replace("\n\n", " ") == body(21)
     assert 0.8 < len(chunks[0].text) / len(chunks[1].text) < 1.25
@@ -115,7 +115,7 @@ def test_an_abbreviation_does_not_end_a_sentence() -> None:
     assert all(made.text.endswith("so on.") for made in chunk(plain(text)))
 
 
-def test_text_without_a_break_is_still_split_and_no_visible_character_is_torn() -> None:
+def test_text_without_a_break_is_cut_between_visible_characters() -> None:
     halves = "\ud83d\ude00"  # an emoji in two, as a bad decoder leaves it
     for unit in ("👩‍👩‍👧‍👦", "e\u0301\u0323", "🇩🇪", "👍🏽", halves):
         for before in ("", "x"):  # so that cuts fall on every place of a unit
@@ -125,7 +125,7 @@ def test_text_without_a_break_is_still_split_and_no_visible_character_is_torn() 
             assert all(text == unit * (len(text) // len(unit)) for text in whole)
 
 
-def test_marks_without_end_are_split_all_the_same() -> None:
+def test_an_endless_run_of_combining_marks_is_still_cut() -> None:
     text = "e" + "\u0301" * 5000
     chunks = chunk(plain(text))
     assert len(chunks) > 5
@@ -155,13 +155,13 @@ def test_a_bare_heading_goes_with_the_section_below_it_and_takes_that_path() -> 
     assert chunks[0].text.startswith("# Guide\n\n## Install")
 
 
-def test_a_bare_heading_over_a_long_section_is_no_chunk_of_its_own() -> None:
+def test_a_bare_heading_above_a_long_section_is_not_a_chunk_of_its_own() -> None:
     chunks = chunk(markdown(f"# Guide\n\n## Install\n\n{body(60)}"))
     assert all(made.heading_path == ("Guide", "Install") for made in chunks)
     assert all(len(made.text) > 300 for made in chunks)
 
 
-def test_a_few_words_before_the_first_heading_are_no_part_of_the_long_section_below_it() -> None:
+def test_a_few_words_before_the_first_heading_stay_out_of_the_long_section_below() -> None:
     text = f"A few words.\n\n# Title\n\n{body(60)}"
     first, *others = chunk(markdown(text))
     assert (first.text, first.heading_path) == ("A few words.", ())
@@ -178,7 +178,7 @@ def test_underlined_headings_are_headings_too() -> None:
     assert not any(re.search(r"[=-]$", made.text) for made in chunk(document, "prose", tokens=120))
 
 
-def test_tiny_sections_under_one_parent_are_put_together() -> None:
+def test_tiny_sections_under_one_parent_are_grouped() -> None:
     text = "# Glossary\n\n" + "\n\n".join(f"## Term {number}\n\nIt means {number}." for number in range(30))
     chunks = chunk(markdown(text))
     assert len(chunks) <= 10
@@ -187,7 +187,7 @@ def test_tiny_sections_under_one_parent_are_put_together() -> None:
     assert all(made.text.startswith("#") for made in chunks)
 
 
-def test_a_small_section_is_not_put_together_across_parents() -> None:
+def test_small_sections_of_different_parents_are_not_grouped() -> None:
     text = f"# A\n\n{body(12)}\n\n## Last of A\n\nShort.\n\n# B\n\n{body(12)}"
     chunks = chunk(markdown(text))
     assert [made.text.split("\n")[0] for made in chunks] == ["# A", "# B"]
@@ -235,7 +235,7 @@ def test_a_code_block_that_fits_is_never_cut(strategy: StrategyName) -> None:
         assert sum(fenced(12) in made.text for made in chunks) == 1
 
 
-def test_code_within_a_line_opens_no_block() -> None:
+def test_inline_code_does_not_open_a_code_block() -> None:
     inline = "```a `b` c``` stands in a line."
     text = f"{inline}\n\n{body(12)}\n\n```\n{body(9)}\n```\n"
     chunks = chunk(markdown(text))
@@ -269,7 +269,7 @@ def test_recursive_chunks_have_at_most_a_thousand_characters_and_share_up_to_two
     assert 0 < max(shared) <= 200
 
 
-def test_what_is_shared_begins_with_a_whole_character_where_there_is_no_break() -> None:
+def test_an_overlap_begins_with_a_whole_character_where_there_is_no_break() -> None:
     unit = "e\u0301\u0323"
     chunks = chunk(plain(unit * 1000), "recursive")
     assert len(chunks) > 3
@@ -278,7 +278,7 @@ def test_what_is_shared_begins_with_a_whole_character_where_there_is_no_break() 
         assert after.start % len(unit) == 0
 
 
-def test_recursive_prefers_a_heading_to_a_blank_line() -> None:
+def test_recursive_prefers_a_heading_to_an_empty_line() -> None:
     text = f"{body(3)}\n\n{body(3)}\n\n## Next\n\n{body(6)}\n\n{body(6)}"
     chunks = chunk_document(plain(text), ChunkOptions(strategy="recursive", overlap=0))
     assert [made.text.startswith("## Next") for made in chunks] == [False, True]
@@ -326,7 +326,7 @@ def test_a_document_of_whitespace_has_no_chunks(text: str) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"strategy": "best"}, {"target_tokens": -1}, {"overlap": 0.9}, {"min_chars": -1}]
 )
-def test_an_option_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
+def test_invalid_options_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         ChunkOptions(**wrong)  # type: ignore[arg-type]
 
@@ -344,5 +344,5 @@ def test_an_option_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> N
         ("Привет мир", 3),
     ],
 )
-def test_four_characters_are_a_token_and_one_is_in_scripts_without_spaces(text: str, tokens: int) -> None:
+def test_a_token_is_four_characters_or_one_in_scripts_without_spaces(text: str, tokens: int) -> None:
     assert measure_tokens(text) == tokens

@@ -251,7 +251,7 @@ def holding(chunks: tuple[Chunk, ...], words: str) -> Chunk:
     return found
 
 
-def test_the_head_of_a_file_is_its_first_chunk_and_stands_alone() -> None:
+def test_the_head_of_a_file_is_a_chunk_of_its_own() -> None:
     first, *rest = chunks_of("import os\nfrom app.base import Base\n\n\n" + LARGE_CLASS.partition("\n\n\n")[2])
     assert first.text == "import os\nfrom app.base import Base"
     assert first.code is not None
@@ -316,7 +316,7 @@ def test_methods_of_a_large_class_know_their_class() -> None:
         ("a.rb", "class Pool\n  def close\n" + body("v", 40) + "  end\nend\n", ("Pool", "close")),
     ],
 )
-def test_every_part_of_a_long_method_knows_where_it_stands(
+def test_every_part_of_a_long_method_knows_its_class_and_method(
     path: str, text: str, symbol: tuple[str, ...]
 ) -> None:
     chunks = [chunk for chunk in chunks_of(text, path) if re.search(r"v\d+ =", chunk.text)]
@@ -408,7 +408,7 @@ def _indent_before(text: str, offset: int) -> str:
     return text[line:offset] if not text[line:offset].strip() else ""
 
 
-def test_the_closing_brace_of_a_class_is_no_chunk_even_after_a_long_method() -> None:
+def test_the_closing_brace_of_a_class_is_not_a_chunk_even_after_a_long_method() -> None:
     for count in range(60, 90):
         text = "class Pool {\n\n  void close() {\n" + body("v", count) + "  }\n}\n"
         chunks = chunks_of(text, "A.java")
@@ -435,7 +435,7 @@ def test_declarations_of_one_line_stay_in_it() -> None:
     assert chunks[0].text.startswith("first = 1; second = 2")
 
 
-def test_declarations_that_cross_leave_nothing_out() -> None:
+def test_overlapping_declarations_leave_nothing_out() -> None:
     text = lines_of("def outer():\n", 60) + lines_of("def other():\n", 60)
     middle, end = len(text) // 2, len(text)
     crossing = (  # no grammar gives such; a tree with errors might
@@ -463,7 +463,7 @@ def test_other_strategies_cut_code_their_own_way_and_still_know_its_names() -> N
     assert max(len(chunk.text) for chunk in chunks) <= 1000
 
 
-def test_a_document_that_links_knows_only_what_it_mentions() -> None:
+def test_prose_with_links_has_mentions_and_nothing_else() -> None:
     document = parse(b"# Guide\n\nSee [the pool](src/pool.py).\n", path="guide.md", limits=LIMITS)
     (chunk,) = chunk_document(document)
     assert chunk.heading_path == ("Guide",)

@@ -63,7 +63,7 @@ def test_no_part_of_a_document_holds_the_secret(path: str) -> None:
     assert (after.pages, after.keys, after.kind) == (before.pages, before.keys, before.kind)
 
 
-def test_what_was_cut_within_a_secret_is_masked_to_the_cut() -> None:
+def test_a_truncated_secret_is_masked_too() -> None:
     text = f"# {'word ' * 36}{KEPT}{SECRET}\n\nText.\n"
     document = Document(text, "markdown", text[2 : text.index(SECRET) + 20])
     after, count = mask_document(document)
@@ -80,7 +80,7 @@ def test_signatures_and_names_of_code_are_masked_and_the_rest_stays() -> None:
     assert "wait" in {reference.name for reference in after.outline.references}
 
 
-def test_properties_that_are_not_in_the_text_are_masked_by_their_names() -> None:
+def test_properties_from_outside_the_text_are_masked_by_name() -> None:
     token = draw(ALNUM, 32)
     document = Document("Text.", "pdf", "Title", meta={"api_key": token, "author": "Ann"})
     after, count = mask_document(document)
@@ -103,7 +103,7 @@ def test_pages_and_lines_stay_where_they_are() -> None:
     assert after.text[after.pages[1] :] == "two\n"
 
 
-def test_a_text_full_of_keys_and_headings_is_masked_in_time() -> None:
+def test_a_text_full_of_keys_and_headings_is_masked_in_linear_time() -> None:
     """Without a clock, as in the tests of texts: by the square it would not end."""
     text = "".join(f"# Part {at} {KEPT}{SECRET}\n\npassword: {PASSWORD}{at}\n\n" for at in range(4000))
     after, count = mask_document(read(text, "many.md"))

@@ -115,7 +115,7 @@ def test_a_private_key_in_code_or_json_is_masked() -> None:
     assert mask_secrets(as_json)[0].endswith('", "client_id": "x"}')
 
 
-def test_code_that_speaks_of_private_keys_stays() -> None:
+def test_code_that_mentions_private_keys_stays() -> None:
     text = (
         'BEGIN = "-----BEGIN PRIVATE KEY-----"\nEND = "-----END PRIVATE KEY-----"\n'
         'if text.startswith("-----BEGIN RSA PRIVATE KEY-----"):\n    read(thirdPartyLibraries/cryptographyHelpers)\n'
@@ -124,7 +124,7 @@ def test_code_that_speaks_of_private_keys_stays() -> None:
     assert mask_secrets(text) == (text, 0)
 
 
-def test_what_a_mention_of_a_key_leaves_open_does_not_hide_the_next_key() -> None:
+def test_an_unclosed_mention_of_a_key_does_not_hide_the_next_key() -> None:
     text = 'looks for "-----BEGIN PRIVATE KEY-----" in\n' + private_key()
     assert mask_secrets(text)[1] == 1
 
@@ -140,7 +140,7 @@ FILLERS = {
 
 
 @pytest.mark.parametrize("name", FILLERS)
-def test_what_manuals_write_in_place_of_a_key_stays(name: str) -> None:
+def test_placeholders_of_manuals_stay(name: str) -> None:
     assert mask_secrets(f"key: {FILLERS[name]}") == (f"key: {FILLERS[name]}", 0)
 
 
@@ -165,5 +165,5 @@ def test_what_manuals_write_in_place_of_a_key_stays(name: str) -> None:
     ],
     ids=range(15),
 )
-def test_what_only_looks_like_chance_stays(text: str) -> None:
+def test_values_that_only_look_random_stay(text: str) -> None:
     assert mask_secrets(text) == (text, 0)

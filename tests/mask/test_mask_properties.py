@@ -130,14 +130,14 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_read_in_time(name: str) -> None:
+def test_hostile_text_takes_linear_time(name: str) -> None:
     """Without a clock: what takes time by the square of so many characters does not end within the limit of a test."""
     masked, _ = mask_secrets(HOSTILE[name])
     assert len(masked) == len(HOSTILE[name])
 
 
 @pytest.mark.parametrize("folder", ["src", "deploy"])
-def test_our_own_files_hold_no_secret(folder: str) -> None:
+def test_nothing_in_this_repository_is_taken_for_a_secret(folder: str) -> None:
     found = []
     for path in sorted((ROOT / folder).rglob("*")):
         if path.suffix in {".py", ".md", ".js", ".yaml", ".yml", ".toml", ".scm"}:

@@ -35,7 +35,7 @@ def test_every_grammar_of_the_table_is_a_dependency_or_in_the_extra() -> None:
         assert language.grammar.partition(":")[0].replace("_", "-") in named
 
 
-def test_what_the_extras_hold_is_there_for_the_tests() -> None:
+def test_the_packages_of_all_extras_are_installed_for_the_tests() -> None:
     """But for sentence-transformers, which brings torch, and our own models, which lie beside."""
     extras = PYPROJECT["tool"]["outcrop"]["extras"]
     wanted = {line for name, lines in extras.items() for line in lines if name != "transformers"}
@@ -61,7 +61,7 @@ def test_a_file_without_its_grammar_keeps_its_language_and_its_text() -> None:
     assert (document.outline.language, document.outline.declarations) == ("haskell", ())
 
 
-def test_it_is_found_filtered_and_read_again_once_the_grammar_is_there(
+def test_a_file_without_its_grammar_is_searchable_and_read_again_once_it_is_installed(
     without_haskell: None, tmp_path: Path
 ) -> None:
     root = tmp_path / "stones"

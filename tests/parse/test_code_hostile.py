@@ -55,7 +55,7 @@ def hostile() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
-def test_a_hostile_file_is_read_in_a_moment(language: Language, hostile: dict[str, str]) -> None:
+def test_a_hostile_file_is_read_within_seconds(language: Language, hostile: dict[str, str]) -> None:
     grammar_of(language)
     for title, text in hostile.items():
         with cpu_below(LIMIT_S):
@@ -92,7 +92,7 @@ def test_source_with_one_long_line_is_still_source() -> None:
     check_source(b"def run():\n    return 1\n" * 1_000 + b"DATA = '" + b"ab" * 6_000 + b"'\n")
 
 
-def test_parsing_stops_when_the_time_is_spent_and_the_parser_goes_on_working() -> None:
+def test_parsing_stops_at_its_time_limit_and_the_parser_still_works_afterwards() -> None:
     language = next(item for item in LANGUAGES if item.name == "cpp")
     parser = grammar_of(language).parser()
     with pytest.raises(TooHard, match="too long"):
@@ -111,7 +111,7 @@ def test_a_file_that_is_refused_is_plain_text() -> None:
 MANY = b"def f(a, b):\n    return [x + 1 for x in range(a * b)]\n" * 3_000
 
 
-def test_a_parser_that_the_clock_stopped_goes_on_while_it_has_processor_time() -> None:
+def test_a_parser_stopped_by_the_clock_resumes_while_it_has_cpu_time_left() -> None:
     """On a busy machine the clock runs while others have the processor: that must not change what is read."""
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_python.language()))
     guard.limit_time(parser, 0.001)
@@ -120,7 +120,7 @@ def test_a_parser_that_the_clock_stopped_goes_on_while_it_has_processor_time() -
     assert not tree.root_node.has_error
 
 
-def test_a_query_that_the_clock_stopped_begins_again_with_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_stopped_by_the_clock_is_run_again_with_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     grammar = tree_sitter.Language(tree_sitter_python.language())
     root = tree_sitter.Parser(grammar).parse(MANY).root_node
     cursor = tree_sitter.QueryCursor(tree_sitter.Query(grammar, "(identifier) @name"))

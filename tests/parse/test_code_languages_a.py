@@ -557,7 +557,7 @@ def test_imports_name_the_module_and_what_is_taken_from_it(path: str, imports: l
         ("Pool.cs", ["Base", "IPool", "Shape"]),
     ],
 )
-def test_parents_are_told_from_other_types(path: str, parents: list[str]) -> None:
+def test_base_classes_are_told_apart_from_other_types(path: str, parents: list[str]) -> None:
     assert used(path, "inherit") == parents
     assert not set(parents) & set(used(path, "type")) - {"Source"}
 
@@ -579,7 +579,7 @@ def test_parents_are_told_from_other_types(path: str, parents: list[str]) -> Non
         ("Page.svelte", {"open", "Button"}),
     ],
 )
-def test_calls_carry_what_stands_before_them(path: str, calls: set[str]) -> None:
+def test_calls_carry_their_qualifier(path: str, calls: set[str]) -> None:
     assert calls <= set(used(path, "call"))
 
 
@@ -620,7 +620,7 @@ def test_a_header_is_c_until_it_shows_that_it_is_cpp() -> None:
     assert [language.name if language else None for language in names] == ["c", "cpp", "cpp"]
 
 
-def test_macros_and_broken_code_do_not_hide_what_stands_around_them() -> None:
+def test_macros_and_broken_code_do_not_hide_the_code_around_them() -> None:
     text = """LIB_BEGIN
 class LIB_API Window : public Widget {
   Q_OBJECT
@@ -640,7 +640,7 @@ LIB_INLINE int whole(int a) { return a; }
     assert {"Window", "whole"} <= {item.name for item in outline.declarations}
 
 
-def test_an_import_that_lists_in_braces_is_one_for_each_leaf() -> None:
+def test_an_import_list_in_braces_gives_one_import_per_leaf() -> None:
     leaves = list(use_leaves("a::{self, b::{c as d, e::*}, f}"))
     assert leaves == [("a", ""), ("a/b", "c"), ("a/b/e", ""), ("a", "f")]
 

@@ -7,7 +7,7 @@ import pytest
 from outcrop.parse.code import find_language
 from outcrop.parse.code.extract import extract_outline
 from outcrop.parse.code.modules import import_leaves, module_path
-from outcrop.parse.code.wording import first_sentence
+from outcrop.parse.code.signatures import first_sentence
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Declaration, Outline
@@ -1186,7 +1186,7 @@ def test_signatures_are_one_line_without_body_comments_or_annotations(path: str)
 
 
 @pytest.mark.parametrize("path", SOURCES)
-def test_documentation_is_the_first_sentence_of_what_stands_at_the_declaration(path: str) -> None:
+def test_documentation_is_the_first_sentence_of_the_comment_at_the_declaration(path: str) -> None:
     found = {item.qualified: item.doc for item in outline_of(path).declarations if item.doc}
     assert found == DOCS[path]
 
@@ -1231,7 +1231,7 @@ SMALL = {"constant", "variable", "field", "property"}
 
 
 @pytest.mark.parametrize("path", SOURCES)
-def test_a_file_that_is_being_edited_still_gives_what_stands_in_it(path: str) -> None:
+def test_a_file_with_syntax_errors_still_gives_its_declarations(path: str) -> None:
     text = SOURCES[path]
     middle = text.index("\n", len(text) // 2) + 1
     whole = {item.name for item in outline_of(path).declarations}
@@ -1312,7 +1312,7 @@ def test_a_script_is_known_by_its_first_line() -> None:
         ("import a.b._, c.d.*", ["a/b", "c/d"]),
     ],
 )
-def test_an_import_of_scala_is_a_path_for_each_thing_it_brings_in(statement: str, paths: list[str]) -> None:
+def test_a_scala_import_gives_one_path_per_imported_name(statement: str, paths: list[str]) -> None:
     assert [path for path, _ in import_leaves(statement)] == paths
 
 
@@ -1343,7 +1343,7 @@ def test_a_computed_folder_is_taken_for_the_files_own(raw: str, path: str) -> No
         ("=begin\nDoes it.\n=end", "Does it."),
     ],
 )
-def test_tags_are_no_sentences(comment: str, sentence: str) -> None:
+def test_documentation_tags_are_not_sentences(comment: str, sentence: str) -> None:
     assert first_sentence(comment) == sentence
 
 

@@ -50,7 +50,7 @@ def test_a_relative_link_is_a_path_from_the_root_at_its_offset() -> None:
         ("open `src/pool.py` or `./local.md`, not `pool.py`, `and/or` or `a/b/*.py`", ["src/pool.py", "docs/local.md"]),
     ],
 )  # fmt: skip
-def test_markdown_links_are_resolved_and_all_else_is_left(text: str, expected: list[str]) -> None:
+def test_markdown_links_are_resolved_and_anything_else_is_ignored(text: str, expected: list[str]) -> None:
     assert links(text) == expected
 
 
@@ -70,7 +70,7 @@ def test_markdown_links_are_resolved_and_all_else_is_left(text: str, expected: l
         ("~a.b.C", ("a.b", "C")),
     ],
 )
-def test_code_in_ticks_that_is_written_like_a_name_is_a_use(span: str, expected: tuple[str, str]) -> None:
+def test_code_in_backticks_that_is_spelled_like_a_name_is_a_use(span: str, expected: tuple[str, str]) -> None:
     assert uses(f"Call `{span}` first.") == [expected]
     assert uses(f"Call ``{span}`` first.", "rst") == [expected]
 
@@ -91,7 +91,7 @@ def test_code_in_ticks_that_is_written_like_a_name_is_a_use(span: str, expected:
         "a = b",
     ],
 )
-def test_code_in_ticks_that_is_no_name_is_left(span: str) -> None:
+def test_code_in_backticks_that_is_not_a_name_is_ignored(span: str) -> None:
     assert read(f"Type `{span}` here.") == []
 
 
@@ -184,7 +184,7 @@ def test_hostile_text_takes_linear_time(kind: str) -> None:
     st.text(alphabet="[]()`<>!#:_.~/\\\"'\n -=ab{}", max_size=300),
     st.sampled_from(["markdown", "rst", "toml", "json", "yaml"]),
 )
-def test_every_reference_stands_where_it_says(text: str, kind: str) -> None:
+def test_every_reference_is_at_its_offset(text: str, kind: str) -> None:
     for reference in read(text, kind):
         assert 0 <= reference.start < len(text)
         assert reference.name

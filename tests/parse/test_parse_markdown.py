@@ -163,5 +163,5 @@ def test_a_rule_at_the_top_is_not_front_matter() -> None:
         ("word " * 100, ("word " * 20).strip()),
     ],
 )
-def test_the_title_is_the_best_there_is(text: str, title: str) -> None:
+def test_the_title_comes_from_the_best_source_available(text: str, title: str) -> None:
     assert markdown(text).title == title

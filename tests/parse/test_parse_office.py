@@ -87,7 +87,7 @@ def deck(*titles: str) -> Any:
 # ------------------------------------------------------------------ Word
 
 
-def test_what_word_tells_of_a_document_is_kept() -> None:
+def test_the_properties_of_a_word_document_are_kept() -> None:
     document = read(report(), "r.docx")
     assert document.title == "The report"
     assert document.meta == {
@@ -99,7 +99,7 @@ def test_what_word_tells_of_a_document_is_kept() -> None:
     assert document.text == "# Report\n\n## Details\n\nIt floats."
 
 
-def test_tabs_breaks_and_signs_of_a_run_are_text() -> None:
+def test_tabs_breaks_and_symbols_of_a_run_are_text() -> None:
     source = docx.Document()
     run = source.add_paragraph().add_run("a\tb\nc")
     run.add_break(WD_BREAK.PAGE)
@@ -137,7 +137,7 @@ def test_a_table_in_a_cell_is_the_text_of_that_cell() -> None:
     assert read(source, "x.docx").text == "a b | c d\n\nafter"
 
 
-def test_headings_are_known_by_the_name_of_their_style_where_its_id_is_translated() -> None:
+def test_headings_are_recognised_by_style_name_where_the_id_is_translated() -> None:
     data = replaced(saved(report()), {b'"Heading2"': '"Überschrift2"'.encode(), b"Heading 2": b"heading 2"})
     assert [(each.level, each.title) for each in read(data, "x.docx").headings] == [
         (1, "Report"),
@@ -157,7 +157,7 @@ def test_a_document_without_its_styles_and_properties_is_read_as_paragraphs() ->
 # ------------------------------------------------------------------ PowerPoint
 
 
-def test_slides_stand_in_the_order_of_the_show() -> None:
+def test_slides_are_in_presentation_order() -> None:
     source = deck("One", "Two", "Three")
     order = source.slides._sldIdLst
     order.append(order[0])  # the first slide goes last
@@ -182,7 +182,7 @@ def test_groups_tables_breaks_and_notes_of_a_slide_are_read() -> None:
     )
 
 
-def test_of_alternatives_the_first_is_read() -> None:
+def test_the_first_of_several_alternatives_is_read() -> None:
     source = deck("Title")
     tree = source.slides[0].shapes._spTree
     for text in ("meant", "shown by older programs"):

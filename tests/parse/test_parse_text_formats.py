@@ -69,39 +69,38 @@ def test_utf8_with_a_cut_character_stays_utf8() -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["a.txt", "a.md", "a.csv", "a.py"])
-def test_stray_bytes_become_replacements_not_another_script_and_are_told(
+def test_stray_bytes_become_replacements_not_another_script_and_are_reported(
     data: bytes, text: str, path: str
 ) -> None:
     document = read(data, path)
     assert document.text == text
     assert (
-        f"{text.count(chr(0xFFFD))} sequences of bytes are no characters, the first in line 1"
-        in document.remark
+        f"{text.count(chr(0xFFFD))} byte sequences are not characters, the first in line 1" in document.remark
     )
 
 
-def test_stray_bytes_in_pages_and_notebooks_are_told_too() -> None:
+def test_stray_bytes_in_pages_and_notebooks_are_reported_too() -> None:
     assert (
-        "no characters" in read(b"<html><body><p>hello \xed\xa0\x80 world</p></body></html>", "a.html").remark
+        "not characters" in read(b"<html><body><p>hello \xed\xa0\x80 world</p></body></html>", "a.html").remark
     )
     cells = b'{"cells": [{"cell_type": "markdown", "source": "hello \xed\xa0\x80 world"}], "nbformat": 4}'
-    assert "no characters" in read(cells, "a.ipynb").remark
+    assert "not characters" in read(cells, "a.ipynb").remark
 
 
-def test_an_old_encoding_is_a_guess_that_is_told_and_utf8_needs_no_word() -> None:
+def test_a_guessed_encoding_is_reported_and_utf8_is_not() -> None:
     assert "read as cp1251, which is a guess" in read(RUSSIAN.encode("cp1251"), "a.txt").remark
     assert read(RUSSIAN, "a.txt").remark == ""
     assert read(RUSSIAN.encode("utf-16"), "a.txt").remark == ""
 
 
-def test_a_declared_charset_is_believed_and_a_wrong_one_is_not() -> None:
+def test_a_declared_charset_is_used_unless_it_is_wrong() -> None:
     data = "naïve café".encode("cp1252")
     assert read(data, "http://h/x", "text/plain; charset=ISO-8859-1").text == "naïve café"
     assert read("日本".encode(), "http://h/x", "text/plain; charset=ascii").text == "日本"
     assert read(b"abc", "http://h/x", "text/plain; charset=punycode").text == "abc"
 
 
-def test_only_line_ends_and_the_mark_change() -> None:
+def test_only_line_ends_and_the_byte_order_mark_change() -> None:
     assert read("\ufeffa\r\nb\rc\n\td \x0c\n", "a.txt").text == "a\nb\nc\n\td \x0c\n"
 
 
@@ -243,7 +242,7 @@ def test_a_text_above_the_limit_is_an_error() -> None:
         parse(b"x" * 101, path="a.txt", limits=ParseLimits(1, 1024**3, max_text_chars=100))
 
 
-def test_importing_the_room_does_not_import_the_libraries() -> None:
+def test_importing_parse_does_not_import_the_libraries() -> None:
     import subprocess
 
     code = "import sys, outcrop.parse; print([m for m in ('lxml','pypdfium2','python_calamine') if m in sys.modules])"
@@ -251,7 +250,7 @@ def test_importing_the_room_does_not_import_the_libraries() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_rule_or_a_directive_is_no_title() -> None:
+def test_a_rule_or_a_directive_is_not_a_title() -> None:
     assert read("=====\nForms\n=====\n\nText.\n", "forms.txt").title == "Forms"
     assert read(".. currentmodule:: asyncio\n\nTasks\n", "tasks.txt").title == "Tasks"
     assert read("-----\n*****\n", "rules.txt").title == "rules"

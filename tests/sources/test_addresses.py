@@ -22,7 +22,7 @@ from outcrop.sources.address import is_public, parse_url
         ("http://example.com/@user:x", "http://example.com/@user:x", "example.com/@user:x"),
     ],
 )
-def test_a_url_has_one_normal_spelling(url: str, normal: str, path: str | None) -> None:
+def test_a_url_has_one_normal_form(url: str, normal: str, path: str | None) -> None:
     target = parse_url(url)
     assert target.url == normal
     assert path is None or target.path == path
@@ -107,7 +107,7 @@ def test_a_url_that_is_malformed_or_tricky_is_refused(url: str) -> None:
         *("2a00::5efe:127.0.0.1", "2a00::200:5efe:a00:1", "4000::1"),
     ],
 )
-def test_an_address_that_is_not_of_the_public_internet_is_known_as_such(address: str) -> None:
+def test_addresses_outside_the_public_internet_are_recognised(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address))
 
 

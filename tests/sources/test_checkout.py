@@ -76,7 +76,7 @@ def top(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
 @pytest.mark.parametrize("version", [2, 3, 4])
-def test_every_entry_is_what_git_lists(tmp_path: Path, object_format: str, version: int) -> None:
+def test_entries_are_those_that_git_lists(tmp_path: Path, object_format: str, version: int) -> None:
     top = make_repo(tmp_path.resolve() / "repo", object_format)
     if version == 3:  # git writes it when an entry needs it
         (top / "announced").write_text("x")
@@ -135,7 +135,7 @@ def test_line_endings_that_git_converts_do_not_make_a_file_dirty(top: Path) -> N
     assert dirty(top, "dos.md") is True
 
 
-def test_a_large_file_is_compared_with_its_pointer(top: Path) -> None:
+def test_a_git_lfs_file_is_compared_with_its_pointer(top: Path) -> None:
     data = b"large content\n"
     oid = hashlib.sha256(data).hexdigest()
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n"
@@ -180,7 +180,7 @@ def test_a_stat_proves_a_file_unchanged_only_when_it_is_older_than_the_index(top
     assert not tracked_at(top).proves_unchanged("missing", past, 1)
 
 
-def test_a_file_that_is_only_announced_is_not_proven_unchanged(top: Path) -> None:
+def test_a_file_added_with_intent_only_is_not_proven_unchanged(top: Path) -> None:
     past = time.time_ns() - 10_000_000_000
     (top / "new.md").write_text("new")
     os.utime(top / "new.md", ns=(past, past))
@@ -217,13 +217,13 @@ def test_before_the_first_add_nothing_is_tracked(tmp_path: Path) -> None:
     assert is_dirty(checkout_at(top), "a.md", b"x") is True
 
 
-def test_an_unknown_way_to_name_objects_is_not_guessed_at(top: Path) -> None:
+def test_an_unknown_object_format_is_not_guessed_at(top: Path) -> None:
     with (top / ".git/config").open("a") as config:
         config.write("[extensions]\n\tobjectFormat = sha3\n")
     assert checkout_at(top).tracked is None
 
 
-def test_a_checksum_that_git_left_out_is_no_damage(top: Path) -> None:
+def test_an_omitted_checksum_is_not_damage(top: Path) -> None:
     index = top / ".git/index"
     data = index.read_bytes()
     index.write_bytes(data[:-20] + bytes(20))
@@ -233,7 +233,7 @@ def test_a_checksum_that_git_left_out_is_no_damage(top: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [2, 4])
-def test_a_damaged_index_is_none_and_never_an_error(top: Path, version: int) -> None:
+def test_a_damaged_index_gives_none_and_never_an_error(top: Path, version: int) -> None:
     git(top, "update-index", f"--index-version={version}")
     index = top / ".git/index"
     data = index.read_bytes()
@@ -304,7 +304,7 @@ def test_repositories_of_one_run_share_a_bound_on_memory(top: Path, monkeypatch:
     assert sum(item.path.startswith("part") and item.path.endswith("a.md") for item in found) == 6
 
 
-def test_packed_refs_of_line_ends_take_no_memory_for_each(top: Path) -> None:
+def test_packed_refs_full_of_line_ends_take_little_memory(top: Path) -> None:
     revision = "a" * 40
     (top / ".git/HEAD").write_text("ref: refs/heads/packed\n")
     (top / ".git/packed-refs").write_bytes(b"\n" * 16_000_000 + f"{revision} refs/heads/packed\n".encode())

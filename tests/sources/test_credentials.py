@@ -31,7 +31,7 @@ PUBLIC = KEY.replace(b"%s", b"CERTIFICATE")
         *(".bash_history", ".zsh_history", ".psql_history", ".mongosh_repl_history", "ann_accessKeys.csv"),
     ],
 )
-def test_names_of_credentials_are_known(path: str) -> None:
+def test_files_are_recognised_as_credentials_by_name(path: str) -> None:
     assert looks_secret(path)
 
 
@@ -43,7 +43,7 @@ def test_names_of_credentials_are_known(path: str) -> None:
         *("x.pem", "x.key", ".npmrc", "credentials.json", "config.json", "git/config", "secrets.py"),
     ],
 )
-def test_names_that_do_not_say_so_are_not(path: str) -> None:
+def test_other_names_are_not_taken_for_credentials(path: str) -> None:
     assert not looks_secret(path)
 
 
@@ -66,7 +66,7 @@ def test_names_that_do_not_say_so_are_not(path: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_a_file_holds_decides_where_its_name_does_not(path: str, data: bytes) -> None:
+def test_content_decides_where_the_name_leaves_it_open(path: str, data: bytes) -> None:
     assert not looks_secret(path)
     assert holds_credentials(path, data)
 
@@ -88,11 +88,11 @@ def test_what_a_file_holds_decides_where_its_name_does_not(path: str, data: byte
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_file_that_holds_none_is_not_taken_for_one(path: str, data: bytes) -> None:
+def test_a_file_without_credentials_is_not_left_out(path: str, data: bytes) -> None:
     assert not holds_credentials(path, data)
 
 
-def test_a_walk_leaves_them_out_with_a_reason_unless_told_not_to(tmp_path: Path) -> None:
+def test_a_walk_leaves_credentials_out_with_a_reason_unless_told_not_to(tmp_path: Path) -> None:
     for name in (".env", ".env.example", "note.md"):
         (tmp_path / name).write_text("A=1")
     kube = tmp_path / ".kube"

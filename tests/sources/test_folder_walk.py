@@ -15,8 +15,8 @@ from tests.cost import calls
 
 from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
+from outcrop.sources.exclusions import binary_kind, looks_binary
 from outcrop.sources.folder import shields, walk
-from outcrop.sources.left_out import binary_kind, looks_binary
 
 LIMIT = 1000
 
@@ -88,7 +88,7 @@ def test_one_file_as_the_root_is_held_to_the_same_limits(tmp_path: Path, name: s
     assert reason in item.reason
 
 
-def test_bookkeeping_is_passed_over_in_silence_and_installed_packages_get_one_line(tmp_path: Path) -> None:
+def test_bookkeeping_is_skipped_silently_and_installed_packages_get_one_line(tmp_path: Path) -> None:
     write(tmp_path, "a.md", ".git/config", "x/__pycache__/m.md", ".DS_Store", "x/.cache/y.md")
     write(
         tmp_path,
@@ -111,7 +111,7 @@ def test_a_folder_that_is_always_left_out_can_be_added_by_name(tmp_path: Path) -
     assert paths(tmp_path / "node_modules") == ["pyvenv.cfg", "p/readme.md"]
 
 
-def test_sizes_are_checked_and_told(tmp_path: Path) -> None:
+def test_files_that_are_empty_or_too_large_are_left_out_with_the_reason(tmp_path: Path) -> None:
     write(tmp_path, "full.md", text="x" * LIMIT)
     write(tmp_path, "over.md", text="x" * (LIMIT + 234))
     write(tmp_path, "empty.md", text="")
@@ -135,7 +135,7 @@ def test_binary_files_and_credentials_are_left_out_by_name(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "name", ["a.pdf", "a.docx", "a.svg", "a.ts", "a.mts", "Makefile", "png", ".png.md", "a."]
 )
-def test_what_may_hold_text_is_not_called_binary(name: str) -> None:
+def test_suffixes_that_may_be_text_are_not_called_binary(name: str) -> None:
     assert binary_kind(name) is None
 
 
@@ -194,7 +194,7 @@ def test_a_folder_that_cannot_be_read_is_a_failure_that_shields_what_lies_below(
     assert not shields(Failure("a", "…"), "a.md")
 
 
-def test_files_that_can_be_listed_but_not_looked_at_are_failures_one_by_one() -> None:
+def test_files_that_can_be_listed_but_not_read_are_one_failure_each() -> None:
     with as_nobody() as root:
         write(root, "a.md", "half/b.md", "half/c.md")
         (root / "half").chmod(0o444)
@@ -206,7 +206,7 @@ def test_files_that_can_be_listed_but_not_looked_at_are_failures_one_by_one() ->
     assert not shields(failures[0], "half/c.md")
 
 
-def test_where_an_ignore_file_cannot_be_read_nothing_beside_it_is_taken_in() -> None:
+def test_nothing_is_indexed_beside_an_ignore_file_that_cannot_be_read() -> None:
     with as_nobody() as root:
         write(root, "a.md", "inner/.gitignore", "inner/private.md", text="private.md")
         (root / "inner/.gitignore").chmod(0)
@@ -224,7 +224,7 @@ def test_a_root_that_is_missing_or_unreadable_is_an_error_and_never_an_empty_wal
         (root / "shut").chmod(0o755)
 
 
-def test_names_that_are_not_utf8_are_told_in_a_form_that_can_be_stored(tmp_path: Path) -> None:
+def test_names_that_are_not_utf8_are_reported_in_a_form_that_can_be_stored(tmp_path: Path) -> None:
     (tmp_path / "ça va.md").write_text("text")
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.md")).write_text("text")
     assert paths(tmp_path) == ["ça va.md"]
@@ -232,7 +232,7 @@ def test_names_that_are_not_utf8_are_told_in_a_form_that_can_be_stored(tmp_path:
     assert told.encode("utf-8") == b"caf\\udce9.md"
 
 
-def test_ten_thousand_files_are_walked_in_a_few_calls_for_each(tmp_path: Path) -> None:
+def test_walking_ten_thousand_files_takes_a_few_calls_each(tmp_path: Path) -> None:
     rules = "\n".join(
         ["*.log", "*.tmp", "build/", "/dist", "docs/**/out", "!keep.log", "*~", ".idea", "foo*bar"] * 4
     )

@@ -40,7 +40,7 @@ def repo(tmp_path: Path) -> Path:
     return top
 
 
-def test_branch_and_revision_are_those_git_tells(repo: Path) -> None:
+def test_branch_and_revision_are_those_git_reports(repo: Path) -> None:
     found = repository_of(repo / "deep" / "er")
     assert found is not None
     assert (found.top, found.git_dir, found.common_dir) == (repo, repo / ".git", repo / ".git")
@@ -106,7 +106,7 @@ def test_a_head_that_leads_elsewhere_is_not_followed(tmp_path: Path, head: str) 
         ("HEAD", b"ref: refs/heads/a\0b\n"),
     ],
 )
-def test_files_that_git_never_wrote_stop_no_walk(repo: Path, file: str, content: bytes) -> None:
+def test_malformed_git_files_do_not_stop_a_walk(repo: Path, file: str, content: bytes) -> None:
     (repo / ".git" / "loop").symlink_to(repo / ".git" / "loop")
     (repo / ".git" / file).write_bytes(content)
     assert [found.path for found in walk(repo, max_file_bytes=1000) if isinstance(found, SourceFile)] == [
@@ -114,11 +114,11 @@ def test_files_that_git_never_wrote_stop_no_walk(repo: Path, file: str, content:
     ]
 
 
-def test_a_worktree_whose_way_has_a_nul_is_none(tmp_path: Path) -> None:
+def test_a_worktree_whose_path_has_a_nul_is_not_a_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").write_bytes(b"gitdir: a\0b\n")
     assert repository_of(tmp_path) is None
 
 
-def test_a_folder_outside_of_repositories_has_none(tmp_path: Path) -> None:
+def test_a_folder_outside_any_repository_has_none(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     assert repository_of(tmp_path) is None

@@ -141,7 +141,7 @@ def test_a_folder_in_a_repository_has_the_commit_of_the_repository(kb: outcrop.E
     assert stamp(kb, "basalt", "beta.py") == (head, False)
 
 
-def test_outside_of_repositories_there_is_no_commit(kb: outcrop.Engine, tmp_path: Path) -> None:
+def test_outside_repositories_a_document_has_no_commit(kb: outcrop.Engine, tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "alpha.py").write_text(source("alpha", "granite"))
     kb.add(tmp_path / "plain")
@@ -149,7 +149,7 @@ def test_outside_of_repositories_there_is_no_commit(kb: outcrop.Engine, tmp_path
     assert {(hit.revision, hit.dirty) for hit in kb.search("granite").hits} == {(None, None)}
 
 
-def test_before_the_first_commit_there_is_none(kb: outcrop.Engine, tmp_path: Path) -> None:
+def test_before_the_first_commit_a_document_has_no_commit(kb: outcrop.Engine, tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     repo.mkdir()
     git(repo, "init", "-q")
@@ -158,7 +158,7 @@ def test_before_the_first_commit_there_is_none(kb: outcrop.Engine, tmp_path: Pat
     assert hit_of(kb, "granite", "alpha.py").revision is None
 
 
-def test_what_became_a_repository_later_and_what_ceased_to_be_one_is_told(
+def test_a_folder_that_becomes_or_ceases_to_be_a_repository_is_noticed(
     kb: outcrop.Engine, tmp_path: Path
 ) -> None:
     plain = tmp_path / "plain"
@@ -175,7 +175,7 @@ def test_what_became_a_repository_later_and_what_ceased_to_be_one_is_told(
     assert stamp(kb, "granite", "alpha.py") == (None, None)
 
 
-def test_a_document_that_was_written_after_the_last_look_has_no_commit_rather_than_a_wrong_one(
+def test_a_document_written_after_the_last_survey_has_no_commit_rather_than_a_wrong_one(
     kb: outcrop.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo = tmp_path / "repo"
@@ -204,7 +204,7 @@ def test_a_single_file_of_a_repository_has_its_commit(kb: outcrop.Engine, tmp_pa
     assert (hit.revision, hit.dirty) == (head, False)
 
 
-def test_another_engine_on_the_same_index_tells_the_same(kb: outcrop.Engine, tmp_path: Path) -> None:
+def test_another_engine_on_the_same_index_reports_the_same_commits(kb: outcrop.Engine, tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     make_repository(repo, alpha="granite")
     kb.add(repo)

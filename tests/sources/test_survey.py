@@ -113,7 +113,7 @@ def test_each_document_belongs_to_its_innermost_repository(top: Path, tmp_path: 
     assert found["repo/sub/b.md"] == Stamp(inner.revision, "main", True)
 
 
-def test_nothing_is_read_while_stats_or_an_earlier_survey_answer(top: Path) -> None:
+def test_no_file_is_read_where_its_stat_or_an_earlier_survey_suffices(top: Path) -> None:
     (top / "b.md").write_text("edited\n")
     shutil.copytree(top, top.with_name("copy"), copy_function=shutil.copyfile)  # all files have new times
     copy = top.with_name("copy")
@@ -135,7 +135,7 @@ def test_nothing_is_read_while_stats_or_an_earlier_survey_answer(top: Path) -> N
     assert not after.agrees(before)
 
 
-def test_a_document_whose_file_went_on_to_change_is_not_judged_by_it(top: Path) -> None:
+def test_a_document_is_judged_as_stored_even_if_its_file_has_changed_since(top: Path) -> None:
     (top / "a.md").write_text("edited\n")
     states = states_of(top)
     (top / "a.md").write_text("edited again\n")
@@ -147,7 +147,7 @@ def test_a_document_whose_file_went_on_to_change_is_not_judged_by_it(top: Path) 
     assert survey(states, found).stamp(f"{top}/a.md", 0.0).dirty is True, "what is not known is asked again"
 
 
-def test_what_was_written_after_the_survey_has_no_stamp(top: Path) -> None:
+def test_a_document_written_after_the_survey_has_no_stamp(top: Path) -> None:
     found = survey(states_of(top))
     assert found.stamp(f"{top}/a.md", found.taken_at).dirty is False
     assert found.stamp(f"{top}/a.md", found.taken_at + 0.001) == Stamp()
@@ -158,7 +158,7 @@ def test_where_the_index_cannot_be_read_only_the_commit_is_known(top: Path) -> N
     assert stamps(top)["a.md"] == Stamp(git(top, "rev-parse", "HEAD"), "main", None)
 
 
-def test_a_survey_survives_being_stored_and_no_text_is_an_empty_one(top: Path) -> None:
+def test_a_survey_round_trips_through_json_and_an_empty_text_is_an_empty_survey(top: Path) -> None:
     (top / "a.md").write_text("edited\n")
     found = survey(states_of(top))
     assert Survey.from_json(found.to_json()) == found

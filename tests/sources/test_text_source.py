@@ -27,6 +27,6 @@ def test_the_callers_id_and_path_are_kept() -> None:
     ("content", "uri"),
     [("", None), (" \n", None), ("x", ""), ("x", "a\nb"), ("x", "y" * 5000), ("\ud800", None)],
 )
-def test_what_cannot_be_stored_is_refused(content: str, uri: str | None) -> None:
+def test_a_text_that_cannot_be_stored_is_refused(content: str, uri: str | None) -> None:
     with pytest.raises(SourceError):
         text_source(content, uri)

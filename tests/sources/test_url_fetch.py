@@ -351,7 +351,7 @@ def test_the_deadline_covers_the_lookup_and_all_redirects_together(server: Serve
         get(server.url(), timeout_s=0.5)
 
 
-def test_time_that_connecting_took_is_not_left_for_the_page(server: Server) -> None:
+def test_time_spent_connecting_counts_against_the_deadline(server: Server) -> None:
     server.answers["/"] = page(b"late")
 
     def slow(address: str, port: int, timeout_s: float) -> socket.socket:
@@ -392,7 +392,7 @@ def test_the_next_address_is_tried_when_one_does_not_answer(server: Server) -> N
 
 
 @pytest.mark.parametrize("date", ["yesterday", "Thu, 99 Jan 1970 00:01:00 GMT"])
-def test_a_date_that_is_none_is_passed_over(server: Server, date: str) -> None:
+def test_an_invalid_date_is_ignored(server: Server, date: str) -> None:
     server.answers["/"] = page(b"x", f"Last-Modified: {date}")
     assert get(server.url())[0].mtime_ns is None
 
@@ -404,7 +404,7 @@ def test_a_refusal_says_what_to_do(server: Server, status: str, advice: str) -> 
         get(server.url())
 
 
-def test_what_is_no_http_or_no_server_is_an_error(server: Server) -> None:
+def test_an_answer_that_is_not_http_and_a_missing_server_are_errors(server: Server) -> None:
     server.answers["/"] = b"SSH-2.0-OpenSSH_9.6\r\n"
     with pytest.raises(SourceError, match="cannot be fetched"):
         get(server.url())

@@ -108,7 +108,7 @@ def grow(top: Path, chance: random.Random, depth: int = 0) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_in_any_tree_the_walk_keeps_what_git_keeps(tmp_path: Path, home: Path, seed: int) -> None:
+def test_a_walk_of_any_tree_keeps_what_git_keeps(tmp_path: Path, home: Path, seed: int) -> None:
     chance = random.Random(seed)
     write(home, {".config/git/ignore": chance.choice(RULES)})
     grow(tmp_path / "repo", chance)
@@ -158,7 +158,7 @@ def test_a_worktree_has_its_own_index_and_the_exclusions_of_the_repository(tmp_p
 
 
 @pytest.mark.parametrize("ignored", ["", "vendor/\n", "*\n"])
-def test_in_a_submodule_its_own_rules_hold_and_not_those_around_it(tmp_path: Path, ignored: str) -> None:
+def test_a_submodule_follows_its_own_rules_and_not_those_around_it(tmp_path: Path, ignored: str) -> None:
     library = make_repo(tmp_path / "library", {".gitignore": "*.tmp\n", "lib.md": "x"})
     top = make_repo(tmp_path / "repo", {"a.md": "x", ".gitignore": "*.log\n"})
     git(top, "submodule", "--quiet", "add", "-f", str(library), "vendor/lib")
@@ -183,7 +183,7 @@ def test_a_clone_inside_a_repository_is_left_out_only_when_a_rule_names_it(tmp_p
     assert kept_by_walk(top) == kept_by_git(top) == [".gitignore", "a.md", "clone/b.md", "clone/c.log"]
 
 
-def test_a_folder_that_only_holds_an_empty_dot_git_is_no_repository(tmp_path: Path) -> None:
+def test_a_folder_with_an_empty_dot_git_is_not_a_repository(tmp_path: Path) -> None:
     top = make_repo(tmp_path / "repo", {".gitignore": "*.log\n"})
     write(top, {"sub/a.md": "x", "sub/b.log": "x"})
     (top / "sub/.git").mkdir()

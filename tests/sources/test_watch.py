@@ -69,7 +69,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_save_is_told_within_a_fraction_of_a_second(root: Path) -> None:
+def test_a_save_is_reported_within_a_fraction_of_a_second(root: Path) -> None:
     with watched(root) as seen:
         saved = time.monotonic()
         (root / "sub/a.md").write_text("x")
@@ -78,7 +78,7 @@ def test_a_save_is_told_within_a_fraction_of_a_second(root: Path) -> None:
     assert seen.batches[0][0] - saved < 10
 
 
-def test_a_burst_is_told_in_few_batches_and_skipped_folders_not_at_all(root: Path) -> None:
+def test_a_burst_is_reported_in_few_batches_and_skipped_folders_not_at_all(root: Path) -> None:
     with watched(root) as seen:
         for number in range(200):
             (root / f"sub/{number}.md").write_text("x")
@@ -90,7 +90,7 @@ def test_a_burst_is_told_in_few_batches_and_skipped_folders_not_at_all(root: Pat
     assert len(seen.batches) < 50
 
 
-def test_of_git_only_a_move_of_head_is_told(root: Path) -> None:
+def test_of_gits_own_files_only_a_move_of_head_is_reported(root: Path) -> None:
     (root / ".git/logs").mkdir(parents=True)
     with watched(root) as seen:
         (root / ".git/index").write_text("x")
@@ -99,7 +99,7 @@ def test_of_git_only_a_move_of_head_is_told(root: Path) -> None:
         seen.wait(lambda: seen.paths == {root / ".git/logs/HEAD", root / "a.md"})
 
 
-def test_a_file_that_is_replaced_is_told_again_and_its_neighbours_are_not(root: Path) -> None:
+def test_a_replaced_file_is_reported_again_and_its_neighbours_are_not(root: Path) -> None:
     note = root / "note.md"
     note.write_text("x")
     other = root / "sub"

@@ -40,7 +40,7 @@ def test_the_estimate_wastes_no_more_of_a_budget_than_was_measured(name: str) ->
         ("\uac00", "\ud7af"),  # Korean
     ],
 )
-def test_the_characters_of_a_script_are_counted_alike_and_its_neighbours_are_not(first: str, last: str) -> None:
+def test_characters_of_one_script_weigh_the_same_and_those_around_it_do_not(first: str, last: str) -> None:
     def count(character: str) -> int:
         return SafeEstimate().count(100 * character)
 
@@ -57,7 +57,7 @@ def test_the_estimate_counts_every_text_and_grows_with_it(one: str, other: str) 
     assert count(one + "\n" + other) <= count(one) + count(other) + 3, "apart, they cannot be much cheaper"
 
 
-def test_the_estimate_takes_linear_time_and_remembers_no_blobs() -> None:
+def test_the_estimate_takes_linear_time_and_does_not_cache_blobs() -> None:
     count = SafeEstimate().count
     assert count("x" * 1_000_000) > 400_000
     assert count("_" * 1_000_000) > 200_000

@@ -40,12 +40,12 @@ def seen_by(connection: apsw.Connection, text: str) -> list[str]:
         "Ελλάδα Σ",
     ],
 )
-def test_words_are_those_of_the_keyword_index(fts5: apsw.Connection, text: str) -> None:
+def test_words_are_those_of_sqlites_tokenizer(fts5: apsw.Connection, text: str) -> None:
     assert phrase_words(text) == seen_by(fts5, text)
 
 
 @given(st.text(st.characters(max_codepoint=0x17F, blacklist_categories=["Cs"], blacklist_characters="\0")))
-def test_any_latin_text_has_the_same_words(text: str) -> None:
+def test_words_of_any_latin_text_are_those_of_sqlites_tokenizer(text: str) -> None:
     connection = apsw.Connection(":memory:")
     connection.execute(
         "CREATE VIRTUAL TABLE t USING fts5"
@@ -67,6 +67,6 @@ GAPS = st.sampled_from([" ", "_", "-.", "", "\n", "É"])
 
 
 @given(WORDS, st.lists(st.tuples(GAPS, st.sampled_from(["A", "ab", "b1", "1", "é", "東"])), max_size=8))
-def test_a_finder_finds_what_a_text_holds(words: list[str], text: list[tuple[str, str]]) -> None:
+def test_phrase_finder_agrees_with_holds_phrase(words: list[str], text: list[tuple[str, str]]) -> None:
     joined = "".join(gap + word for gap, word in text)
     assert phrase_finder(words)(joined) == holds_phrase(joined, words)

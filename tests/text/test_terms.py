@@ -52,7 +52,7 @@ def test_an_identifier_is_found_whole_and_by_its_parts(
 @pytest.mark.parametrize(
     ("query", "text"), [("C++", "plain C"), ("C#", "C++"), ("TS-999", "TS-998"), ("snake_case", "snakes")]
 )
-def test_what_only_looks_alike_is_not_found(terms: Terms, query: str, text: str) -> None:
+def test_a_lookalike_is_not_found(terms: Terms, query: str, text: str) -> None:
     assert not finds(terms, query, text)
 
 
@@ -60,7 +60,7 @@ def test_what_only_looks_alike_is_not_found(terms: Terms, query: str, text: str)
     ("query", "text"),
     [("connections", "connected"), ("Running", "runs"), ("studies", "study"), ("indexes", "indexing")],
 )
-def test_forms_of_a_word_share_their_stem_on_both_sides(terms: Terms, query: str, text: str) -> None:
+def test_forms_of_a_word_find_each_other(terms: Terms, query: str, text: str) -> None:
     assert finds(terms, query, text)
     assert finds(terms, text, query)
 
@@ -137,7 +137,7 @@ def test_time_is_linear_whatever_the_text(text: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=200) | st.text(alphabet="aZ_9.-'’:/+#@\u0301ทา漢é👍 ", max_size=80))
-def test_any_text_gives_small_numbers_and_the_same_ones_each_time(text: str) -> None:
+def test_terms_of_any_text_are_48_bit_numbers_and_always_the_same(text: str) -> None:
     fresh = Terms()
     found = fresh.of(text)
     assert list(found) == list(fresh.of(text))
@@ -148,12 +148,12 @@ def test_any_text_gives_small_numbers_and_the_same_ones_each_time(text: str) -> 
 @pytest.mark.parametrize(
     "text", ["", " ", "👍🏽", "\ud800", "a\ud800b", "\x00", "—", "\u200d", "_", "__", "+", "#"]
 )
-def test_odd_input_does_no_harm(terms: Terms, text: str) -> None:
+def test_odd_input_raises_no_error(terms: Terms, text: str) -> None:
     terms.of(text)
     terms.words(text)
 
 
-def test_the_cache_keeps_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_stays_within_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terms_module, "CACHE_ENTRIES", 100)
     fresh = Terms()
     for i in range(1_000):
@@ -207,5 +207,5 @@ def test_stop_words_are_single_surface_tokens(terms: Terms) -> None:
 
 
 @given(st.text("aZ_9.-':/+#@ \n\\\x1f", max_size=80))
-def test_a_plain_text_has_the_tokens_of_any_text(text: str) -> None:
+def test_the_fast_path_for_ascii_gives_the_same_tokens(text: str) -> None:
     assert Terms().words(text) == Terms().words(f"{text} é")[:-1]

@@ -14,7 +14,7 @@ from tests.cost import cpu_below
 from tests.text.measured_texts import TEXTS, TOKENS
 
 from outcrop.text.tokens import LONGEST_REMEMBERED, Vocabulary, cut, vocabulary
-from outcrop.text.tokens.merging import _merge_by_heap, _scan
+from outcrop.text.tokens.bpe import _merge_by_heap, _scan
 
 NAMES = ("o200k", "cl100k")
 COUNTED: list[tuple[str, int, int]] = json.loads(Path(__file__).with_name("counts.json").read_text("utf-8"))
@@ -31,14 +31,14 @@ def test_every_count_is_that_of_tiktoken(at: int) -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_the_texts_that_were_measured_before_have_the_same_counts(name: str) -> None:
+def test_counts_of_the_measured_texts_are_as_recorded(name: str) -> None:
     *_, cl100k, o200k = TOKENS[name]
     assert (vocabulary("cl100k").count(TEXTS[name]), vocabulary("o200k").count(TEXTS[name])) == (cl100k, o200k)
 
 
 @settings(max_examples=300, deadline=None)
 @given(text=any_text, name=st.sampled_from(NAMES))
-def test_the_pieces_are_the_text_and_its_stretches_count_as_the_whole(text: str, name: str) -> None:
+def test_pieces_join_to_the_text_and_counts_of_stretches_add_up(text: str, name: str) -> None:
     counter = Vocabulary(name)
     counter.__dict__["ranks"] = vocabulary(name).ranks
     assert "".join(counter.split(text)) == text
@@ -49,7 +49,7 @@ def test_the_pieces_are_the_text_and_its_stretches_count_as_the_whole(text: str,
 
 @settings(max_examples=200, deadline=None)
 @given(words=st.lists(st.sampled_from(["word", "Straße", "x1", "'s", "/", "\n", " ", "."]), max_size=900))
-def test_long_lines_are_cut_where_no_piece_is(words: list[str]) -> None:
+def test_long_lines_are_cut_between_pieces(words: list[str]) -> None:
     text = " ".join(words)
     counter = vocabulary("o200k")
     assert counter.count(text) == counter._count_stretch(text)
@@ -57,9 +57,7 @@ def test_long_lines_are_cut_where_no_piece_is(words: list[str]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(one=any_text, other=any_text)
-def test_texts_that_are_joined_by_a_blank_line_and_a_number_cost_what_they_cost_apart(
-    one: str, other: str
-) -> None:
+def test_texts_joined_by_an_empty_line_and_a_number_cost_the_sum_of_their_parts(one: str, other: str) -> None:
     count = vocabulary("o200k").count
     assert count(f"{one}\n\n[2] {other}") == count(f"{one}\n\n") + count(f"[2] {other}")
 
@@ -71,7 +69,7 @@ def test_both_ways_of_merging_agree(piece: bytes) -> None:
     assert _scan(piece, ranks) == _merge_by_heap(piece, ranks)
 
 
-def test_a_half_of_a_character_counts_as_the_mark_of_a_lost_one() -> None:
+def test_a_lone_surrogate_counts_as_the_replacement_character() -> None:
     count = vocabulary("o200k").count
     assert count("") == 0
     assert count("a\ud800b") == count("a\ufffdb")
@@ -81,12 +79,12 @@ def test_a_half_of_a_character_counts_as_the_mark_of_a_lost_one() -> None:
 @pytest.mark.parametrize(
     "unit", ["x", " ", "\n", "=", "7", "中", "é", "\u0301", "\U0001f600", "ab1 ", "\n ", "/\n", "Aa"]
 )
-def test_a_long_text_without_a_break_takes_time_that_follows_its_length(unit: str) -> None:
+def test_a_long_text_without_a_break_takes_near_linear_time(unit: str) -> None:
     with cpu_below(40):  # the slowest takes two seconds on a busy core
         assert vocabulary("o200k").count(unit * (200_000 // len(unit))) > 0
 
 
-def test_what_was_counted_is_not_split_again_and_long_texts_are_not_kept(
+def test_counts_are_cached_except_those_of_long_texts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counter = Vocabulary("o200k")

@@ -15,8 +15,8 @@ from itertools import pairwise
 from operator import itemgetter
 
 from outcrop.chunk.boilerplate import boilerplate_end, is_boilerplate
-from outcrop.chunk.commentary import summarise
 from outcrop.chunk.size import QUARTERS
+from outcrop.chunk.summary import summarise
 from outcrop.records import CodeNotes, Declaration, Definition, Mention, Outline, Role
 
 SMALL_TOKENS = 80

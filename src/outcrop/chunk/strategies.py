@@ -129,9 +129,9 @@ STRATEGIES: dict[str, Strategy] = {
 def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -> tuple[Chunk, ...]:  # noqa: B008 - frozen
     """The chunks of a document in order, each a stretch of its text; none where there is only whitespace.
 
-    Chunks cover everything but whitespace and start and end with none, except that a first line indented like
-    code keeps its indentation. None crosses a page; none is larger than the target; none is smaller than the
-    minimum unless the page or section it stands in is, or a gap wider than a chunk sets it apart.
+    Chunks cover everything but whitespace and start and end with none, except that a first line indented like code
+    keeps its indentation. None crosses a page; none is larger than the target; none is smaller than the minimum unless
+    its page or section is, or a gap wider than a chunk sets it apart.
     """
     text = document.text
     strategy = STRATEGIES[options.strategy]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Final
 
-from outcrop.mask.judge import MASK, is_expression, is_plainly_password, is_plainly_secret, looks_generated
 from outcrop.mask.names import Name
+from outcrop.mask.randomness import MASK, is_expression, is_plainly_password, is_plainly_secret, looks_generated
 from outcrop.system.deadline import timed
 
 Span = tuple[int, int]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
-from outcrop.mask.judge import MASK
+from outcrop.mask.randomness import MASK
 from outcrop.mask.text import Span, cover, find_secrets, mask_secrets
 from outcrop.records import Document, Heading, Outline
 

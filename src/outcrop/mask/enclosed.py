@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final
 
-from outcrop.mask.judge import MASK, is_expression, is_filler, is_filler_word, is_of_all_kinds
+from outcrop.mask.randomness import MASK, is_expression, is_filler, is_filler_word, is_of_all_kinds
 from outcrop.system.deadline import timed
 
 Span = tuple[int, int]

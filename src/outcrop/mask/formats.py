@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from outcrop.mask.judge import is_base64_secret, is_mixed, looks_random
+from outcrop.mask.randomness import is_base64_secret, is_mixed, looks_random
 
 WORD: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz-"
 """The characters of keys."""

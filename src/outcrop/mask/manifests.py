@@ -8,7 +8,7 @@ from binascii import Error as NotBase64
 from collections.abc import Iterator
 from typing import Final
 
-from outcrop.mask.judge import MASK, is_expression, is_filler_word, looks_like_password
+from outcrop.mask.randomness import MASK, is_expression, is_filler_word, looks_like_password
 from outcrop.system.deadline import timed
 
 Span = tuple[int, int]

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from outcrop.mask.assigned import find_assigned
+from outcrop.mask.assignments import find_assigned
 from outcrop.mask.columns import find_in_columns
 from outcrop.mask.enclosed import find_in_urls, find_private_keys
-from outcrop.mask.joined import find_joined
-from outcrop.mask.judge import MASK, looks_like_password
-from outcrop.mask.known import find_known
+from outcrop.mask.keys import find_known
 from outcrop.mask.manifests import find_in_manifests
 from outcrop.mask.names import find_names, find_words
+from outcrop.mask.pairs import find_joined
+from outcrop.mask.randomness import MASK, looks_like_password
 from outcrop.system.deadline import check_time
 
 Span = tuple[int, int]

@@ -157,7 +157,9 @@ def _count_valid(loose: str) -> int:
 def _damage(text: str) -> str:
     broken, first = text.count("\ufffd"), text.index("\ufffd")
     line = text.count("\n", 0, first) + 1
-    return f"damaged text: {broken:,} sequences of bytes are no characters, the first in line {line}; shown as \ufffd"
+    return (
+        f"damaged text: {broken:,} byte sequences are not characters, the first in line {line}; shown as \ufffd"
+    )
 
 
 def _is_plausible(data: bytes, high: bytes, encoding: str) -> bool:

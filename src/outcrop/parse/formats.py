@@ -16,8 +16,7 @@ from outcrop.errors import ParseError
 from outcrop.parse.json_data import read_json, read_json_lines
 from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
-from outcrop.parse.text import read_csv, read_text
-from outcrop.parse.title import file_name
+from outcrop.parse.title import file_name, file_stem, first_line
 from outcrop.parse.toml_data import read_toml
 from outcrop.parse.yaml_data import read_yaml
 from outcrop.records import Document
@@ -49,6 +48,16 @@ class LibraryFormat:
 
 
 Format = TextFormat | LibraryFormat
+
+
+def read_text(text: str, path: str) -> Document:
+    """Plain text, titled by its first line."""
+    return Document(text=text, kind="text", title=first_line(text) or file_stem(path))
+
+
+def read_csv(text: str, path: str) -> Document:
+    """Rows of values, kept as they are so that line numbers cite the file."""
+    return Document(text=text, kind="csv", title=file_stem(path))
 
 
 def read_code(text: str, path: str) -> Document:

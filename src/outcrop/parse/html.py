@@ -67,7 +67,7 @@ def refuse_nested_entities(text: str) -> None:
     """Raise ParseError where a page declares nested entities: only bombs do, and their text would silently be
     missing."""
     if "<!ENTITY" in text and _NESTED_ENTITY.search(text):
-        raise ParseError("it declares entities that stand for other entities; likely a bomb, and not read")
+        raise ParseError("it declares nested entities; likely a bomb, and not read")
 
 
 def parse_html(text: str) -> Any:

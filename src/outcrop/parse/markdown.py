@@ -11,9 +11,8 @@ import re
 from itertools import dropwhile, islice, repeat
 
 from outcrop.parse.front_matter import read_front_matter
-from outcrop.parse.inline import strip_inline
 from outcrop.parse.limits import MAX_HEADINGS
-from outcrop.parse.title import cut_title, file_stem, first_line
+from outcrop.parse.title import cut_title, file_stem, first_line, strip_inline
 from outcrop.records import Document, Heading
 from outcrop.system.deadline import timed
 

@@ -12,10 +12,10 @@ from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
 from outcrop.sources.checkout import Checkout, Checkouts
 from outcrop.sources.credentials import CREDENTIALS, looks_secret
+from outcrop.sources.exclusions import BOOKKEEPING, INSTALLED, MARKERS, binary_kind
+from outcrop.sources.files import explain, read_plain
 from outcrop.sources.gitrepo import excludes_file
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
-from outcrop.sources.left_out import BOOKKEEPING, INSTALLED, MARKERS, binary_kind
-from outcrop.sources.read import explain, read_plain
 
 # Highest precedence first within one folder; and whether the file is git's.
 _IGNORE_FILES = {".outcropignore": False, ".gitignore": True}

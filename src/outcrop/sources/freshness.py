@@ -9,7 +9,7 @@ from typing import Literal
 
 from outcrop.errors import SourceError
 from outcrop.records import DocumentInfo
-from outcrop.sources.read import read_plain
+from outcrop.sources.files import read_plain
 
 Change = Literal["changed", "missing", "unreadable"]
 

@@ -17,7 +17,7 @@ from struct import error as struct_error
 from typing import Literal
 
 from outcrop.errors import SourceError
-from outcrop.sources.read import read_plain
+from outcrop.sources.files import read_plain
 
 Algorithm = Literal["sha1", "sha256"]
 """How a repository names its objects."""

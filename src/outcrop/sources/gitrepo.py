@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from outcrop.errors import SourceError
-from outcrop.sources.read import read_plain
+from outcrop.sources.files import read_plain
 
 # HEAD, gitdir and loose refs are one line; a configuration this large has thousands of sections.
 _MAX_SMALL_BYTES = 256 * 1024

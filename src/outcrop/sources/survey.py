@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from outcrop.errors import SourceError
 from outcrop.records import FileState
-from outcrop.sources.read import read_plain
+from outcrop.sources.files import read_plain
 
 if TYPE_CHECKING:  # a search only reads surveys; a sync makes them
     from outcrop.sources.checkout import Checkout, Checkouts

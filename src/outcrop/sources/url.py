@@ -284,7 +284,7 @@ def _body(target: Target, response: http.client.HTTPResponse, max_bytes: int) ->
         if len(body) > max_bytes:
             raise _TooLarge
     if response.length or not decode.complete():
-        raise SourceError(f"{target.url} ended before all of it had come; try again")
+        raise SourceError(f"{target.url} ended before it was complete; try again")
     return bytes(body)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outcrop.errors import SourceError
-from outcrop.sources.left_out import SKIPPED_NAMES
-from outcrop.sources.read import explain
+from outcrop.sources.exclusions import SKIPPED_NAMES
+from outcrop.sources.files import explain
 
 if TYPE_CHECKING:
     from watchfiles import Change

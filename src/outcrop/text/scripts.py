@@ -2,8 +2,8 @@
 
 Words in these scripts can only be told apart with a dictionary for each language. Instead every character counts as a
 word: terms add pairs of neighbours, phrases match by sequence, a query of several characters is a sentence, and a
-character has the size of a word. Whole Unicode blocks stand here; their digits still make numbers, which are words like
-any other.
+character has the size of a word. The ranges are whole Unicode blocks; digits in them still make numbers, which are
+words like any other.
 
 Tibetan is not in the table, since a mark separates its syllables. Korean does use spaces, but its particles stick to
 the words: Hangul gives terms like the scripts without spaces, and phrases like those with them.

@@ -21,8 +21,8 @@ from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document, DocumentWrite, SourceFile, Vector
 from outcrop.sources.credentials import CREDENTIALS, holds_credentials
-from outcrop.sources.left_out import looks_binary
-from outcrop.sources.read import read_file
+from outcrop.sources.exclusions import looks_binary
+from outcrop.sources.files import read_file
 from outcrop.system.deadline import limit_time, timed
 
 

@@ -12,8 +12,8 @@ import tree_sitter
 from outcrop.parse.code.extract import extract_outline, offsets_of
 from outcrop.parse.code.guard import check_source, parse_within
 from outcrop.parse.code.languages import Grammar, Language, find_language, grammar_of
-from outcrop.parse.code.uses import Offset
-from outcrop.parse.code.wording import first_sentence
+from outcrop.parse.code.references import Offset
+from outcrop.parse.code.signatures import first_sentence
 from outcrop.parse.title import file_name
 from outcrop.records import Declaration, Outline, Reference
 

@@ -3,15 +3,15 @@
 A query may capture:
 
     @def.KIND   a whole declaration, with @name and, where it has one, @body; @scope names what it belongs to where
-                that does not stand around it (a Go receiver, `Class::method` in C++)
-    @scope.KIND something that gives what stands in it a scope but is no declaration (a Rust impl), with @name; of kind
-                `rest` it reaches to the end of what it stands in (`namespace A.B;`)
-    @doc        documentation that stands inside its declaration (a Python docstring)
-    @attached   a statement that belongs to the declaration after it (an Elixir attribute), with @doc where it is its
+                that is not around it (a Go receiver, `Class::method` in C++)
+    @scope.KIND something that gives its content a scope but is not a declaration (a Rust impl), with @name; of kind
+                `rest` it extends to the end of what contains it (`namespace A.B;`)
+    @doc        documentation inside its declaration (a Python docstring)
+    @attached   a statement that belongs to the declaration after it (an Elixir attribute), with @doc where it is
                 documentation
     @header     a statement of the file's head: package, imports, includes
-    @ref.KIND   a name that is used, KIND a ReferenceKind; @qualifier is what stands before it. An import's name is
-                the module's path; @imported what is taken from it
+    @ref.KIND   a name that is used, KIND a ReferenceKind; @qualifier is what precedes it. An import's name is
+                the module's path, @imported what is imported from it
     @use.tree   an import that lists what it brings in, in braces: `a::b::{c, d::{e, f as g}}`
     @use.dotted the same with dots: `import a.b.{C, D => E}, f.g._`
 
@@ -30,8 +30,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import tree_sitter
 
-from outcrop.parse.code.beside import column, is_comment
-from outcrop.parse.code.declared import (
+from outcrop.parse.code.attachments import column, is_comment
+from outcrop.parse.code.declarations import (
     Found,
     attach_docs,
     declarations_of,
@@ -43,7 +43,7 @@ from outcrop.parse.code.declared import (
 from outcrop.parse.code.guard import Deadline, check_source, parse_within
 from outcrop.parse.code.languages import Grammar, Language, grammar_of
 from outcrop.parse.code.modules import import_leaves, use_leaves
-from outcrop.parse.code.uses import (
+from outcrop.parse.code.references import (
     Captured,
     Offset,
     Used,
@@ -53,7 +53,7 @@ from outcrop.parse.code.uses import (
     references_of,
     text_of,
 )
-from outcrop.parse.code.wording import first_sentence, signature_of
+from outcrop.parse.code.signatures import first_sentence, signature_of
 from outcrop.records import Declaration, Outline, Reference
 
 LONG_CHARS = 800

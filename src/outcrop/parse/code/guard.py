@@ -79,7 +79,7 @@ def check_source(data: bytes) -> None:
     lengths = list(map(len, data.split(b"\n")))
     long = sum(length for length in lengths if length > MAX_LINE_BYTES) if max(lengths) > SMALL_BYTES else 0
     if long > MAX_LONG_SHARE * len(data):
-        raise TooHard("this stands in a few very long lines")
+        raise TooHard("this is mostly a few very long lines")
     if sum(map(data.count, (b"(", b"[", b"{"))) > MAX_NESTING:  # else it cannot nest so deep
         codes = np.frombuffer(data, np.uint8)
         if int(np.cumsum(_STEP[codes], dtype=np.int32).max()) > MAX_NESTING:

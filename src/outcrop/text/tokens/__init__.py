@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
-from outcrop.text.tokens.merging import count_merged
+from outcrop.text.tokens.bpe import count_merged
 
 _DATA: Final = Path(__file__).parent / "data"
 SINGLE_BYTES: Final = 256

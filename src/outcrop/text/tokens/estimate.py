@@ -102,7 +102,7 @@ def _weigh_word(word: str) -> tuple[float, float]:
 def _weigh_character(character: str) -> float:
     """Tokens of a character outside ASCII, at most about as many as it has bytes."""
     code = ord(character)
-    if code < 0x250:  # accented letters: they break up the word they stand in
+    if code < 0x250:  # accented letters: they break up the word around them
         return 3.0
     if 0x400 <= code < 0x500:  # Cyrillic
         return 1.0

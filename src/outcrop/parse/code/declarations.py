@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import tree_sitter
 
-from outcrop.parse.code.beside import body_start, end_of, is_comment, leading, own_start, wrapped
+from outcrop.parse.code.attachments import body_start, end_of, is_comment, leading, own_start, wrapped
 from outcrop.parse.code.guard import Deadline
 from outcrop.parse.code.languages import Language
-from outcrop.parse.code.uses import MAX_NAME_CHARS, Captured, Offset, text_of
-from outcrop.parse.code.wording import MAX_SIGNATURE_CHARS, first_sentence, signature_of
+from outcrop.parse.code.references import MAX_NAME_CHARS, Captured, Offset, text_of
+from outcrop.parse.code.signatures import MAX_SIGNATURE_CHARS, first_sentence, signature_of
 from outcrop.records import Declaration
 
 _BLANK = re.compile(r"\s+")

@@ -80,7 +80,7 @@ def is_filler_word(value: str) -> bool:
 
 
 def is_expression(value: str) -> bool:
-    """Whether this stands for a value that is elsewhere: `${TOKEN}`, `{{ token }}`, `<token>`, `settings.TOKEN`."""
+    """Whether this refers to a value defined elsewhere: `${TOKEN}`, `{{ token }}`, `<token>`, `settings.TOKEN`."""
     return _EXPRESSION.match(value) is not None or "${" in value or "{{" in value or "%(" in value
 
 

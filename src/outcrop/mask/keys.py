@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.mask.formats import BY_BEFORE, BY_BEGINNING, WORD, Beside, Format
-from outcrop.mask.judge import MASK, is_filler
+from outcrop.mask.randomness import MASK, is_filler
 from outcrop.system.deadline import timed
 
 Span = tuple[int, int]

@@ -48,7 +48,7 @@ def test_every_value_of_a_kubernetes_secret_is_masked() -> None:
         "kind: Secret\ndata:\n  conf: |\n    {}\n",
     ],
 )
-def test_a_kubernetes_secret_is_known_in_all_its_forms(text: str) -> None:
+def test_a_kubernetes_secret_is_recognised_in_all_its_forms(text: str) -> None:
     packed = base64.b64encode(b"server: db.internal, word: pinkponies").decode()
     masked, count = mask_secrets(text.format(packed))
     assert (masked, count) == (text.format("*" * len(packed)), 1)
@@ -63,11 +63,11 @@ def test_a_kubernetes_secret_is_known_in_all_its_forms(text: str) -> None:
         "kind: Secret\ndata:\n  password: {{ .Values.password | b64enc }}\n",
     ],
 )
-def test_what_is_no_kubernetes_secret_stays(text: str) -> None:
+def test_other_kubernetes_manifests_stay(text: str) -> None:
     assert mask_secrets(text) == (text, 0)
 
 
-def test_keys_with_a_form_of_their_own_for_once() -> None:
+def test_keys_of_django_laravel_snyk_docker_and_npm_are_masked() -> None:
     django = "k)z8#w!q2^7_m@v4*x=e1(r9+t5-y&u3$i6%o0p(a8s^d2f#g7"
     for text in ("SECRET_KEY = '{}'", "SECRET_KEY = 'django-insecure-{}'", "SECRET_KEY={}\nDEBUG=1"):
         assert django not in mask_secrets(text.format(django))[0]
@@ -124,5 +124,5 @@ def test_a_table_in_a_word_document_is_masked() -> None:
     ],
     ids=range(12),
 )
-def test_names_of_things_stay(text: str) -> None:
+def test_names_and_identifiers_stay(text: str) -> None:
     assert mask_secrets(text) == (text, 0)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from outcrop.mask.judge import (
+from outcrop.mask.names import Name, may_be_uuid
+from outcrop.mask.randomness import (
     MASK,
     is_expression,
     is_plainly_password,
@@ -18,7 +19,6 @@ from outcrop.mask.judge import (
     is_uuid,
     looks_generated,
 )
-from outcrop.mask.names import Name, may_be_uuid
 from outcrop.system.deadline import timed
 
 Span = tuple[int, int]

@@ -12,7 +12,8 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from outcrop.mask.judge import (
+from outcrop.mask.names import BEFORE, Words, is_about, is_no_secret, is_secret_key, may_be_uuid
+from outcrop.mask.randomness import (
     MASK,
     is_expression,
     is_filler_word,
@@ -22,7 +23,6 @@ from outcrop.mask.judge import (
     looks_like_password,
     looks_random,
 )
-from outcrop.mask.names import BEFORE, Words, is_about, is_no_secret, is_secret_key, may_be_uuid
 from outcrop.system.deadline import timed
 
 Span = tuple[int, int]

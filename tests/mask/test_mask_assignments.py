@@ -51,13 +51,13 @@ PASSWORD_PLACES = [
 
 
 @pytest.mark.parametrize("place", TOKEN_PLACES)
-def test_a_token_is_masked_where_its_name_stands(place: str) -> None:
+def test_a_token_after_a_telling_name_is_masked(place: str) -> None:
     for token in TOKENS:
         assert mask_secrets(place.format(token)) == (place.format("*" * len(token)), 1)
 
 
 @pytest.mark.parametrize("place", PASSWORD_PLACES)
-def test_a_password_is_masked_where_its_name_stands(place: str) -> None:
+def test_a_password_after_a_telling_name_is_masked(place: str) -> None:
     for password in PASSWORDS:
         word = password.replace("#", "%23") if "://" in place else password
         assert mask_secrets(place.format(word)) == (place.format("*" * len(word)), 1)
@@ -86,7 +86,7 @@ def test_a_known_key_under_a_name_keeps_its_prefix() -> None:
     assert mask_secrets(f'token = "ghp_{secret}"') == (f'token = "ghp_{"*" * 36}"', 1)
 
 
-def test_a_secret_is_masked_again_where_nothing_tells_of_it() -> None:
+def test_a_secret_is_also_masked_where_it_is_repeated_without_a_name() -> None:
     token = draw(HEX, 32)
     text = "API_KEY={0}\ncurl -H 'X: {0}' x{0}x\n"
     masked, count = mask_secrets(text.format(token))
@@ -134,5 +134,5 @@ def test_a_secret_is_masked_again_where_nothing_tells_of_it() -> None:
         "Basic understanding of tokens, and Bearer tokens in 2024",
     ],
 )
-def test_what_stands_where_a_secret_could_stays(text: str) -> None:
+def test_values_that_are_not_secrets_stay(text: str) -> None:
     assert mask_secrets(text) == (text, 0)

@@ -9,7 +9,7 @@ import pytest
 
 from outcrop.errors import SourceError
 from outcrop.records import SourceFile
-from outcrop.sources.read import read_file
+from outcrop.sources.files import read_file
 
 
 def source(path: Path) -> SourceFile:
