@@ -47,7 +47,7 @@ ACCEPTED: dict[str, str] = {
     "outcrop.code.pack:_Piece:8b26c803": "it is set before anybody looks",
     "outcrop.rank.excerpt:passage:611605e5": _TINY,
     "outcrop.rank.excerpt:_shortened:2afd4869": _TINY,
-    "outcrop.rank.excerpt:_cut:dce4e072": _HALF,
+    "outcrop.rank.excerpt:_cut:83147882": _HALF,
     "outcrop.rank.excerpt:_cut:b63f32a7": _HALF,
     "outcrop.rank.walk:-:8e632f44": _JUDGEMENT,
     "outcrop.rank.walk:-:52d44042": _JUDGEMENT,

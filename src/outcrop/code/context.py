@@ -1,6 +1,6 @@
 """READ PATH for a prompt about source code: what answers a request, what it names and what that leans on, as one text.
 
-The weights and limits are judgement.
+The weights and limits were not measured.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class Gathering:
     def _follow(
         self, hits: list[Hit], best: float, follow: float, where: Filter, asked: Sequence[str]
     ) -> list[Hit]:
-        """Add what the best hits lean on, by personalised PageRank over the reference graph (C6), where `asked` are
+        """Add what the best hits lean on, by personalised PageRank over the reference graph, where `asked` are
         names that the request says."""
         if not hits:
             return hits

@@ -16,7 +16,7 @@ from outcrop.rank.walk import walk
 from outcrop.records import Graph, GraphEdge, GraphNode, StoredChunk
 from outcrop.system.distinct import is_among, numbered
 
-# All of these are judgement.
+# None of these was measured.
 STEPS: Final = 3
 """How far from the target: callers of callers of callers are a dozen steps of reading already."""
 MAX_ASKED: Final = 64

@@ -26,7 +26,7 @@ from outcrop.system.distinct import distinct
 
 Count = Callable[[str], int]
 
-# All of these are judgement, but for what is taken from elsewhere.
+# None of these was measured, except for what is taken from elsewhere.
 REPEAT_SHARE: Final = 0.7
 """What each further declaration of a file counts against the one before."""
 ROLE_SHARE: Final = 0.1

@@ -32,7 +32,7 @@ from outcrop.text.tokens import vocabulary
 Count = Callable[[str], int]
 COUNT_EXACTLY: Final = vocabulary(DEFAULT_TOKENIZER).count
 
-# How a budget is shared out is judgement; `benchmarks/code/budget.py` says what comes of it.
+# How a budget is shared out was not tuned; `benchmarks/code/budget.py` shows what comes of it.
 FILES_AT_500: Final = 5.5
 FILES_EXPONENT: Final = 0.72
 """5 or 6 files at 500 tokens, 15 at 2 000, 40 at 8 000: ever more files, and ever more of each."""

@@ -25,11 +25,11 @@ from outcrop.system.cancel import check_wanted
 from outcrop.system.distinct import numbered
 
 MAX_NAMESAKES: Final = 8
-"""Declarations of one name that are told apart: of a more common one the likeliest will do."""
+"""Declarations of one name that are looked at; of a commoner name the likeliest will do."""
 
-STEADY_TRIES: Final = 10
-"""How often a question to the graph is asked again because a write came meanwhile: it takes some ten milliseconds, and
-a busy writer commits tens of times a second. Judgement."""
+MAX_RETRIES: Final = 10
+"""How often the graph is asked again because a write came in between: that takes about ten milliseconds, and a busy
+writer commits tens of times a second (not measured)."""
 
 _PLACE: Final = re.compile(r"(.+?):(\d+)(?:-(\d+))?(?::\d+)?")
 T = TypeVar("T")
@@ -52,9 +52,9 @@ def read_place(text: str) -> Place | None:
     return Place(path, int(first), int(last))
 
 
-def steadily(store: Store, ask: Callable[[], T]) -> T:
-    """What is asked of the graph and then looked up in the store, asked again if a write came between the two."""
-    for _ in range(STEADY_TRIES):
+def retry_on_write(store: Store, ask: Callable[[], T]) -> T:
+    """Ask the graph and then the store; ask again if a write came between the two."""
+    for _ in range(MAX_RETRIES):
         version = store.version()
         try:
             answer = ask()
@@ -198,7 +198,7 @@ class Codebase:
 
 
 def at_lines(chunks: Sequence[StoredChunk], place: Place) -> list[StoredChunk]:
-    """The chunks of a document that hold some of these lines; where a blank line stands between two, the nearest."""
+    """The chunks of a document that hold some of these lines; for an empty line between two chunks, the nearest."""
     _, first, last = place
     found = [chunk for chunk in chunks if chunk.line_start <= last and first <= chunk.line_end]
     if found or not chunks:

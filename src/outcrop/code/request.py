@@ -18,7 +18,7 @@ from outcrop.errors import QueryError
 from outcrop.records import Directive, Message
 from outcrop.text.words import WORD
 
-# How much of a conversation is read and kept: the numbers are judgement.
+# How much of a conversation is read and kept: the numbers were not measured.
 MAX_QUERY_WORDS: Final = 400
 """What a long question says beyond that repeats it, and every word costs a look-up."""
 MAX_PROSE_WORDS: Final = 280

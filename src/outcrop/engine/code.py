@@ -58,7 +58,7 @@ class CodeQuestions(Reading):
 
     def related(self, target: str, *, limit: int = 10, collection: str | None = None) -> Related:
         """Callers, callees, tests and docs of a declaration (`Pool.acquire`) or a place (`pool.py:120`)."""
-        from outcrop.code.related import steadily
+        from outcrop.code.related import retry_on_write
         from outcrop.read.headings import name_headings
 
         def ask() -> Related:
@@ -66,7 +66,7 @@ class CodeQuestions(Reading):
             found = self.codebase.related(chunks, limit, target)
             return replace(found, target=tuple(map(name_headings, found.target)))
 
-        return steadily(self._store, ask)
+        return retry_on_write(self._store, ask)
 
     def map(
         self,
@@ -91,7 +91,7 @@ class CodeQuestions(Reading):
         """The references among chunks as a graph of at most `limit` of them: around a declaration, a file, a place
         (`pool.py:120`) or a chunk's number; without one the most central of a collection, or of all."""
         from outcrop.code.graph import draw_centre, draw_neighbourhood
-        from outcrop.code.related import steadily
+        from outcrop.code.related import retry_on_write
 
         at_least_one("limit", limit)
         self._known.require(() if collection is None else (collection,))
@@ -105,17 +105,17 @@ class CodeQuestions(Reading):
             chunks = self.codebase.find(target, self._known.names(), collection, numbers=True)
             return draw_neighbourhood(graph, self._store, limit, within, chunks)
 
-        return steadily(self._store, draw)
+        return retry_on_write(self._store, draw)
 
     def definitions(
         self, name: str, *, collection: str | None = None, limit: int = 20
     ) -> tuple[StoredChunk, ...]:
         """The chunks that declare a name (`acquire`, `Pool.acquire`), the likeliest first; none where none does."""
-        from outcrop.code.related import steadily
+        from outcrop.code.related import retry_on_write
 
         at_least_one("limit", limit)
         self._known.require(() if collection is None else (collection,))
-        return steadily(self._store, lambda: tuple(self.codebase.declarations(name, collection)[:limit]))
+        return retry_on_write(self._store, lambda: tuple(self.codebase.declarations(name, collection)[:limit]))
 
     @property
     def codebase(self) -> Codebase:

@@ -3,7 +3,7 @@
 The store is the truth. These arrays follow it: chunks with an id above the last one seen are appended, removed
 ones are masked. `refresh` does that before a search whenever the store's version has moved, so a search always
 sees every committed write. `save` writes what was built in memory beside the database, so that the next
-process starts at once; whatever is missing, damaged or of another model is made again from the store.
+process starts at once; whatever is missing, damaged or of another model is rebuilt from the store.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class SearchArrays:
         self._masks.clear()
 
     def _feed(self, after: int) -> Sequence[FeedRow]:
-        """The rows that follow a chunk, in whole documents, but for one that is longer than all that is read at a time:
-        a row knows the neighbours that are in its own segment."""
+        """The rows after a chunk, in whole documents unless one is longer than what is read at a time: a row knows only
+        the neighbours in its own segment."""
         feed = self._store.feed(after, FEED_ROWS)
         if len(feed) < FEED_ROWS:
             return feed
@@ -135,7 +135,7 @@ class SearchArrays:
         return parts
 
     def _merge(self, parts: Sequence[Part]) -> Part:
-        """Segments as one; what is damaged of them is made again first, so that it does not get new checksums."""
+        """Merge segments; damaged ones are rebuilt first, so that damage does not get a new checksum."""
         whole: list[Part] = []
         for segment, gone in parts:
             if segment.is_whole():
@@ -164,7 +164,7 @@ class SearchArrays:
         self._saved_removals = 0
 
     def snapshot(self, view: View) -> AbstractContextManager[View]:
-        """What is asked of a view is of one state by itself: arrays do not change once they are made."""
+        """Nothing to hold: the arrays of a view never change."""
         return nullcontext(view)
 
     def warm(self) -> None:
@@ -313,7 +313,7 @@ class SearchArrays:
         return View.of(parts, view.version, view.model, view.last_chunk, view.removals)
 
     def _adopt(self) -> None:
-        """Take over what was saved, by this process or another, if it is ours, whole, and further than we are."""
+        """Take over what this process or another saved, if it is of this store, undamaged and newer."""
         stamp = self._files.stamp() if self._files is not None else None
         if self._files is None or stamp == self._adopted:
             return
@@ -354,7 +354,7 @@ class SearchArrays:
             return self._view
 
     def mend(self, error: IndexError) -> View:
-        """Something was damaged: make again what it is, or everything where that cannot be told."""
+        """Something was damaged: rebuild that part, or everything if it is unclear which."""
         log.warning("search arrays were damaged; rebuilt from the index: %s", error, extra=TELL)
         if not isinstance(error, DamagedArrays):
             return self.rebuild()

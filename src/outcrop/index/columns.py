@@ -1,7 +1,7 @@
 """What search keeps of chunks, in columns, made from the rows that a store feeds.
 
 The words of all rows as one inverted index, their vectors, and what their files are. Segments are made of these
-columns, and so is what a store keeps that is searched where it lies (see `derive`)."""
+columns, and so is what a store that is searched in place keeps (see `derive`)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from outcrop.records import FeedRow, Matrix
 from outcrop.text.terms import TERM_BYTES, Terms
 
 # How often a term of each field counts as if it stood in the text. Title 3 was best, or equal to the best, on all seven
-# sets with titles (0, 1, 2, 3 tried, whole documents, BM25 alone). Headings and path are judgement: between title and
-# text, and like text.
+# sets with titles (0, 1, 2, 3 tried, whole documents, BM25 alone). Those of headings and path were not measured:
+# between title and text, and like text.
 TITLE_WEIGHT: Final = 3
 HEADING_WEIGHT: Final = 2
 PATH_WEIGHT: Final = 1

@@ -42,15 +42,15 @@ from outcrop.text.terms import STOP_WORDS, Terms
 
 KIND_SHARE: Final = {WHOLE: 1.0, CALLABLE: 0.8, METHOD: 0.8, LOCAL: 0.5, SMALL: 0.5, PROTOTYPE: 0.5}
 """How surely a declaration is the one that is asked for. A type is asked for by its name, a function more often by what
-it does; a field or a prototype is less than the thing itself. Judgement."""
+it does; a field or a prototype is less than the thing itself (not measured)."""
 SPELLING_SHARE: Final = 0.3
 """A name typed in another case is a guess. In a trial on the code set 0.1 gained .002 NDCG@10 and 0.6 lost .004."""
 NESTED_SHARE: Final = 0.9
 OTHER_SCOPE_SHARE: Final = 0.4
 """What stands in a class is one of many that may bear the name; where a class or a module was typed before the name,
-one of another is hardly meant. Judgement."""
+a declaration in another one is hardly meant (not measured)."""
 NAMESAKE_SHARE: Final = 0.5
-"""What a declaration counts for whose file is not called after it: `Router` in router.py is the one. Judgement."""
+"""What a declaration counts for whose file is not called after it: `Router` in router.py is the one (not measured)."""
 
 MAX_DEFINITIONS: Final = 64
 """How many declarations of one name a search looks at in each segment; a commoner name is hardly searched for."""
@@ -258,7 +258,7 @@ class Projects:
         return found
 
     def _names(self, version: int) -> _Names:
-        """What is known of the names now. Collections without one count: they are told apart from the others."""
+        """The names as they are now. Collections without a chosen name count too: the others differ from them."""
         known = self._known
         if known.version != version:
             words = {

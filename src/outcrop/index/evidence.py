@@ -30,7 +30,7 @@ from outcrop.system.distinct import is_among
 Nodes = NDArray[np.int64]
 
 # How strong the evidence is that a use means a declaration; only the strongest kind that a use has any of counts. The
-# weights and limits of this module are judgement, but for the one that is taken from elsewhere.
+# weights and limits of this module were not measured, except for the one that is taken from elsewhere.
 ELSEWHERE, SAME_FOLDER, PACKAGED, IMPORTED, TITLED, SAME_FILE = 1, 2, 3, 4, 5, 6
 NAMED: Final = 8
 """Comes on top of those: what stands before the name is the class, the module or the package that declares it."""

@@ -1,9 +1,9 @@
-"""The reference graph: which chunks lean on which, resolved from names when it is asked for.
+"""The reference graph: which chunks depend on which, resolved from names on demand.
 
-Nothing is resolved ahead of time. The arrays hold who declares and who uses each name (see `names`), they follow the
-store, and an edge is a join of the two with evidence: the same file, a qualifier that names the class or the module,
+Nothing is resolved ahead of time. The arrays say which rows declare and which use each name (see `names`) and follow
+the store; an edge joins the two by evidence: the same file, a qualifier that names the class or the module,
 an import, the same folder, a name that only one place declares. Where the evidence does not decide, the edge is weak,
-and where it would be a guess there is none. What a search has resolved is kept for the next, until the index changes.
+and where it would be a guess there is none. What one search resolves is kept for the next, until the index changes.
 
 A node is a row of a view, numbered over all segments.
 """

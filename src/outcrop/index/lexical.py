@@ -34,7 +34,7 @@ often its words occur: its scores stay low."""
 PRIOR_ROWS: Final = 30
 """Rows that are thought of beside those there are, without any word of the query: what a dozen notes have in common is
 no common word yet. Without them, a word that stands in all of 15 notes found none of them; with 100, `the of and` found
-300. Judgement."""
+300 (not measured)."""
 
 
 FILLERS: Final = frozenset(
@@ -43,7 +43,7 @@ FILLERS: Final = frozenset(
     "something tell until upon use used uses using want wanted wants way".split()
 )
 """Words that make a question and not its subject (how long, how many, what do I use): a passage answers it without
-them. They are searched for like others, but not missed. Judgement; the list was extended after
+them. They are searched for like others, but not missed (not measured); the list was extended after
 questions of the test of notes were missed, so that test is no independent measure of it."""
 
 

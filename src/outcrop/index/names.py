@@ -59,7 +59,7 @@ _ANYWHERE: Final = (
     "reverse run save search send set setup size slice sort split start state status stop strip sum test text then "
     "to toString trim type update upper url use user value values view wait wrap write"
 )
-"""Methods that any object may have: called on something unknown they say nothing about whose they are. Judgement."""
+"""Methods that any object may have: called on something unknown, they do not say whose they are (not measured)."""
 
 _INDEX_NAMES: Final = frozenset({"__init__", "index", "mod", "init", "lib", "main", "package", "readme"})
 """Names of files that say nothing, so that the folder is what people know them by."""

@@ -1,4 +1,4 @@
-"""Where a phrase could stand: in rows that hold every word of it. Whether it does stand there, the text tells.
+"""Where a phrase may occur: in rows that hold all its words. Only the text shows whether it does.
 
 Phrases are looked up among the terms of the texts. Every word of a phrase (see `phrases`) is one piece of an ASCII text
 to `Terms` too, so its stem is among the row's terms. Where that does not hold, because `Terms` keeps accents or takes
@@ -83,7 +83,7 @@ def may_hold(pairs: NDArray[np.uint8], words: Sequence[str]) -> NDArray[np.bool_
 
 
 def _pairs_of(texts: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """(text, bit) of each pair of neighbouring words of some texts, whose words are set apart by blanks.
+    """(text, bit) of each pair of neighbouring words of some texts, whose words are separated by spaces.
 
     The number of a word is the sum of its bytes, each times a number of its place in the word: so that numpy makes
     those of all words at once.

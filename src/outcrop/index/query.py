@@ -1,8 +1,8 @@
-"""What was typed becomes a Query: its kind, its phrases, its words (K6).
+"""What was typed becomes a Query: its kind, its phrases, its words.
 
 A quoted phrase must occur word for word where it is plainly meant that way: in a short query, or where there is nothing
 but phrases. In a longer text (an issue, a stack trace, JSON, HTML) quotation marks are just part of the text, and what
-they enclose counts in ranking only.
+they enclose only counts in ranking.
 
 Exact: required phrases, ALL_CAPS, camelCase, snake_case and dotted identifiers, error codes. Semantic: question
 words, or four and more plain words. Mixed: the rest. The kind can be forced.
@@ -49,7 +49,7 @@ _AFTER_PHRASE: Final = frozenset(" \t).,;:!?")
 `class="box"`, a 5" disk."""
 MAX_PHRASE_QUERY_WORDS: Final = 12
 """Words outside the quotation marks of a query whose phrases must occur. People type fewer, and texts that were
-pasted have more. Judgement."""
+pasted have more (not measured)."""
 MAX_QUOTED: Final = 64
 """Phrases of a longer text that are kept: a pasted file has thousands."""
 
@@ -80,8 +80,8 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """Empty and one-character queries answer empty (L8), but for a letter that is declared as a name; one character
-        of a script of words does not."""
+        """Empty and one-character queries have empty answers, except for a letter that is declared as a name, and one
+        character of a script in which a character is a word."""
         text = self.text.strip()
         return not text or (len(text) == 1 and text < "\u2e80") or not re.search(r"\w", text)
 

@@ -1,7 +1,7 @@
 """The seam between finding and ranking: what an index answers, wherever its arrays live.
 
 `SearchArrays` keeps arrays of the whole index in this process and on disk, `DatabaseSearch` asks a store that is
-searched where it lies. What comes up is a `Matches` either way, and all that follows is the same.
+searched in place. Either way the result is a `Matches`, and everything after that is the same.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from outcrop.records.candidates import Candidates
 class Matches:
     """What came up for a query: rows of `view`, which `found`, `declared` and `words` speak of.
 
-    `words` is None for a search by meaning alone; all that came up hold the `phrases`; `filtered_out` tells that
-    nothing was there to be found, because no chunk passes the filter.
-    """
+    `words` is None for a search by meaning alone. All rows hold the `phrases`. `filtered_out` means that no chunk
+    passes the filter, so that nothing could be found."""
 
     view: View
     words: LexicalQuery | None
@@ -47,7 +46,7 @@ class Index(Protocol):
         ...
 
     def snapshot(self, view: View) -> AbstractContextManager[View]:
-        """What is asked inside is of one state of the index: this one, or a later one, which it gives."""
+        """Everything asked inside sees one state of the index: this one, or the later one that it returns."""
         ...
 
     def find(

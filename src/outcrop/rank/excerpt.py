@@ -1,4 +1,4 @@
-"""What a cross-encoder reads of a chunk: one short passage (R8).
+"""What a cross-encoder reads of a chunk: one short passage.
 
 On a CPU such a model has time for about 128 tokens a pair, and most chunks are longer. What stands at the beginning (a
 signature, a first sentence) says what a chunk is, the lines with the query's rarest words say why it was found: these
@@ -16,7 +16,7 @@ PASSAGE_CHARS: Final = 480
 HEAD_SHARE: Final = 3
 """The name of the place gets at most one part in three; a longer one loses its beginning."""
 PIECE_CHARS: Final = 160
-"""A longer line is cut at the ends of its sentences, a longer sentence at blanks: three or four pieces should fit."""
+"""A longer line is cut at the ends of its sentences, a longer sentence at spaces: three or four pieces should fit."""
 PATH_PARTS: Final = 3
 """A file's name and two folders: what is further up is shared by most of a collection."""
 GAP: Final = "…"
@@ -61,7 +61,7 @@ def _one_line(text: str) -> str:
 
 
 def _pieces(text: str, size: int) -> list[str]:
-    """The lines of a text without blank space that says nothing to a model; long ones as sentences."""
+    """The lines of a text without whitespace that says nothing to a model; long ones as sentences."""
     pieces: list[str] = []
     for line in text.split("\n"):
         plain = _one_line(line)
@@ -74,12 +74,12 @@ def _pieces(text: str, size: int) -> list[str]:
 
 
 def _cut(sentence: str, size: int) -> list[str]:
-    """Parts of at most `size`, cut at a blank where there is one in their second half."""
+    """Parts of at most `size`, cut at a space if there is one in their second half."""
     parts = []
     start = 0
     while len(sentence) - start > size:
-        blank = sentence.rfind(" ", start + size // 2, start + size + 1)
-        end = blank if blank > 0 else start + size
+        space = sentence.rfind(" ", start + size // 2, start + size + 1)
+        end = space if space > 0 else start + size
         parts.append(sentence[start:end].strip())
         start = end
     parts.append(sentence[start:].strip())

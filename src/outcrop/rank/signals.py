@@ -31,7 +31,7 @@ NEIGHBOUR_WEIGHT: Final[dict[QueryType, float]] = {"exact": 0.0, "mixed": 0.1, "
 """A name stands where it stands, whatever is around it; a question is answered by a stretch of text. 0.2 was
 chosen in trials on the chunking set (0–1 tried; 0.4 was like it, 1.0 lost). In the finished engine it lifts that set's
 recall in the top five from .882 to .899, at the cost of IoU (.113 → .089), and moves the document sets by −.004 to
-+.006 nDCG@10: it is for passages, not for documents. The values for exact and mixed queries are judgement."""
++.006 nDCG@10: it is for passages, not for documents. The values for exact and mixed queries were not measured."""
 
 LONE_NEIGHBOUR: Final = 0.8
 """A chunk at the edge of its document is given this much of its own score as its missing neighbour's: what a true
@@ -56,7 +56,7 @@ are names. In a trial, where a file of the name counted double, against 0.6: 0 l
 
 
 def definition(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001 - one signature for all
-    """Who asks for a name asks first where it is declared."""
+    """Whoever asks for a name first wants to see its declaration."""
     return (DEFINITION_WEIGHT * candidates.best * candidates.defines).astype(np.float32)
 
 
@@ -74,7 +74,7 @@ def quoted(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
 STEM_WEIGHT: Final = 0.3
 """Without it .895. In a trial, against 0.35: 0 lost .007, 0.2 gained .002, 0.5 was the same."""
 FOLDER_WEIGHT: Final = 0.05
-"""Without it .898, as with it: judgement. It decides between files of one name."""
+"""Without it .898, as with it. It decides between files of one name."""
 
 
 def file_name(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
@@ -89,12 +89,12 @@ def folder_name(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG00
 
 PROJECT_WEIGHT: Final = 1.0
 """What a project's name answers of a query counts as if the text had answered it: a query of which a third is the name
-lifts the project by a third of the best score, about what the words in the text would have brought. Judgement; it does
-nothing in an index of one project, and nothing to a query that names none."""
+lifts the project by a third of the best score, about what the words in the text would have brought (not measured). It
+does nothing in an index of one project, and nothing to a query that names none."""
 
 
 def project_name(candidates: Candidates, score: Floats) -> Floats:  # noqa: ARG001
-    """Who names one of several projects wants its files, in whose texts the name seldom stands."""
+    """Whoever names one of several projects wants its files, whose texts seldom hold the name."""
     return (PROJECT_WEIGHT * candidates.best * candidates.project).astype(np.float32)
 
 
@@ -155,7 +155,7 @@ without it, .56 at 0.3, .69 at 0.5, .81 at 0.7; the questions about code in the 
 
 
 def guide(candidates: Candidates, score: Floats) -> Floats:
-    """Who wants to use a program is answered by its documentation, though the code has all the words too."""
+    """A question about using a program is answered by its documentation, though the code has all the words too."""
     if not candidates.wants_guide or not candidates.code.any():
         return np.zeros_like(score)
     return np.where(candidates.code, 0, GUIDE_WEIGHT * candidates.best).astype(np.float32)
@@ -186,7 +186,7 @@ ROLE_SHARE: Final[dict[str, float]] = {
 the signal .895; in a trial, to leave tests as they are lost .006, examples .001. Benchmarks are asked for more than
 tests: on this project's own files (`benchmarks/compare/known.py`) docstrings find their file with .53 and headings with
 .15 at 0.4, .64 and .14 at 0.8, .65 and .12 at 1; the code set has none. A
-changelog has a few words on everything and explains little. The other values are judgement."""
+changelog has a few words on everything and explains little. The other values were not measured."""
 
 
 def role(candidates: Candidates, score: Floats) -> Floats:

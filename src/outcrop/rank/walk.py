@@ -29,9 +29,9 @@ CHANGE: Final = 1e-6
 
 DAMPING: Final = 0.5
 """Half of the walkers go on: two steps away an eighth is left. PageRank's 0.85 is for a web of one topic; here what is
-near the hits is what they lean on, and what is far is the standard library of the project. Judgement."""
+near the hits is what they lean on, and what is far is the standard library of the project (not measured)."""
 ROUNDS: Final = 4
-"""After four steps a sixteenth is still on its way. Judgement."""
+"""After four steps a sixteenth is still on its way (not measured)."""
 LEAST: Final = 1e-4
 """Less than this goes no further."""
 MAX_AT_ONCE: Final = 256

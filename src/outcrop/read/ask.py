@@ -49,7 +49,7 @@ def at_least_one(name: str, value: int) -> int:
 
 
 def answer_query(maker: PartsMaker, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
-    """Search with the model that the index has at the moment; what fails in the store is a reason in the answer."""
+    """Search with the index's current model; a failure of the store becomes the reason in the answer."""
     try:
         used = maker.parts()
         answer = used.retriever.search(query, options, stopped)

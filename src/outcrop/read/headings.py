@@ -1,4 +1,4 @@
-"""READ PATH: which headings a chunk holds, and under which of them a search matched (K1).
+"""READ PATH: which headings a chunk holds, and under which of them a search matched.
 
 Small sections share a chunk, and what is stored of a chunk is the path of its largest section. The headings of the
 others stand in its text, so their paths are worked out from there: an index made by any version has them.

@@ -31,7 +31,7 @@ MIN_TRUNCATED_TOKENS: Final = 40
 UNBROKEN_STEP: Final = 20
 LONG_UNBROKEN: Final = 80
 """A stretch longer than that without a break (Thai, Chinese without punctuation) is cut at one of every so many
-characters. Judgement: longer than any word that is written with spaces around it."""
+characters: longer than any word that is written with spaces around it (not measured)."""
 
 _BREAK: Final = re.compile(r"\n+|(?<=[.!?…。！？])\s*|\s+")
 

@@ -36,8 +36,8 @@ log = logging.getLogger(__name__)
 FETCH_AHEAD = 2
 """Chunks fetched for each hit asked for, before merging and duplicates shrink them; more are fetched if needed."""
 MAX_MOVES = 3
-"""How often a search begins again because what it found was written anew before it was fetched, which takes a write in
-that very millisecond. Judgement."""
+"""How often a search starts over because what it found was rewritten before it was fetched, which takes a write in that
+very millisecond (not measured)."""
 STRANGE_FACTOR = 2.0
 """How much nearer than the floor a hit has to be where nothing is known of the words of a query. For 94 queries of
 random letters over 2 000 chunks the nearest chunk had a cosine of .27 in the middle and .48 at most, with a floor of
@@ -97,9 +97,7 @@ class Retriever:
                 break
             except _Moved:
                 view = self._index.refresh()
-            except (
-                DatabaseLost
-            ):  # in the middle: with another connection it is another moment, so all of it again
+            except DatabaseLost:  # a new connection sees another state, so all of it again
                 if last:
                     raise
                 view = self._index.refresh()
@@ -117,7 +115,7 @@ class Retriever:
         return answer
 
     def warm(self) -> None:
-        """Load what the first search would wait for: the model, the index, what reading it touches."""
+        """Load what the first search would otherwise wait for: the model, the index, what reading it touches."""
         self._embedder.embed_query(WARM_QUERY)
         view = self._index.refresh()
         if not view.chunks:
@@ -145,13 +143,13 @@ class Retriever:
         *,
         last: bool = True,
     ) -> tuple[View, Answer, bool]:
-        """The answer, the state of the index that it is of, and whether it is all that could be had: one that a failure
-        or a lack of time made poorer must not be given again. Raises `_Moved` if the index changed under it, unless
+        """The answer, the state of the index it was made from, and whether it is complete: one that a failure or a lack
+        of time made poorer must not be cached. Raises `_Moved` if the index changed under it, unless
         this is the `last` try."""
         if not view.chunks:
             detail = "nothing is indexed yet: add a folder, a file, a URL or a text"
             return view, Answer(query.text, query.kind, (), "empty_index", detail), True
-        meant = self._query_vector(query, options, view)  # before the moment: a model may take its time
+        meant = self._query_vector(query, options, view)  # before the snapshot: a model may take its time
         clock.lap("embed")
         with self._index.snapshot(view) as now:
             if now.model != view.model:
@@ -228,7 +226,7 @@ class Retriever:
         )
 
     def _is_strange(self, query: Query, options: SearchOptions, seen: Matches) -> bool:
-        """Whether nothing is known of the words of a query: no passage has any of them, nor does the model."""
+        """Whether the words of a query are unknown to both the index and the model."""
         knows: Callable[[str], bool] | None = getattr(self._embedder, "knows", None)
         if options.mode != "hybrid" or knows is None or seen.declared or seen.found.lexical.any():
             return False

@@ -12,7 +12,7 @@ from outcrop.records.stored import DocumentInfo, StoredChunk
 
 MatchType = Literal["semantic", "keyword", "both"]
 Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
-"""Why an answer holds nothing, or less than it could: nothing was asked (`empty_query`), the index holds nothing yet
+"""Why an answer is empty, or holds less than it could: nothing was asked (`empty_query`), the index holds nothing yet
 (`empty_index`), nothing is near enough (`no_hits`), the filters leave nothing to search (`filtered_out`), the index has
 vectors of another model and only words were searched (`model_mismatch`), the index or a model failed (`error`)."""
 
@@ -84,7 +84,7 @@ class Hit:
     `score` lies in 0–1 and means the same across queries. `distance` is the cosine distance (0–2), None when no
     vector took part. `stale` is True when the file changed since it was indexed, None when that cannot be told.
     `heading_path` is the section its matching lines stand in, `headings` has the path of every section it holds.
-    `gap` is the blank space before it in the document. `code` is there for source code. `revision` is the commit that
+    `gap` is the whitespace before it in the document. `code` is there for source code. `revision` is the commit that
     was checked out when the file was indexed, `dirty` whether the file differed from what git's index records; None
     outside a repository. `copies` is how many other files hold nearly the same passage and were left out for it; `also`
     names the first of them.
@@ -203,7 +203,7 @@ class Answer:
     """What a search returns: hits, or the reason why there are none, and how long each step took.
 
     `reason` can also stand beside hits: when they came from the keyword leg alone (`model_mismatch`), or a model failed
-    (`error`). `reranked` is how many candidates a reranker had its say on. `left_out` has, best first, what else was
+    (`error`). `reranked` is how many candidates a reranker scored. `left_out` has, best first, what else was
     considered, when that was asked for (`explain`). `unmatched_phrases` are quoted phrases that the query requires but
     no passage holds: the hits are those of the same query without the quotation marks, and `detail` says so.
     `meaning_share` is how much meaning weighed in the order of the hits, None where nothing was searched.
