@@ -133,7 +133,6 @@ def test_a_killed_save_harms_nothing_and_leaves_nothing(store: SqliteStore, fold
     arrays.save(force=True)
     (folder / "segment-1-2.tmp").write_bytes(b"half")
     (folder / "segment-never-named").write_bytes(b"whole")
-    (folder / "segment-of-an-earlier-version").mkdir()
     (folder / "manifest-9.tmp").write_bytes(b"{")
     again = open_arrays(store, folder)
     assert alive(again.refresh()) == in_store(store)

@@ -413,7 +413,7 @@ def test_what_changes_meanwhile_is_caught_up_with(places: Places) -> None:
 
 
 @pytest.mark.usefixtures("one_by_one")
-def test_a_source_that_never_rests_is_told_and_caught_up_with_later(places: Places) -> None:
+def test_a_source_that_is_written_to_all_the_time_is_reported_and_caught_up_with_later(places: Places) -> None:
     source, target, other = places.source(), places.target(), places.source()
     stock(source)
 
@@ -453,7 +453,7 @@ class Lossy(Watched):
         return self._store.write(writes[1:], *args, **options)
 
 
-def test_a_target_that_loses_documents_is_found_out(places: Places) -> None:
+def test_a_target_that_loses_documents_is_noticed(places: Places) -> None:
     source, target = places.source(), places.target()
     stock(source)
     report = move(source, cast("Store", Lossy(target)))
@@ -486,7 +486,7 @@ def test_a_target_that_loses_documents_is_found_out(places: Places) -> None:
         "UPDATE documents SET uri = uri || '2' WHERE id = 3",
     ],
 )
-def test_a_copy_that_differs_in_anything_is_found_out(files: Places, damage: str) -> None:
+def test_a_copy_that_differs_in_anything_is_noticed(files: Places, damage: str) -> None:
     import apsw
 
     source, target = files.source(), files.target()
@@ -514,7 +514,7 @@ class Forgetful(Watched):
             self._store.put_setting(name, value)
 
 
-def test_a_target_that_forgets_folders_and_settings_is_found_out(places: Places) -> None:
+def test_a_target_that_forgets_folders_and_settings_is_noticed(places: Places) -> None:
     source, target = places.source(), places.target()
     stock(source)
     report = move(source, cast("Store", Forgetful(target)))

@@ -149,7 +149,7 @@ def test_what_was_edited_weighs_no_words_when_rankings_are_compared(tmp_path: Pa
             assert found[0] == found[1]
 
 
-def test_rankings_are_told_and_not_judged_while_documents_add_pending(tmp_path: Path) -> None:
+def test_rankings_are_reported_but_not_judged_while_documents_are_pending(tmp_path: Path) -> None:
     """A copy of words that wait has a vector in the copy of the index, if another document brought it since."""
     with outcrop.open(tmp_path / "a.db") as here, outcrop.open(tmp_path / "b.db") as there:
         here.add(text="A note about comets.", id="waits", defer_embedding=True)

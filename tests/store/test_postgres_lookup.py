@@ -220,7 +220,7 @@ def test_a_query_searches_the_index_as_far_as_it_is_asked_for() -> None:
     assert nearness.reach(lists, 200, 100) == ("ivfflat.probes", 444), "all of them"
 
 
-def test_how_far_a_query_searches_is_told_to_the_server(
+def test_the_server_is_told_how_far_a_query_searches(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upkeep, "FRESH_ROWS", 30)

@@ -133,7 +133,7 @@ def test_a_connection_that_breaks_while_it_is_opened_is_closed(
     cutter.close()
 
 
-def test_an_index_that_is_dropped_meanwhile_is_told_and_may_come_back(
+def test_an_index_that_is_dropped_meanwhile_is_reported_and_may_come_back(
     store: PostgresStore, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     put(store, make_write())
@@ -144,7 +144,7 @@ def test_an_index_that_is_dropped_meanwhile_is_told_and_may_come_back(
     assert store.stats().documents == 0, "the connection was given back in order"
 
 
-def test_what_the_server_says_is_told_in_words(store: PostgresStore) -> None:
+def test_errors_of_the_server_become_ours(store: PostgresStore) -> None:
     def fail(state: str) -> None:
         store._connections.write(
             lambda connection, _: connection.execute(
@@ -174,7 +174,7 @@ def test_a_name_that_no_text_can_hold_is_refused(store: PostgresStore) -> None:
         store.find("main", "\ud800")
 
 
-def test_searches_that_take_all_connections_are_told_apart_from_a_loss(
+def test_a_pool_that_is_exhausted_is_not_taken_for_a_lost_server(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "POOL_SIZE", 1)

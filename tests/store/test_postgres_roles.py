@@ -101,7 +101,7 @@ def test_a_tenant_keeps_its_view_when_the_model_changes(owner: PostgresStore, lo
     assert len(tenant.nearest(probe, 5)[0]) == 1
 
 
-def test_a_role_that_was_given_nothing_is_told_so(
+def test_a_role_without_grants_gets_an_error_that_says_so(
     postgres_server: PostgresServer, postgres_url: str, owner: PostgresStore
 ) -> None:
     postgres_server.execute("CREATE ROLE stranger LOGIN PASSWORD 'secret'")
@@ -116,7 +116,7 @@ def test_a_role_that_was_given_nothing_is_told_so(
         postgres_server.execute("DROP ROLE stranger")
 
 
-def test_who_reads_all_pays_nothing_for_what_others_may_not_see(owner: PostgresStore, log_in: As) -> None:
+def test_a_role_that_reads_everything_does_not_pay_for_the_policies(owner: PostgresStore, log_in: As) -> None:
     put(owner, *(make_write(f"{number}.md", f"pears {number}") for number in range(5)))
     reader = log_in("reader_of_vectors")
     plan = reader._connections.read(

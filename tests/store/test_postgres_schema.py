@@ -50,7 +50,7 @@ def test_many_processes_make_the_tables_at_once(postgres_url: str) -> None:
     store.close()
 
 
-def test_who_waited_while_another_made_the_tables_makes_none(postgres_url: str) -> None:
+def test_a_process_that_waited_for_another_to_create_the_tables_creates_none(postgres_url: str) -> None:
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     with ThreadPoolExecutor(1) as pool, connect(postgres_url) as first:
         with first.transaction():
@@ -153,13 +153,15 @@ def bare(postgres_server: PostgresServer) -> Iterator[str]:
     postgres_server.execute("DROP DATABASE bare WITH (FORCE)", database="postgres")
 
 
-def test_who_may_makes_the_extension_with_the_tables(postgres_server: PostgresServer, bare: str) -> None:
+def test_the_extension_is_created_with_the_tables_where_that_is_allowed(
+    postgres_server: PostgresServer, bare: str
+) -> None:
     open_at_url(postgres_server.admin_url("bare")).close()
     made = postgres_server.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'", database="bare")
     assert made == [(1,)]
 
 
-def test_an_extension_that_is_too_old_is_told_with_the_one_that_is_needed(
+def test_an_extension_that_is_too_old_is_reported_with_the_version_that_is_needed(
     postgres_server: PostgresServer, bare: str
 ) -> None:
     postgres_server.execute(
@@ -171,7 +173,7 @@ def test_an_extension_that_is_too_old_is_told_with_the_one_that_is_needed(
         open_at_url(bare)
 
 
-def test_an_extension_that_its_server_forbids_is_told_with_the_reason(
+def test_an_extension_that_the_server_forbids_is_reported_with_the_reason(
     postgres_server: PostgresServer, bare: str
 ) -> None:
     postgres_server.execute(
@@ -185,7 +187,7 @@ def test_an_extension_that_its_server_forbids_is_told_with_the_reason(
         open_at_url(bare)
 
 
-def test_an_extension_that_was_dropped_is_told_at_once(postgres_server: PostgresServer, bare: str) -> None:
+def test_an_extension_that_was_dropped_is_reported_at_once(postgres_server: PostgresServer, bare: str) -> None:
     postgres_server.execute("CREATE EXTENSION vector", database="bare")
     store = open_at_url(bare)
     put(store, make_write())
@@ -195,7 +197,7 @@ def test_an_extension_that_was_dropped_is_told_at_once(postgres_server: Postgres
         open_at_url(bare)
 
 
-def test_who_only_reads_makes_no_tables(postgres_url: str) -> None:
+def test_a_reader_creates_no_tables(postgres_url: str) -> None:
     url = DatabaseUrl.parse(postgres_url)
     with pytest.raises(StoreError, match="there is no index in"):
         open_postgres(url, no_deriver, read_only=True)

@@ -159,7 +159,7 @@ def test_lists_from_which_no_word_vanishes_only_become_shorter(store: PostgresSt
     assert list(store.check()) == []
 
 
-def test_who_may_only_read_settles_nothing(store: PostgresStore, postgres_url: str) -> None:
+def test_a_reader_does_no_upkeep(store: PostgresStore, postgres_url: str) -> None:
     fill(store, 20)
     reader = open_postgres(DatabaseUrl.parse(postgres_url), lambda: SearchDeriver(Terms(), 0.5), read_only=True)
     reader.settle()

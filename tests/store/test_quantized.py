@@ -18,7 +18,7 @@ ROWS = arrays(
 
 
 @given(ROWS, st.integers(-40, 0))
-def test_what_was_packed_once_is_packed_the_same_again(rows: Matrix, power: int) -> None:
+def test_packing_twice_gives_the_same_bytes(rows: Matrix, power: int) -> None:
     rows = np.ldexp(rows, power)
     packed = pack_vectors(rows)
     kept = unpack_vectors(packed)
@@ -41,7 +41,7 @@ def test_the_cosine_of_unit_vectors_stays_what_it_was_to_a_thousandth() -> None:
     assert np.abs(kept @ rows[0] - rows @ rows[0]).mean() < 0.001
 
 
-def test_vectors_that_are_not_there_stay_away() -> None:
+def test_missing_vectors_stay_missing() -> None:
     one, none, two = unpack_halves([b"\x00\x01\x02", None, b"\xff\x04\x06"])
     assert none is None
     assert one is not None
@@ -59,6 +59,6 @@ def test_vectors_that_are_not_there_stay_away() -> None:
         ([np.full(4, np.nan)], "not finite in 16 bits"),
     ],
 )
-def test_what_is_no_vector_of_the_model_is_refused(rows: list[Matrix], said: str) -> None:
+def test_vectors_that_do_not_fit_the_model_are_refused(rows: list[Matrix], said: str) -> None:
     with pytest.raises(StoreError, match=said):
         check_vectors(Model("small", "1", 4), rows)

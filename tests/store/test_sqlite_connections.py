@@ -18,7 +18,7 @@ from outcrop.store.sqlite.schema import MIGRATIONS, migrate, schema_version
 from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 
-def test_a_writer_of_this_process_that_takes_too_long_is_told(db: Path) -> None:
+def test_waiting_too_long_for_a_writer_of_this_process_is_an_error(db: Path) -> None:
     store = open_sqlite(db, busy_timeout_s=0.1)
     locked, release = threading.Event(), threading.Event()
 
@@ -38,7 +38,7 @@ def test_a_writer_of_this_process_that_takes_too_long_is_told(db: Path) -> None:
     store.close()
 
 
-def test_a_file_system_without_shared_memory_is_told_and_works(
+def test_a_file_system_without_shared_memory_is_warned_about_and_works(
     db: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(
@@ -85,7 +85,7 @@ def test_a_copy_that_another_program_writes_is_waited_for(db: Path) -> None:
     store.close()
 
 
-def test_who_waited_while_another_brought_the_file_up_to_date_does_nothing(db: Path) -> None:
+def test_a_process_that_waited_for_another_to_migrate_does_nothing(db: Path) -> None:
     steps: list[apsw.Connection] = []
     waits = threading.Event()
     first, second = apsw.Connection(str(db)), apsw.Connection(str(db))
@@ -115,7 +115,9 @@ def test_who_waited_while_another_brought_the_file_up_to_date_does_nothing(db: P
     second.close()
 
 
-def test_a_file_that_vanishes_under_a_reader_is_told(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_vanishes_under_a_reader_is_an_error_that_says_so(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = open_sqlite(db)
     (id_,) = put(store, make_write(text="there"))
     store.close()
@@ -128,7 +130,7 @@ def test_a_file_that_vanishes_under_a_reader_is_told(db: Path, monkeypatch: pyte
     reader.close()
 
 
-def test_what_sqlite_says_is_told_in_words(sqlite: SqliteStore, db: Path) -> None:
+def test_errors_of_sqlite_become_ours(sqlite: SqliteStore, db: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written"), sqlite._connections.reading() as connection:
         connection.execute("DELETE FROM meta")
     with (

@@ -347,7 +347,7 @@ def test_words_that_waited_for_their_vectors_are_gone_from_the_disk_too(
     assert list(sqlite.check()) == []
 
 
-def test_a_chunk_that_lost_its_vector_is_told_from_one_that_waits(db: Path) -> None:
+def test_a_chunk_that_lost_its_vector_is_told_apart_from_a_pending_one(db: Path) -> None:
     store = open_sqlite(db)
     put(store, make_write())
     store.write([make_write("late.md", "late words")], {}, MODEL, defer_embedding=True)

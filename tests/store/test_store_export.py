@@ -78,13 +78,13 @@ WRITES: dict[str, Callable[[], DocumentWrite]] = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_document_comes_out_as_it_went_in(store: Store, name: str) -> None:
+def test_a_document_is_exported_as_it_was_written(store: Store, name: str) -> None:
     write = WRITES[name]()
     put(store, write)
     assert everything(store) == [as_exported(store, write)]
 
 
-def test_what_comes_out_makes_the_same_documents_again(store: Store) -> None:
+def test_an_export_makes_the_same_documents_again(store: Store) -> None:
     writes = [make() for make in WRITES.values()]
     ids = put(store, *writes)
     before = everything(store)

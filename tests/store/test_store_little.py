@@ -24,7 +24,7 @@ def test_a_document_without_chunks_may_wait_for_the_vector_of_its_path(store: St
     assert list(store.check()) == []
 
 
-def test_summaries_are_told_by_the_texts_they_are_of(store: Store) -> None:
+def test_summaries_are_found_by_their_texts(store: Store) -> None:
     write = make_code()
     put(store, write, make_write("prose.md", "no summary"))
     told = store.summaries([*write.text_keys, b"unknown"])

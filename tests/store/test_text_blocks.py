@@ -26,7 +26,7 @@ ENTRIES = st.lists(st.builds(Entry, TEXT, TEXT, st.none() | TEXT) | NOTED, min_s
 
 
 @given(ENTRIES)
-def test_entries_come_out_as_they_went_in(entries: list[Entry]) -> None:
+def test_unpacked_entries_are_those_that_were_packed(entries: list[Entry]) -> None:
     assert unpack_block(pack_block(entries)) == entries
     assert list(BlockEntries(pack_block(entries))) == entries
     assert BlockEntries(pack_block(entries))[1:] == entries[1:]
@@ -70,12 +70,12 @@ GOOD = zlib.decompress(pack_block([Entry("", "text", None), Entry("", "more", "h
         zlib.compress(GOOD[:4] + bytes(4) + GOOD[8:]),
     ],
 )
-def test_a_damaged_block_is_told(packed: bytes) -> None:
+def test_a_damaged_block_is_an_error(packed: bytes) -> None:
     for unpack in (unpack_block, BlockEntries, unpack_texts):
         with pytest.raises(CorruptDatabase, match="damaged"):
             unpack(packed)
 
 
-def test_what_is_no_text_is_refused() -> None:
+def test_lone_surrogates_are_refused() -> None:
     with pytest.raises(UnicodeEncodeError):
         pack_block([Entry("", "\ud800")])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -194,9 +193,7 @@ class SegmentFiles:
     def _remove_others(self, keep: set[str]) -> None:
         """Segments no manifest names. Another process may still have them mapped, which POSIX allows."""
         for path in self._folder.iterdir():
-            if path.is_dir():  # as earlier versions had them
-                shutil.rmtree(path, ignore_errors=True)
-            elif path.name not in keep and path.name not in (self._manifest.name, "lock"):
+            if path.name not in keep and path.name not in (self._manifest.name, "lock"):
                 path.unlink(missing_ok=True)
 
     @contextmanager

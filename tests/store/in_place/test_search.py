@@ -362,7 +362,7 @@ def test_the_whole_graph_is_made_of_arrays_that_leave_no_trace_of_what_is_remove
         assert index.bytes_on_disk() > 0
 
 
-def test_rows_of_another_version_or_none_are_told_and_made_again(
+def test_rows_of_another_version_or_none_are_reported_and_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(open_store(tmp_path)) as store:
