@@ -7,7 +7,6 @@ know and never fails.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -125,6 +124,8 @@ def _scalar(value: str) -> str:
 
 
 def _read_toml(block: str) -> dict[str, str | list[str]]:
+    import tomllib  # a search reads headings and no front matter
+
     try:
         table = tomllib.loads(block)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):  # ValueError: an integer of a million digits

@@ -334,7 +334,10 @@ def _translate(error: apsw.Error, path: Path) -> StoreError:
             return StoreError(f"reading or writing {path} failed ({error}): check the disk, then try again")
         case _:
             detail = re.sub(r"\s+", " ", str(error))
-            return StoreError(f"{path}: the database failed: {type(error).__name__}: {detail}")
+            return StoreError(
+                f"{path}: the database failed: {type(error).__name__}: {detail}; run `outcrop doctor`, and if it fails in "
+                "the same way, restore a copy or move it away and add the folders again"
+            )
 
 
 def _is_full(path: Path) -> bool:
