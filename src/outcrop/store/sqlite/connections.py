@@ -335,8 +335,8 @@ def _translate(error: apsw.Error, path: Path) -> StoreError:
         case _:
             detail = re.sub(r"\s+", " ", str(error))
             return StoreError(
-                f"{path}: the database failed: {type(error).__name__}: {detail}; run `outcrop doctor`, and if that fails "
-                "too, restore a copy or move it away and add the folders again"
+                f"{path}: the database failed: {type(error).__name__}: {detail}; run `outcrop doctor`, and if that"
+                " fails too, restore a copy, or move it away and add the folders again"
             )
 
 
