@@ -38,7 +38,7 @@ NEARLY_SAME: Final = 0.985
 """Cosine of two documents from which on one is no wrong answer to the other's question."""
 FAR_LEXICAL: Final = 1.5
 FAR_DENSE: Final = 0.08
-"""How far above the answer both measures must place a document for it to count as another answer. Judgement."""
+"""How far above the answer both measures must place a document for it to count as another answer (not measured)."""
 _K1: Final = 1.2
 _B: Final = 0.75
 

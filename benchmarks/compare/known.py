@@ -21,7 +21,7 @@ from benchmarks.report import ROOT
 SEED = 5
 SOURCES = ("src/outcrop/**/*.py", "benchmarks/*.py", "scripts/*.py", "docs/**/*.md", "*.md", "*/README.md")
 MIN_WORDS = {"docstring": 6, "heading": 3}
-"""A question of fewer words hardly says what is meant. Judgement."""
+"""A question of fewer words hardly says what is meant (not measured)."""
 MIN_SECTION_CHARS = 200
 _HEADING = re.compile(r"#{2,4} (.+)")
 

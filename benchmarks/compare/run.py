@@ -23,7 +23,7 @@ SAMPLE_S, LOOK_AROUND_S = 0.1, 1.0
 processes at each sample cost as much CPU as a small peer."""
 WALL_SHARE = 4.0
 """A limit is in CPU seconds, so that a busy machine does not decide who takes too long; in wall time it is so many
-times as long, for what hangs. Judgement."""
+times as long, for what hangs (not measured)."""
 SAID_CHARS = 300
 """How much of what a failed program said stands in the table."""
 _TICK = os.sysconf("SC_CLK_TCK")

@@ -102,7 +102,7 @@ WAYS: Final[dict[str, str]] = {
     "TSV column": "id\tuser\t{name}\n1\tanna\t{value}\n",
     "Markdown column": "| user | {name} |\n|------|------|\n| anna | {value} |\n",
     "NAME value": "FROM scratch\nENV {name} {value}\nRUN make\n",
-    "columns of blanks": "LANG                     C.UTF-8\n{name}            {value}\n",
+    "columns of spaces": "LANG                     C.UTF-8\n{name}            {value}\n",
     "chat": "anna: the {words} is {value}, please do not share it\n",
     "chat, for something": "hi, {words} for the staging box is now {value}\n",
     "arrow": "{words} → {value}\n",

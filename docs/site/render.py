@@ -20,7 +20,7 @@ from pygments.util import ClassNotFound
 _COMMENT: Final = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 SHORT_CODE: Final = 24
-"""Characters of code in running text that stay on one line: an option, a name, a file. Judgement."""
+"""Characters of code in running text that stay on one line: an option, a name, a file (not measured)."""
 _NOT_IN_SLUG: Final = re.compile(r"[^\w\- ]")
 
 

@@ -22,7 +22,7 @@ from tests.store.example_steps import registered
 from proofs.faults.scenes import SCENES, Trial, attempt, compare, copy_of, lay, try_again
 
 STEPS: Final = 24
-"""Sizes that are tried of each scene, from almost nothing to enough. Judgement."""
+"""Sizes that are tried of each scene, from almost nothing to enough (not measured)."""
 
 
 def try_disks(folder: Path, every: int = 1) -> tuple[list[dict[str, Any]], list[str]]:

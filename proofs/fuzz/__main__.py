@@ -28,7 +28,7 @@ from proofs.fuzz.targets import TARGETS
 
 FOUND = ROOT / ".artifacts" / "fuzz"
 GUIDED_SHARE = 1 / 3
-"""Of the inputs of a guided target: it runs at a third of the speed. Judgement."""
+"""Of the inputs of a guided target: it runs at a third of the speed (not measured)."""
 SHOWN = 3
 """Inputs of one kind of finding that are kept."""
 

@@ -19,7 +19,7 @@ from outcrop.parse.code import LANGUAGES
 from outcrop.parse.formats import FORMATS, LibraryFormat
 
 MAX_OF_A_KIND = 60
-"""Files of one kind that are kept: mutations make the rest. Judgement."""
+"""Files of one kind that are kept: mutations make the rest (not measured)."""
 LONGEST_TEXT = 12_000
 """Bytes of a text that are kept of a file: a parse takes milliseconds, and a thousand lines hold all there is."""
 LONGEST_BINARY = 150_000

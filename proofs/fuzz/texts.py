@@ -103,7 +103,7 @@ def check_masking(data: bytes) -> None:
     masked, count = mask_secrets(text)
     need(len(masked) == len(text), "the length stays")
     need(all(new in (old, "*") for old, new in zip(text, masked, strict=True)), "only stars come in")
-    need(re.findall(r"\s", masked) == re.findall(r"\s", text), "blank space stays")
+    need(re.findall(r"\s", masked) == re.findall(r"\s", text), "whitespace stays")
     need((count > 0) == (masked != text), "what is counted is what is masked")
     need(mask_secrets(masked) == (masked, 0), "masking again changes nothing")
 

@@ -46,7 +46,7 @@ from proofs.model_check.world import Where, World
 EPISODE_OPS: Final = 1000
 """Operations one index lives through: enough for damage to add up, few enough to be replayed in seconds."""
 SHRINK_S: Final = 600.0
-"""How long a failing episode is made shorter. Judgement."""
+"""How long a failing episode is made shorter (not measured)."""
 
 Store = Literal["sqlite", "postgres", "both"]
 

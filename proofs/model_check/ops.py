@@ -45,7 +45,7 @@ SMALL: Final = (
 merged and taken over."""
 
 _MIN_WATCH_S: Final = 60.0
-"""How long a watch may take to tell of a change on a loaded machine. Judgement."""
+"""How long a watch may take to tell of a change on a loaded machine (not measured)."""
 
 
 @contextmanager

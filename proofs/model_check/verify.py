@@ -33,7 +33,7 @@ SAME_SCORE: Final = 2e-3
 ALIKE: Final = 1e-2
 """Scores that are the same in one kind of store; and where an index was in both: what they keep of a vector is the
 same, but sums of text and path are rounded to eight bits in one and to sixteen in the other, which is .003 in a score
-of the 26 numbers of a letter vector. Judgement."""
+of the 26 numbers of a letter vector (not measured)."""
 QUERIES: Final = (
     "copper lantern by the river",
     "granite",

@@ -31,9 +31,9 @@ Verdict = Literal["killed", "timeout", "survived", "uncovered"]
 LONGEST_CPU_S = 15
 """CPU time of the tests of one mutant: a mutant that loops for ever is one that was noticed."""
 LONGEST_TESTS = 150
-"""Tests that are tried for one mutant, the quickest first: who passes so many passes the rest. Judgement."""
+"""Tests that are tried for one mutant, the quickest first: who passes so many passes the rest (not measured)."""
 SLOWEST_TEST_S = 2.5
-"""CPU time of a test that is tried; few are slower, and others reach the same. Judgement."""
+"""CPU time of a test that is tried; few are slower, and others reach the same (not measured)."""
 _LIBRARIES = (
     "numpy",
     "hypothesis",

@@ -31,7 +31,7 @@ from training.gpu.encoder import Encoder, open_encoder
 from training.gpu.judge import Verdict, Verdicts, judge
 
 KINDS = (("name", 0.5), ("section", 1.5), ("first", 1.5), ("faq", 3.0), ("issue", 2.0), ("man", 2.0))
-"""How often pairs of a kind are seen, against how often they occur: bare names less, prose more. Judgement."""
+"""How often pairs of a kind are seen, against how often they occur: bare names less, prose more (not measured)."""
 QUERY_TOKENS, DOCUMENT_TOKENS, PATH_TOKENS = 48, 224, 16
 
 

@@ -22,7 +22,7 @@ PYTHON_SHARE: Final = 0.40
 MOST: Final = 1_200_000
 """Pairs in all: more would lengthen the training without adding packages. The largest languages are cut to fit."""
 KIND_SHARES: Final = {"name": 0.10, "first": 0.10, "comment": 0.12, "section": 0.20, "test": 0.10}
-"""The most of all pairs that one kind may be. Judgement."""
+"""The most of all pairs that one kind may be (not measured)."""
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ FRONT: Final = ("open", "Engine")
 """Where one begins; the rest by name."""
 _REQUIREMENT: Final = re.compile(r" \([A-Z]\d+(?:, [A-Z]\d+)*\)")
 WIDTH: Final = 90
-"""Characters of a signature on one line: what fits beside the contents. Judgement."""
+"""Characters of a signature on one line: what fits beside the contents (not measured)."""
 
 
 def front_door() -> str:

@@ -170,4 +170,4 @@ def _tell(session: Session, client: Client, path: Path, *, changed: bool, remove
         click.echo(f"{client.title} " + ("did not know Outcrop." if remove else "knows Outcrop already."))
     else:
         done = "Outcrop was taken out of" if remove else "Outcrop was added to"
-        click.echo(clean(f"{done} {path}. Start {client.title} anew to have it take notice."))
+        click.echo(clean(f"{done} {path}. Restart {client.title} to pick it up."))
