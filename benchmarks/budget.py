@@ -33,7 +33,7 @@ def texts() -> dict[str, str]:
     dice = random.Random(7)
     prose = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "docs" / "explanation").glob("*.md")))
     code = "\n".join(
-        path.read_text("utf-8") for path in sorted((ROOT / "src" / "outcrop" / "search").glob("*.py"))
+        path.read_text("utf-8") for path in sorted((ROOT / "src" / "outcrop" / "rank").glob("*.py"))
     )
 
     def drawn(letters: str, longest: int) -> str:
