@@ -12,9 +12,9 @@ from outcrop.mask.randomness import MASK
 from outcrop.mask.text import Span, cover, find_secrets, mask_secrets
 from outcrop.records import Document, Heading, Outline
 
-_TOLD: Final = 8
+_KNOWN_BY_CHARS: Final = 8
 """Characters that identify a secret in names and titles, which may have been truncated inside it."""
-_LEAST: Final = 6
+_MIN_PIECE_CHARS: Final = 6
 """Shortest piece to search for again; shorter ones, such as the end of a key, occur in other words too."""
 _HEAD: Final = 64 * 1024
 """Characters at the head of a text that properties may come from. Bounds the time for a text full of keys."""
@@ -46,7 +46,7 @@ class _Hidden:
     """The secrets of a text, to be masked in strings derived from it."""
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
-        spans = [(start, end) for start, end in spans if end - start >= _LEAST]
+        spans = [(start, end) for start, end in spans if end - start >= _MIN_PIECE_CHARS]
         self._starts = [start for start, _ in spans]
         self._ends = [end for _, end in spans]
         self._pieces = [text[start:end] for start, end in spans]
@@ -55,11 +55,11 @@ class _Hidden:
         """The string with stars for each secret that it repeats, among those between two offsets of the text."""
         first, last = self._between(start, end)
         for piece in self._pieces[first:last]:
-            at = string.find(piece[:_TOLD])
+            at = string.find(piece[:_KNOWN_BY_CHARS])
             while at >= 0:
                 length = sum(1 for _ in takewhile(_are_same, zip(piece, string[at:], strict=False)))
                 string = string[:at] + MASK * length + string[at + length :]
-                at = string.find(piece[:_TOLD], at + length)
+                at = string.find(piece[:_KNOWN_BY_CHARS], at + length)
         return string
 
     def touches(self, start: int, end: int) -> bool:

@@ -42,7 +42,7 @@ _BROWSER_MEANING = {  # pages that name the first mean the second, and browsers 
 
 # Encodings where each letter is one byte above 127, so that any stray byte gives one.
 _OTHER_SCRIPTS = frozenset("cp1251 cp1253 cp1255 cp1256 koi8_r cp866 tis_620".split())
-_FEWEST_LETTERS = 5  # different ones: a word or two (not measured)
+_MIN_LETTERS = 5  # different ones: a word or two (not measured)
 _HIGH_RUN = re.compile(rb"[\x80-\xff]{4,}")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]+")
 
@@ -170,7 +170,7 @@ def _is_plausible(data: bytes, high: bytes, encoding: str) -> bool:
     """
     if encoding not in _OTHER_SCRIPTS:
         return True
-    if len(set(high[:_SAMPLE_BYTES])) < _FEWEST_LETTERS:
+    if len(set(high[:_SAMPLE_BYTES])) < _MIN_LETTERS:
         return False
     runs = _HIGH_RUN.findall(data[: 64 * _SAMPLE_BYTES])
     in_words = sum(map(len, runs))

@@ -171,7 +171,7 @@ _GENERATED_WORD = "generated"  # part of every marker, and absent from most file
 # Minified files of two dozen libraries have lines of thousands of characters and under 5 % whitespace; code written by
 # hand has lines of 25 to 45 and over 12 %.
 _LONG_LINE_CHARS = 250
-_FEW_BLANKS = 0.08
+_FEW_SPACES = 0.08
 _MIN_JUDGED_CHARS = 512
 
 
@@ -211,8 +211,8 @@ def _is_minified(text: str) -> bool:
     if len(text) < _MIN_JUDGED_CHARS or text.count("\n") * _LONG_LINE_CHARS > len(text):
         return False
     sample = text[len(text) // 2 :][:_HEAD_CHARS]  # after the licence, which minifiers keep
-    blanks = sample.count(" ") + sample.count("\n") + sample.count("\t")
-    return blanks < _FEW_BLANKS * len(sample)
+    spaces = sample.count(" ") + sample.count("\n") + sample.count("\t")
+    return spaces < _FEW_SPACES * len(sample)
 
 
 def _said_by_folders(parts: list[str], suffix: str, lowered: str) -> set[Role]:

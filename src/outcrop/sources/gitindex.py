@@ -172,8 +172,8 @@ def _offsets(data: bytes, algorithm: Algorithm, room_bytes: int) -> dict[bytes, 
     # A forged count cannot make this loop long: every entry consumes bytes.
     flags_at = _STAT_BYTES + digest_bytes
     if version == 4:
-        most = min(room_bytes, _NAMES_PER_BYTE * len(data))
-        offsets, at = _read_compressed(data, count, end, flags_at, most)
+        max_bytes = min(room_bytes, _NAMES_PER_BYTE * len(data))
+        offsets, at = _read_compressed(data, count, end, flags_at, max_bytes)
     else:
         offsets, at = _read_padded(data, count, end, flags_at)
     _check_extensions(data, at, end)
@@ -197,7 +197,7 @@ def _read_padded(data: bytes, count: int, end: int, flags_at: int) -> tuple[dict
 
 
 def _read_compressed(
-    data: bytes, count: int, end: int, flags_at: int, most_bytes: int
+    data: bytes, count: int, end: int, flags_at: int, max_bytes: int
 ) -> tuple[dict[bytes, int], int]:
     """Version 4: each name says how many bytes to drop from the end of the previous one, and what to append."""
     offsets: dict[bytes, int] = {}
@@ -220,8 +220,8 @@ def _read_compressed(
             raise ValueError("a name shorter than nothing")
         stop = data.index(b"\0", start, end)
         total += len(name) - drop + stop - start
-        if total > most_bytes:
-            raise IndexTooLarge(f"the names in git's index come to more than {most_bytes:,} bytes")
+        if total > max_bytes:
+            raise IndexTooLarge(f"the names in git's index come to more than {max_bytes:,} bytes")
         name = name[: len(name) - drop] + data[start:stop]
         offsets[name] = at
         at = stop + 1

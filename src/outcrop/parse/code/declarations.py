@@ -178,8 +178,8 @@ def declarations_of(
         begin = offset(start)
         if language.noise:  # with the macro before it
             line = data.rfind(b"\n", 0, start) + 1
-            blank = text[offset(line) : begin]
-            begin -= len(blank.lstrip()) if not data[line:start].strip() else 0
+            space = text[offset(line) : begin]
+            begin -= len(space.lstrip()) if not data[line:start].strip() else 0
         own = own_start(item.node, language, data)
         end_byte = max(end_of(outer, data), item.end if item.end != item.node.end_byte else 0)
         body_byte = body_start(item.body) if item.body is not None else end_byte
