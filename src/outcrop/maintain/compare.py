@@ -21,7 +21,7 @@ from outcrop.store.shaping import keys_of
 READ_AT_ONCE: Final = 256
 """Documents read at a time; a store makes it fewer where they are large."""
 NAMED: Final = 10
-"""Documents that are named of those that differ; more are counted."""
+"""How many of the documents that differ are named; the rest are counted."""
 
 OnChecked = Callable[[int, int, str], None]
 """Told (documents read, documents in all, path)."""
@@ -30,7 +30,7 @@ OnChecked = Callable[[int, int, str], None]
 def compare_stores(
     source: Store, target: Store, tell: OnChecked | None = None
 ) -> tuple[tuple[MovedCollection, ...], list[str]]:
-    """What both hold, collection by collection, and a sentence for each thing that is not the same; none when all is.
+    """What both hold, collection by collection, and a sentence for each difference.
 
     Ids do not count, nor the order in which documents were written. Vectors are those of the source's active model.
     """
@@ -107,7 +107,7 @@ class _Sum:
 
 
 class _Side:
-    """One of the two, and what it was found to hold."""
+    """One of the two stores, and what it holds."""
 
     def __init__(self, store: Store, model: Model | None, tell: Callable[[str], None]) -> None:
         self._store = store
@@ -135,7 +135,7 @@ class _Side:
 
 
 def _digest(write: DocumentWrite, vectors: Mapping[bytes, Vector], is_pending: bool) -> tuple[bytes, int]:
-    """A digest of all that is stored of a document, and how many of its places have a vector."""
+    """A digest of everything stored of a document, and how many of its keys have a vector."""
     file, document = write.file, write.document
     told = (
         *(write.collection, file.uri, file.path, file.origin, file.root, file.mtime_ns, file.size),

@@ -110,7 +110,7 @@ def _admit(source: Store, target: Store) -> bool:
 
 
 def _noted(target: Store) -> _Noted | None:
-    """What a target says of the index that it is, or shall be, a copy of."""
+    """What a target remembers of the index that it is, or will be, a copy of."""
     said = target.setting(_SETTING)
     return json.loads(said) if said else None
 
@@ -133,12 +133,12 @@ class _Move:
         self.copied = self.removed = self.passes = 0
 
     def note_source(self, version: int, *, done: bool) -> None:
-        """Let the target remember of which index, at which version, it is the copy, or will be."""
+        """Let the target remember which index, at which version, it is or will be a copy of."""
         noted = _Noted(source=self._source.lineage(version), version=version, done=done)
         self._target.put_setting(_SETTING, json.dumps(noted))
 
     def catch_up(self) -> int:
-        """Make the target what the source is at this moment; the source's version then."""
+        """Make the target the same as the source is now; the source's version."""
         self.passes += 1
         source, target = self._source, self._target
         with source.snapshot():

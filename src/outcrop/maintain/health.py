@@ -28,7 +28,7 @@ def find_stale(store: Store, where: Filter, max_bytes: int) -> list[StaleDocumen
 
 
 def examine(store: Store, index: Index, embedder: Embedder, *, repair: bool = False) -> list[Check]:
-    """Examine the truth, what is derived from it and the model; `repair` makes damaged arrays again."""
+    """Examine the database, what is derived from it, and the model; `repair` rebuilds damaged arrays."""
     problems = [*store.check(), *examine_content(store)]
     checks = [Check("database", not problems, "; ".join(problems) or "consistent")]
     damaged = list(index.check())

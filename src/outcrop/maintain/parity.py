@@ -49,7 +49,7 @@ def compare_rankings(
     source: Callable[[str, int], Sequence[Hit]],
     target: Callable[[str, int], Sequence[Hit]],
 ) -> RankingParity:
-    """Ask both for so many hits, and see which of the best ones are the same passages."""
+    """Ask both each query, and compare which passages are among the best hits."""
     overlaps: list[float] = []
     different: list[tuple[str, float]] = []
     for query in queries:
@@ -64,12 +64,12 @@ def compare_rankings(
 
 
 def _passages(hits: Sequence[Hit]) -> set[str]:
-    """By their text: of copies of a passage a search shows one, and which one falls by the order of writing."""
+    """By their text: of several copies of a passage a search shows one, and the order of writing decides which."""
     return {" ".join(hit.text.split()) for hit in hits}
 
 
 def _last_chunk(store: Store) -> int:
-    """The highest id of a chunk, 0 where there is none: searched by halves, since no store tells it."""
+    """The highest id of a chunk, 0 where there is none: found by bisection, since no store says."""
     low, high = 0, 1
     while store.feed(high - 1, 1):
         low, high = high, 2 * high
@@ -95,5 +95,5 @@ def _query_of(row: FeedRow, draw: random.Random) -> str:
 
 
 def _words(text: str) -> str:
-    """The words of a text alone: no quotes or signs that a query would take for more than words."""
+    """Only the words of a text: no quotes or signs that mean something in a query."""
     return " ".join(_WORDS.findall(text)[:MAX_WORDS])[:MAX_CHARACTERS]

@@ -30,9 +30,9 @@ NOTES: Final = (".md", ".markdown", ".txt")
 
 
 def close_index(config: Config) -> str:
-    """Take the right to read an index and what lies beside it from everybody but its owner.
+    """Let nobody but its owner read an index and the files beside it.
 
-    What was said about it, in words; empty where nothing had to be done, or the index is meant to be shared.
+    The warning that was given; empty where nothing had to be done, or the index is meant to be shared.
     """
     if config.shared:
         return ""
@@ -59,8 +59,8 @@ def _parts(config: Config) -> Iterator[Path]:
 
 
 def _whole(folder: Path) -> Iterator[Path]:
-    """A folder and all in it, if others may enter it: into one that is closed nobody gets. The folder comes last, so
-    that a run that is ended half-way is made up for."""
+    """A folder and everything in it, if others may enter it; otherwise they cannot reach what is inside. The folder
+    itself comes last, so that the next run finishes what a killed one left."""
     if not is_open(folder):
         return
     for place, folders, files in os.walk(folder):
@@ -91,7 +91,7 @@ def _name(closed: list[Path]) -> str:
 
 
 def roles_of(store: Store) -> HasRoles:
-    """The store as one that has roles; ConfigError where it has none."""
+    """The store, if it has roles; otherwise ConfigError."""
     if not isinstance(store, HasRoles):
         raise ConfigError(
             "roles are those of a Postgres database; who may read an index in a file is a matter of the file's"

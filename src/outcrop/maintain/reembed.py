@@ -198,7 +198,7 @@ class _Reembedding:
         read: Callable[[Store, dict[int, bytes]], dict[bytes, str]],
         embed: Callable[[Sequence[str]], Matrix],
     ) -> int:
-        """One batch; how many texts it was. What is gone by now is passed over."""
+        """Embed one batch; how many texts it had. Rows deleted meanwhile are skipped."""
         started = time.monotonic()
         texts = read(self._store, {id_: key for key, id_ in lacking})
         self._store.add_vectors(self._embedder.model, embed_all(embed, texts))

@@ -1,1 +1,1 @@
-"""Keep documents, chunks, vectors and keywords, and give them back."""
+"""Keeps documents, chunks and vectors, and gives them back."""

@@ -14,8 +14,8 @@ from outcrop.store.rows import NOTE_COLUMNS, code_notes, join_text, split_headin
 
 BATCH_CHARACTERS = 4_000_000
 BATCH_CHUNKS = 1024
-"""What the documents of one answer hold together at most, unless it is a single one: bounds memory, and the transaction
-that writes them. As large as a batch of an ingest."""
+"""The most that the documents of one batch hold together, unless it is a single document: bounds memory and the
+transaction that writes them. As large as a batch of an ingest."""
 
 DOCUMENT_COLUMNS: Final = (
     "id, collection, uri, path, origin, root, kind, title, meta, sha256, mtime_ns, size, created_at, updated_at,"
@@ -28,7 +28,7 @@ CHUNK_COLUMNS: Final = (
 
 
 def first_batch(sizes: Iterable[tuple[int, int, int]]) -> list[int]:
-    """Of documents (id, chunks, characters) the ids of as many as one batch may hold."""
+    """The ids of as many documents, given as (id, chunks, characters), as one batch may hold."""
     ids: list[int] = []
     characters = chunks = 0
     for id_, more_chunks, more_characters in sizes:

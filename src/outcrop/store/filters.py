@@ -105,7 +105,7 @@ def _check_size(patterns: Sequence[str]) -> None:
 
 
 def glob_plain(patterns: Sequence[str]) -> str:
-    """The same for an engine that never tries twice, such as that of Postgres: anchored, without atomic groups."""
+    """The same for an engine that does not backtrack, such as that of Postgres: anchored, without atomic groups."""
     glob_regex(patterns)  # refuses what cannot be understood
     return "^(?:" + "|".join(f"(?:{_one_glob(pattern, is_plain=True)})" for pattern in patterns) + ")$"
 
@@ -164,7 +164,7 @@ _GLOB = re.compile(r"\[[!^]?[^\]/][^\]/]*\]|\*+|.", re.DOTALL)
 
 
 def _segment(part: str) -> str:
-    """A part without `/`. Each `*` takes the shortest way to what follows and never reconsiders: whether a
+    """A part without `/`. Each `*` takes the shortest way to what follows and never backtracks: whether a
     name matches does not depend on how, so no pattern, however full of stars, is slow."""
     runs = [""]
     for glyph in _GLOB.findall(part):

@@ -1,4 +1,4 @@
-"""Which store an index lies in: a file is SQLite, a URL is Postgres."""
+"""Which store an index is in: a file is SQLite, a URL is Postgres."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def require_complete(model: Model, missing: Sequence[int]) -> None:
 
 
 def keys_of(write: DocumentWrite) -> set[bytes]:
-    """The keys of all vectors that a document has; an empty one: the model uses no paths, the chunk has no summary."""
+    """The keys of all vectors of a document, without empty ones (a model without paths, a chunk without a summary)."""
     return {*write.text_keys, *write.summary_keys, write.path_key} - {b""}
 
 

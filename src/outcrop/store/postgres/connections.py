@@ -38,7 +38,7 @@ PATIENCE_S: Final = 30.0
 FIRST_PAUSE_S: Final = 0.05
 LONGEST_PAUSE_S: Final = 2.0
 FORGOTTEN_S: Final = 300
-"""A writer that stands still inside a transaction for this long is taken for dead, and its lock with it."""
+"""A writer that is idle inside a transaction for this long is taken for dead, and its lock is released."""
 
 SESSION: Final = {
     "hnsw.iterative_scan": "relaxed_order",
@@ -148,7 +148,7 @@ class Connections:
         return getattr(self._local, "held", None) is not None and os.getpid() == self._pid
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Ask something; again, with another connection, if the first is lost. Inside a snapshot it is asked there."""
+        """Run a read; run it again on another connection if the first is lost. Inside a snapshot it runs there."""
         with self.translated():
             if self._is_inside() and not self._closed:
                 return work(self._local.held)
@@ -179,7 +179,7 @@ class Connections:
             pool.putconn(connection)
 
     def known(self, name: str, ask: Callable[[Connection], T]) -> T:
-        """As `read`, for what is asked again and again: within a snapshot it is asked once."""
+        """As `read`, for what is read again and again: within a snapshot it is read once."""
         known: dict[str, Any] = self._local.known if self._is_inside() else {}
         if name not in known:
             known[name] = self.read(ask)
@@ -205,9 +205,9 @@ class Connections:
     # ------------------------------------------------------------------ writing
 
     def write(self, work: Callable[[Connection, State], T]) -> T:
-        """One write transaction with the lock of all writers: committed with a new version, or not at all.
+        """One write transaction under the lock of all writers: committed with a new version, or not at all.
 
-        Done again when the connection is lost before the commit; `work` must not mind.
+        Repeated when the connection is lost before the commit, so `work` must be safe to repeat.
         """
         done: list[tuple[int, T]] = []
 

@@ -33,7 +33,7 @@ TERMS_AT_ONCE: Final = 2000
 
 _POSTING: Final = np.dtype([("away", "<u4"), ("length", "<u2"), ("frequency", "u1")])
 """A chunk in a list: how far its id is from the first, how long it is, how often it holds the term. One after the
-other, so that lists that are strung together can be read as one."""
+other, so that concatenated lists can be read as one."""
 
 
 def pack_list(
@@ -48,7 +48,7 @@ def pack_list(
 
 
 def unpack_lists(firsts: Sequence[int], counts: Sequence[int], packed_lists: bytes) -> TermRows:
-    """What `pack_list` packed, of several lists strung together; ascending if they are."""
+    """What `pack_list` packed, for several lists concatenated; ascending if they are."""
     packed = np.frombuffer(packed_lists, _POSTING)
     ids = packed["away"] + np.repeat(np.array(firsts, np.int64), counts)
     return TermRows(ids, np.ascontiguousarray(packed["frequency"]), np.ascontiguousarray(packed["length"]))
@@ -66,7 +66,7 @@ def in_order(rows: TermRows) -> TermRows:
 
 
 def derive_chunks(connection: Connection, deriver: Deriver, chunk_ids: Sequence[int]) -> None:
-    """Make and keep what search looks up of chunks that were just written."""
+    """Derive and store what search looks up of chunks that were just written."""
     active = active_model(connection)
     assert active is not None  # noqa: S101  the first write sets it before there are chunks
     number, model = active
@@ -223,7 +223,7 @@ def feed_points(connection: Connection, deriver: Deriver, table: str, dimensions
 
 
 def forget_chunks(connection: Connection, chunk_ids: Sequence[int]) -> None:
-    """Remove all that search looks up of these chunks; their rows in `rows` still stand."""
+    """Remove everything that search looks up of these chunks; needs their rows in `rows`."""
     ordered = sorted(chunk_ids)
     active = active_model(connection)
     for start in range(0, len(ordered), REMOVED_AT_ONCE):
@@ -248,7 +248,7 @@ def forget_chunks(connection: Connection, chunk_ids: Sequence[int]) -> None:
 
 
 def _thin_out(connection: Connection, collection_id: int, gone: Sequence[tuple[Any, ...]]) -> None:
-    """Take some chunks out of the lists of their terms."""
+    """Remove some chunks from the lists of their terms."""
     ids = np.array(sorted(row[0] for row in gone), np.int64)
     terms = np.unique(np.concatenate([unpack_words(row[3])[0] for row in gone]))
     emptied: list[tuple[int, int]] = []

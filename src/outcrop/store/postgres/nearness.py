@@ -24,7 +24,7 @@ M: Final = 16
 EF_CONSTRUCTION: Final = 64
 
 EF_A_HIT: Final = 2.0
-"""What a query keeps in mind for each chunk it is asked for: of the 200 nearest 400 finds .95 and 200 only .89, for 5
+"""Candidates a query keeps for each chunk it is asked for: of the 200 nearest, 400 finds .95 and 200 only .89, for 5
 and 3 ms of CPU."""
 MIN_EF: Final = 40
 MAX_EF: Final = 1000
@@ -58,7 +58,7 @@ class VectorIndex:
 
 
 def vector_indexes(connection: Connection, table: str) -> list[VectorIndex]:
-    """Those of a table, valid ones first."""
+    """The vector indexes of a table, valid ones first."""
     rows = connection.execute(
         "SELECT c.relname, a.amname, i.indisvalid, obj_description(c.oid, 'pg_class')::bigint"
         " FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam"
@@ -70,7 +70,7 @@ def vector_indexes(connection: Connection, table: str) -> list[VectorIndex]:
 
 
 def chosen(tuning: Tuning, there: list[VectorIndex]) -> Kind:
-    """The kind that a table shall have: as the operator says, else as it is."""
+    """The kind that a table should have: what the operator says, else what it has."""
     found: Kind = next((index.kind for index in there if index.valid), DEFAULT)
     return tuning.kind or found
 

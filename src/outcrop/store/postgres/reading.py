@@ -39,7 +39,7 @@ def read_rows(
 
 
 def read_documents(connection: Connection, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
-    """The documents `d` of which a condition is true."""
+    """The documents `d` for which a condition holds."""
     rows = read_rows(connection, f"SELECT {_DOCUMENT_COLUMNS} FROM documents d WHERE {condition}", values)
     found = [document_info(row) for row in rows]
     # In JSON what stands for a NUL was escaped once more.

@@ -234,7 +234,7 @@ def _take_next_step(connection: Connection, schema: str) -> None:
 
 
 _LOCK_CLASS: Final = 0x4F555443
-"""`OUTC` in ASCII, so that nobody else's advisory lock is taken for ours."""
+"""`OUTC` in ASCII, so that no other program's advisory lock is taken for ours."""
 
 
 def schema_version(connection: Connection, schema: str) -> int:

@@ -45,7 +45,7 @@ PHRASE_CHUNKS: Final = 500
 
 
 INDEX_SEEN_S: Final = 30.0
-"""How long the kind of the vector index is remembered: a look takes a millisecond (not measured)."""
+"""How long the kind of the vector index is remembered: a look takes a millisecond. The time itself was not measured."""
 
 
 class Searching(ABC):
@@ -61,7 +61,7 @@ class Searching(ABC):
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
-        """Everything this thread reads inside sees one moment of the database."""
+        """Everything this thread reads inside comes from one snapshot."""
 
     # ------------------------------------------------------------------ words
 
@@ -101,7 +101,7 @@ class Searching(ABC):
     def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
 
-        Found by the lists of its words, then read: what takes long is a phrase of common words only.
+        Looked up in the lists of its words, then read: only a phrase of nothing but common words is slow.
         """
         with self._connections.translated():
             phrase.encode()

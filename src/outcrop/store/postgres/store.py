@@ -221,7 +221,7 @@ class PostgresStore(SqlStore, Searching):
         )
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
-        """Keep vectors that documents wait for; how many documents have all of theirs now."""
+        """Store vectors of pending documents; how many documents are complete now."""
         return int(
             self._write(lambda connection, state: fill(connection, state, self._deriver, model, vectors))
         )

@@ -24,7 +24,7 @@ def fill(
     model: Model,
     vectors: Mapping[bytes, Vector],
 ) -> int:
-    """Keep vectors of the active model that documents wait for; how many documents have all of theirs now."""
+    """Store vectors of pending documents; how many documents are complete now."""
     model_id = require_active(stored_vectors.active_model(connection), model)
     return keep_vectors(connection, state, deriver, model_id, model, vectors)
 
@@ -37,7 +37,7 @@ def keep_vectors(
     model: Model,
     vectors: Mapping[bytes, Vector],
 ) -> int:
-    """Keep those vectors that something uses; how many documents are complete by them, if the model is active."""
+    """Store those vectors that something uses; how many pending documents they complete, if the model is active."""
     used = stored_vectors.referenced(connection, vectors.keys())
     came = stored_vectors.missing(connection, model_id, used)
     stored_vectors.add(connection, model_id, model, {key: vectors[key] for key in came})
@@ -49,7 +49,7 @@ def keep_vectors(
 def switch_model(
     connection: Connection, state: State, deriver: Callable[[], Deriver], model: Model, tuning: Tuning
 ) -> None:
-    """Make this the model that is searched with, what it is searched by with it, and drop the vectors of others."""
+    """Make this the active model, build what search looks up with it, and drop the vectors of all others."""
     model_id = stored_vectors.ensure_model(connection, model)
     require_complete(model, stored_vectors.count_missing(connection, model_id))
     if state.active_model != model_id:

@@ -55,7 +55,7 @@ _LOCK_CLASS: Final = 0x4F555444
 
 
 def settle(connections: Connections, tuning: Tuning) -> None:
-    """Do what is worth doing, unless another process is at it."""
+    """Do the upkeep that is worth doing, unless another process is at it."""
     if not connections.read(lambda connection: _is_worth_it(connection, tuning)):
         return
     with connections.translated(), connections.connect() as connection:
@@ -92,7 +92,7 @@ def _is_worth_it(connection: Connection, tuning: Tuning) -> bool:
 
 
 def _has_many(connection: Connection, table: str) -> bool:
-    """Whether a table of vectors has so many that an index pays."""
+    """Whether a table has enough vectors for an index to pay."""
     row = connection.execute(
         sql.SQL("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT %s) few").format(sql.Identifier(table)),
         (FRESH_ROWS,),
@@ -142,7 +142,7 @@ def _move_fresh(connection: Connection, model: int) -> None:
 
 
 def _keep_index(connection: Connection, table: str, tuning: Tuning) -> None:
-    """See to it that a table has its one index, of the kind it shall have, while others read and write."""
+    """Make sure that a table has its one index, of the right kind, while others read and write."""
     there = vector_indexes(connection, table)
     kind = chosen(tuning, there)
     kept = next((index for index in there if index.valid and index.kind == kind), None)
@@ -180,7 +180,7 @@ def _drop_index(connection: Connection, name: str) -> None:
 
 
 def _is_outdated(connection: Connection, table: str, index: VectorIndex) -> bool:
-    """Whether so much went since an index was built, or came, where its kind minds, that it is worth building anew."""
+    """Whether so many vectors were removed since an index was built (or added, for IVFFlat) that a rebuild pays."""
     row = connection.execute("SELECT reltuples FROM pg_class WHERE oid = to_regclass(%s)", (table,)).fetchone()
     if row is None or row[0] < 0 or index.built_of is None:  # the server's own estimate, below zero without one
         return False

@@ -1,4 +1,4 @@
-"""How values cross to Postgres and back: text with NULs, vectors of half floats, lists."""
+"""Values on their way to Postgres and back: text with NULs, vectors of half floats, lists."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def half_vectors(matrix: NDArray[np.float16]) -> list[Half]:
 
 
 def half_matrix(values: bytes, dimensions: int) -> NDArray[np.float16]:
-    """What `halfvec_send` gave, strung together, as rows of a matrix."""
+    """What `halfvec_send` gave, concatenated, as rows of a matrix."""
     whole = np.frombuffer(values, np.uint8).reshape(-1, _HEAD_BYTES + 2 * dimensions)
     return np.ascontiguousarray(whole[:, _HEAD_BYTES:]).view(">f2").astype(np.float16)
 

@@ -34,7 +34,7 @@ def find_model(connection: Connection, model: Model) -> int | None:
 
 
 def ensure_model(connection: Connection, model: Model) -> int:
-    """The id of a model, made on the spot if need be."""
+    """The id of a model, created if need be."""
     found = find_model(connection, model)
     if found is not None:
         return found
@@ -155,12 +155,12 @@ fit into a page."""
 
 
 def points(model_id: int) -> str:
-    """The table of a model's vectors for search that has an index."""
+    """The name of the table of a model's indexed vectors."""
     return f"points_{int(model_id)}"
 
 
 def fresh(model_id: int) -> str:
-    """The table of those that came since."""
+    """The name of the table of vectors that are not indexed yet."""
     return f"fresh_{int(model_id)}"
 
 

@@ -224,7 +224,7 @@ def _times(connection: Connection, document_ids: Sequence[int]) -> dict[int, tup
 
 
 def _collections(connection: Connection, names: Collection[str]) -> dict[str, int]:
-    """The ids of collections, made on the spot if need be."""
+    """The ids of collections, created if need be."""
     found: dict[str, int] = {}
     for name in names:
         rows = connection.execute("SELECT id FROM collections WHERE name = %s", (to_text(name),)).fetchall()

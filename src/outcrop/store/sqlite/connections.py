@@ -272,7 +272,7 @@ def _log_of(path: Path) -> Path:
 
 
 def _stamp(path: Path) -> tuple[int, int, bool]:
-    """Changes with the database, as far as one can see from outside."""
+    """Changes when the file changes, as far as its metadata shows."""
     try:
         status = path.stat()
     except OSError:

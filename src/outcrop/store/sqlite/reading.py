@@ -1,4 +1,4 @@
-"""Chunks as they are read: their rows, and what they say from the blocks of texts (see text_blocks.py)."""
+"""Reading chunks: their rows, and their texts from the blocks (see text_blocks.py)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BETWEEN: Final = f"first_chunk BETWEEN {_BEFORE.format('?1')} AND ?2"
 
 
 def entries_of(connection: apsw.Connection, chunk_ids: Iterable[int]) -> TextBlocks[Entry]:
-    """What some chunks say."""
+    """The entries of some chunks."""
     return TextBlocks(_blocks(connection, _SOME, json.dumps(sorted(chunk_ids))), BlockEntries)
 
 

@@ -13,7 +13,7 @@ from outcrop.errors import NewerDatabase, StoreError
 log = logging.getLogger(__name__)
 
 APPLICATION_ID = 0x4F555443
-"""`OUTC` in ASCII, in the file's header, so that nobody's other database is taken for an index."""
+"""`OUTC` in ASCII, in the file's header, so that another program's database is not taken for an index."""
 
 Migration = Callable[[apsw.Connection], None]
 """One step from schema version n to n + 1, run inside the transaction that also sets the version."""

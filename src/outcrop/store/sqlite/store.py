@@ -173,7 +173,7 @@ class SqliteStore(SqlStore):
         return rows
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
-        """Keep vectors that documents wait for; how many documents have all of theirs now."""
+        """Store vectors of pending documents; how many documents are complete now."""
         with self._connections.writing() as connection:
             model_id = require_active(stored_vectors.active_model(connection), model)
             return _keep_vectors(connection, model_id, model, vectors)
@@ -240,7 +240,7 @@ class SqliteStore(SqlStore):
         return [stored_chunk(row, by_id) for row in rows]
 
     def collection_names(self) -> list[str]:
-        """Their names alone: each is the next in the index after the one before, so that nothing else is read."""
+        """Only the names: each is looked up as the next one in the index, so that nothing else is read."""
         with self._connections.reading() as connection:
             rows = connection.execute(
                 "WITH RECURSIVE named (name) AS (SELECT min(collection) FROM documents UNION ALL"
@@ -326,7 +326,7 @@ class SqliteStore(SqlStore):
 def _keep_vectors(
     connection: apsw.Connection, model_id: int, model: Model, vectors: Mapping[bytes, Vector]
 ) -> int:
-    """Keep those that something uses; how many documents that waited are complete by them."""
+    """Store those that something uses; how many pending documents they complete."""
     known = stored_vectors.find_contents(connection, vectors.keys())
     came = stored_vectors.missing(connection, model_id, known.keys())
     stored_vectors.add(connection, model_id, model, {known[key]: vectors[key] for key in came})

@@ -22,7 +22,7 @@ from outcrop.store.sql import Embedded
 ACTIVE: Final = "(SELECT value FROM meta WHERE key = 'active_model')"
 """SQL for the id of the active model; NULL in a new database."""
 MODEL_SHIFT: Final = 40
-"""Bits of a content's number: a million million of them."""
+"""Bits of a content's number, so a million million contents."""
 ACTIVE_BASE: Final = f"({ACTIVE} << {MODEL_SHIFT})"
 """SQL for what the id of a vector of the active model has above the number of its content."""
 
@@ -54,7 +54,7 @@ def find_model(connection: apsw.Connection, model: Model) -> int | None:
 
 
 def ensure_model(connection: apsw.Connection, model: Model) -> int:
-    """The id of a model, made on the spot if need be."""
+    """The id of a model, created if need be."""
     connection.execute(
         "INSERT INTO models (name, version, dimensions) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         (model.name, model.version, model.dimensions),
@@ -96,7 +96,7 @@ def ensure_contents(connection: apsw.Connection, keys: Collection[bytes]) -> dic
 
 
 def drop_unreferenced(connection: apsw.Connection, candidates: Collection[int]) -> None:
-    """Forget, with the vectors of every model, those of these contents that nothing uses any more."""
+    """Delete those of these contents that nothing uses any more, with their vectors of every model."""
     used = {number for (number,) in connection.execute(REFERENCED, (json.dumps(list(candidates)),))}
     gone = json.dumps(sorted(set(candidates) - used))
     connection.execute(

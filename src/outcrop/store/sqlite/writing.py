@@ -117,7 +117,7 @@ def _put_vectors(
     model: Model,
 ) -> tuple[set[bytes], set[int]]:
     """Keep the vectors that are there; the keys of those contents that have none, and the contents whose vectors
-    documents before may have waited for."""
+    pending documents may have lacked."""
     active = vectors.active_model(connection)
     require_same_model(active, model)
     model_id = active[0] if active else vectors.ensure_model(connection, model)
@@ -165,7 +165,7 @@ def _chunk_rows(
 
 
 def _entries(write: DocumentWrite, gaps: Sequence[str]) -> list[Entry]:
-    """What a document's chunks say."""
+    """The entries of a document's chunks."""
     entries = []
     for chunk, gap in zip(write.chunks, gaps, strict=True):
         headings, code = join_headings(chunk.heading_path), chunk.code

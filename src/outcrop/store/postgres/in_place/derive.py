@@ -61,5 +61,5 @@ class SearchDeriver:
         )
 
     def phrase_terms(self, words: Sequence[str]) -> list[frozenset[int]]:
-        """For each word of a phrase the terms of which a chunk that holds the word has at least one."""
+        """For each word of a phrase, a set of terms: a chunk that holds the word has at least one of them."""
         return phrase_terms(words, self._terms)

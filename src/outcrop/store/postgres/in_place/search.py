@@ -103,7 +103,7 @@ class DatabaseSearch:
             return self._view
 
     def warm(self) -> None:
-        """There is nothing to load: the store keeps itself warm."""
+        """Nothing to load: the store keeps itself warm."""
 
     # ------------------------------------------------------------------ searching
 
@@ -242,7 +242,7 @@ class DatabaseSearch:
         self._store.settle()
 
     def save_along(self) -> None:
-        """Nothing: an index of vectors is built faster from all of them at the end than along the way."""
+        """Nothing: a vector index is built faster from all vectors at the end than along the way."""
 
     def save_after_search(self) -> None:
         """Keep the arrays of the whole index, if they were made."""
