@@ -141,7 +141,7 @@ def test_lines_of_related_fit_the_screen(shop: Outcrop, width: int) -> None:
     assert (width == 200) == any(line.endswith(whole) for line in listed)
 
 
-def test_a_file_can_steer_no_terminal_by_its_name_or_its_code(outcrop: Outcrop) -> None:
+def test_a_files_name_and_code_cannot_control_the_terminal(outcrop: Outcrop) -> None:
     (outcrop.notes / "evil\x1b[31m.py").write_text("def wombat(text='\x1b[2J'):\n    return '\x9b31m'\n")
     (outcrop.notes / "caller\x1b[5m.py").write_text("def quokka():\n    return wombat()\n")
     assert outcrop("add", outcrop.notes).exit_code == 0
@@ -269,7 +269,7 @@ def test_a_conversation_of_the_wrong_shape_says_what_to_send(
     assert '[{"role": "user", "content": "the question"}, …]' in result.stderr
 
 
-def test_a_conversation_without_a_question_is_wrong_usage(shop: Outcrop, tmp_path: Path) -> None:
+def test_a_conversation_without_a_question_is_a_usage_error(shop: Outcrop, tmp_path: Path) -> None:
     assert shop("context", "--messages", "-", input='[{"role": "assistant", "content": "x"}]').exit_code == 2
     assert "cannot be read" in shop("context", "--messages", tmp_path / "none.json").stderr
     nothing = shop("context")
@@ -330,7 +330,7 @@ def test_code_is_cut_at_the_edge_of_the_screen_and_blank_lines_stay(shop: Outcro
     assert "   }\n\n   // Listen opens" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def test_of_lines_that_match_alike_those_of_the_declaration_are_shown() -> None:
+def test_equal_matches_prefer_the_lines_of_the_declaration() -> None:
     text = "\n".join(["x"] * 9 + ["def wombat():"] + ["y"] * 9 + ["wombat() or wombat()"] + ["z"] * 9)
     assert "def wombat():" in best_lines(text, Marker(["wombat"]), 4, anchor=9)[0]
     assert best_lines(text, Marker(["wombat"]), 4)[0][:2] == ["x", "def wombat():"]

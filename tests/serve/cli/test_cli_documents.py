@@ -36,7 +36,7 @@ def test_show_prints_the_text_its_lines_its_chunks_or_its_facts(kb: Outcrop) -> 
     assert kb("show", "nothing.md").exit_code == 3
 
 
-def test_json_holds_nothing_that_a_terminal_would_obey(kb: Outcrop) -> None:
+def test_json_holds_no_terminal_control_characters(kb: Outcrop) -> None:
     text = "before \x9b31m \u202e after \x1b[2J, and the rest of a plain sentence"
     kb("add", "--text", text, "--id", "odd")
     raw = kb("show", "odd", "--json").stdout
@@ -87,7 +87,7 @@ def test_doctor_passes_a_sound_index_and_fails_a_broken_one(kb: Outcrop) -> None
     assert kb("search", "budget").exit_code == 4
 
 
-def test_a_command_that_reads_makes_no_index(outcrop: Outcrop) -> None:
+def test_a_reading_command_creates_no_index(outcrop: Outcrop) -> None:
     for command in (("search", "x"), ("ls",), ("status",), ("sync",), ("reembed",)):
         result = outcrop(*command)
         assert result.exit_code == 3, command

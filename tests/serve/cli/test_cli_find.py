@@ -109,7 +109,7 @@ def test_no_hits_exit_with_1_and_say_why(kb: Outcrop) -> None:
     assert "none of these words is known" in by_both.stdout
 
 
-def test_a_phrase_that_stands_nowhere_is_dropped_and_the_command_says_so(kb: Outcrop) -> None:
+def test_a_phrase_without_matches_is_dropped_and_the_command_says_so(kb: Outcrop) -> None:
     result = kb("search", '"budget the release"')
     assert result.exit_code == 0
     assert 'no passage holds "budget the release" word for word' in result.stdout
@@ -136,13 +136,13 @@ def test_an_error_in_json_mode_is_a_json_document(kb: Outcrop) -> None:
     assert json.loads(usage.stdout)["error"]["type"] == "UsageError"
 
 
-def test_a_wrong_date_is_wrong_usage(kb: Outcrop) -> None:
+def test_a_malformed_date_is_a_usage_error(kb: Outcrop) -> None:
     result = kb("search", "budget", "--since", "yesterday")
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: 'yesterday' is not a date")
 
 
-def test_explain_names_the_legs(kb: Outcrop) -> None:
+def test_explain_names_both_rankings(kb: Outcrop) -> None:
     out = kb("search", "rollback", "--explain").stdout
     assert "words: rank 1" in out
     assert "fused" in out
@@ -198,7 +198,7 @@ def test_a_context_goes_to_stdout_and_its_sources_to_stderr(kb: Outcrop) -> None
     assert packed["sources"][0]["number"] == 1
 
 
-def test_a_document_cannot_steer_the_terminal(kb: Outcrop) -> None:
+def test_a_document_cannot_control_the_terminal(kb: Outcrop) -> None:
     evil = "wombat \x1b]0;owned\x07 \x1b[2J \x9b31m \u202egnp.exe\n"
     kb("add", "--text", evil, "--id", "evil", "--title", "Wombat\x1b[31m", "--tag", "t\x1b[0m")
     (kb.notes / "wombat\x1b[31m.md").write_text("# Wombat \x1b[5m heading\n\nwombat again\n")
@@ -236,7 +236,7 @@ def test_words_are_marked_in_any_form_and_inside_identifiers() -> None:
     assert chinese.spans("请求会重试三次") == [(3, 5)]
 
 
-def test_matches_stand_where_they_are_in_a_text_that_is_longer_in_lower_case() -> None:
+def test_match_positions_are_right_when_lower_casing_changes_the_length() -> None:
     text = "İİ 设置重试次数 重试"
     spans = Marker(["重试", "Äpfel"]).spans(text)
     assert [text[start:end] for start, end in spans] == ["重试", "重试"]

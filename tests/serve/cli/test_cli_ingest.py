@@ -80,7 +80,7 @@ def test_a_watch_that_is_stopped_before_it_begins_ends_well(
     assert kb("watch", kb.notes).exit_code == 0
 
 
-def test_what_cannot_go_together_is_wrong_usage(outcrop: Outcrop) -> None:
+def test_conflicting_options_are_a_usage_error(outcrop: Outcrop) -> None:
     assert outcrop("add").exit_code == 2
     assert outcrop("add", outcrop.notes, "--id", "x").exit_code == 2
     assert outcrop("add", outcrop.notes, "--title", "x").exit_code == 2

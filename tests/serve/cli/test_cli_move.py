@@ -77,7 +77,7 @@ def test_a_copy_that_is_not_the_same_ends_with_1_and_says_what_differs(
     assert '"ok": false' in told.stdout
 
 
-def test_there_and_back_by_way_of_a_database(
+def test_an_index_moves_to_postgres_and_back(
     kb: Outcrop, tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUTCROP_DATA_DIR", str(tmp_path / "data"))

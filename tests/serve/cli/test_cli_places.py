@@ -17,7 +17,7 @@ def place_in(output: str) -> tuple[Path, int]:
     return Path(found[1]), int(found[2])
 
 
-def test_the_path_of_a_hit_is_the_file_from_below_above_and_beside(
+def test_a_hits_path_is_relative_to_the_current_folder(
     kb: Outcrop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     beside = tmp_path / "elsewhere"

@@ -80,7 +80,7 @@ def test_the_version_is_that_of_the_package() -> None:
     assert run("--version").stdout == f"outcrop {package.__version__}\n"
 
 
-def test_near_misses_are_named() -> None:
+def test_misspelt_commands_and_options_get_a_suggestion() -> None:
     command = run("serch", "x")
     assert command.returncode == 2
     assert "Did you mean 'search'?" in command.stderr
@@ -89,7 +89,7 @@ def test_near_misses_are_named() -> None:
     assert "--collection" in option.stderr
 
 
-def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     db = tmp_path / "i.db"
     with open_engine(db) as kb:
         kb.add(text="\n".join(f"line {i} of a long text" for i in range(40_000)), id="long")

@@ -14,7 +14,7 @@ from outcrop.serve.cli.session import Session
 from outcrop.serve.cli.signals import stop_on_signal
 
 
-def test_a_terminal_sees_counts_and_the_file_in_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_counts_and_the_current_file(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter(float(second) for second in range(1000))
     monkeypatch.setattr("outcrop.serve.cli.progress.time.monotonic", lambda: next(times))
     shown = io.StringIO()
@@ -41,7 +41,7 @@ def test_a_terminal_sees_counts_and_the_file_in_hand(monkeypatch: pytest.MonkeyP
     assert "6/14 documents" in text
 
 
-def test_nobody_watching_gets_no_bar() -> None:
+def test_without_a_terminal_there_is_no_progress_bar() -> None:
     session = Session()
     session.__dict__["err"] = Console(file=io.StringIO())
     with show_progress(session) as progress:

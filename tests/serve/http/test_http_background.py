@@ -41,7 +41,7 @@ def test_a_note_that_an_editor_saved_is_found(tmp_path: Path) -> None:
         wait_until(lambda: running.client.post("/api/search", json=body).json().get("hits"))
 
 
-def test_a_model_that_fails_is_left_alone_for_a_while(
+def test_a_failing_model_is_retried_with_growing_pauses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(background, "LOOK_S", 0.02)
@@ -63,7 +63,7 @@ def test_a_model_that_fails_is_left_alone_for_a_while(
     assert "the endpoint is down" in caplog.text
 
 
-def test_a_search_is_given_up_when_its_client_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_stops_when_its_client_disconnects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = threading.Event()
 
     def endless(*_: object, stopped: Any, **__: object) -> None:

@@ -84,7 +84,7 @@ def open_stream(held: ExitStack, url: str) -> httpx.Response:
     )
 
 
-def test_where_every_connection_works_the_next_one_is_told_to_come_again(server: str) -> None:
+def test_with_every_connection_busy_the_next_client_is_told_to_retry(server: str) -> None:
     most = FILES // 4
     with ExitStack() as held:
         for _ in range(most):
@@ -100,7 +100,9 @@ def test_where_every_connection_works_the_next_one_is_told_to_come_again(server:
     ("files", "most"),
     [(64, 16), (256, 64), (1024, 768), (4096, CONNECTIONS), (resource.RLIM_INFINITY, CONNECTIONS), (10, 8)],
 )
-def test_the_limit_follows_that_of_the_process(monkeypatch: pytest.MonkeyPatch, files: int, most: int) -> None:
+def test_the_connection_limit_follows_the_process_limit(
+    monkeypatch: pytest.MonkeyPatch, files: int, most: int
+) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _what: (files, files))
     assert most_connections() == most
 
@@ -119,7 +121,7 @@ class Fake:
         self.is_dropped = True
 
 
-def test_the_one_that_waited_longest_goes_and_one_that_works_stays() -> None:
+def test_the_longest_waiting_connection_is_dropped_and_a_busy_one_stays() -> None:
     many = [Fake(3.0), Fake(None), Fake(1.0), Fake(2.0)]
     assert make_room(many)
     assert [one.is_dropped for one in many] == [False, False, True, False]

@@ -81,7 +81,7 @@ def blocked(tmp_path: Path) -> Iterator[tuple[Running, threading.Event]]:
         yield server, let_go
 
 
-def test_jobs_are_cancelled_while_they_wait_and_while_they_run(
+def test_queued_and_running_jobs_can_be_cancelled(
     blocked: tuple[Running, threading.Event],
 ) -> None:
     server, _ = blocked
@@ -96,7 +96,7 @@ def test_jobs_are_cancelled_while_they_wait_and_while_they_run(
     assert events_of(server, running["id"])[-1][0] == "failed"
 
 
-def test_the_same_task_waits_once_and_there_is_a_limit(blocked: tuple[Running, threading.Event]) -> None:
+def test_a_task_is_queued_once_and_the_queue_is_bounded(blocked: tuple[Running, threading.Event]) -> None:
     server, let_go = blocked
     first = server.client.post("/api/eval/run").json()["job"]
     while server.state.jobs.get(first["id"]).state != "running":
@@ -152,7 +152,7 @@ def test_dots_and_links_do_not_lead_out_of_a_root(server: Running) -> None:
         link.unlink()
 
 
-def test_a_folder_that_became_a_link_meanwhile_is_not_followed(tmp_path: Path) -> None:
+def test_a_folder_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "i.db") as engine:
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / "elsewhere" / "secret.md").write_text("secret")
@@ -212,7 +212,7 @@ def inside() -> Iterator[int]:
         "user@127.0.0.1",
     ],
 )
-def test_an_address_inside_is_not_fetched(server: Running, inside: int, host: str) -> None:
+def test_a_private_address_is_not_fetched(server: Running, inside: int, host: str) -> None:
     answer = server.client.post("/api/ingest", json={"source": f"http://{host}:{inside}/secret"})
     assert answer.status_code == 202
     job = server.wait_for_job(answer.json()["job"]["id"])
@@ -259,7 +259,7 @@ def _with_network(
     return connected
 
 
-def test_a_redirect_inside_is_not_followed(
+def test_a_redirect_to_a_private_address_is_not_followed(
     server: Running, inside: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for location in (f"http://127.0.0.1:{inside}/", f"http://2130706433:{inside}/", "http://rebound.example/"):
@@ -279,9 +279,7 @@ def test_a_redirect_inside_is_not_followed(
         assert _Inside.seen == []
 
 
-def test_a_name_that_changes_its_mind_is_not_followed(
-    server: Running, inside: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dns_rebinding_is_not_followed(server: Running, inside: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """DNS rebinding: public when it is checked, private when it is connected to. There is one look-up, so there is no
     second answer to connect to."""
     page = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 14\r\n\r\nrebinding text"
@@ -321,7 +319,7 @@ def process(db: Path, *options: str, **env: str) -> Iterator[tuple[subprocess.Po
                 running.kill()
 
 
-def test_a_job_is_taken_up_again_after_a_kill(tmp_path: Path) -> None:
+def test_a_job_resumes_after_a_kill(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     for number in range(FILES):
@@ -363,7 +361,7 @@ def leave_jobs(db: Path, *tasks: Task) -> str:
     return file.read_text()
 
 
-def test_a_read_only_server_touches_no_job_that_was_left(tmp_path: Path) -> None:
+def test_a_read_only_server_leaves_unfinished_jobs_alone(tmp_path: Path) -> None:
     folder = write_notes(tmp_path / "more")
     left = leave_jobs(tmp_path / "index.db", Task("ingest", str(folder)), Task("reembed"))
     with serving(tmp_path, read_only=True, roots=[str(tmp_path)]) as server:
@@ -395,7 +393,7 @@ def test_a_read_only_server_writes_nothing_in_the_background(tmp_path: Path) -> 
         assert not any(found.path.endswith("note.md") for found in server.state.engine.documents())
 
 
-def test_a_job_that_was_left_is_held_to_the_roots_of_now(tmp_path: Path) -> None:
+def test_a_resumed_job_is_held_to_the_current_roots(tmp_path: Path) -> None:
     (tmp_path / "formerly").mkdir()
     (tmp_path / "formerly" / "secret.md").write_text("secret")
     (tmp_path / "still").mkdir()
@@ -409,7 +407,7 @@ def test_a_job_that_was_left_is_held_to_the_roots_of_now(tmp_path: Path) -> None
         assert "secret.md" not in {found.path for found in server.state.engine.documents()}
 
 
-def test_sigterm_puts_a_running_job_back(tmp_path: Path) -> None:
+def test_sigterm_puts_a_running_job_back_in_the_queue(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     for number in range(FILES):
@@ -427,7 +425,7 @@ def test_sigterm_puts_a_running_job_back(tmp_path: Path) -> None:
     assert row["job"]["state"] in {"queued", "done"}
 
 
-def test_a_server_for_others_makes_a_token_that_only_its_owner_can_read(tmp_path: Path) -> None:
+def test_a_public_server_makes_a_token_that_only_its_owner_can_read(tmp_path: Path) -> None:
     write_notes(tmp_path / "notes")
     db = tmp_path / "index.db"
     with process(db, "--host", "0.0.0.0") as (server, url):
@@ -450,7 +448,7 @@ def test_a_server_for_others_makes_a_token_that_only_its_owner_can_read(tmp_path
         pass
 
 
-def test_a_taken_port_is_said_plainly(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_plainly(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         command = [sys.executable, "-m", "outcrop", "--db", str(tmp_path / "i.db"), "serve", "--port", port]
@@ -477,7 +475,7 @@ def test_a_second_server_leaves_the_first_ones_jobs_alone(tmp_path: Path) -> Non
         assert job.id not in (tmp_path / "jobs.json").read_text()
 
 
-def test_a_list_of_jobs_of_an_older_version_is_read(tmp_path: Path) -> None:
+def test_a_job_file_with_missing_report_fields_is_read(tmp_path: Path) -> None:
     file = tmp_path / "jobs.json"
     with outcrop.open(tmp_path / "i.db") as engine:
         jobs = Jobs(engine, file, partial(require_root, engine))
@@ -495,7 +493,7 @@ def test_a_list_of_jobs_of_an_older_version_is_read(tmp_path: Path) -> None:
         later.stop()
 
 
-def test_a_damaged_list_of_jobs_is_begun_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_job_file_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "jobs.json").write_text('[{"job": 1}')
     with outcrop.open(tmp_path / "i.db") as engine:
         jobs = Jobs(engine, tmp_path / "jobs.json", partial(require_root, engine))

@@ -74,7 +74,7 @@ def test_work_stops_when_the_time_is_up_and_the_client_is_told(
     assert isinstance(work.why, Overdue)
 
 
-def test_work_that_does_not_look_up_keeps_no_client_waiting(
+def test_work_that_never_checks_does_not_keep_its_client_waiting(
     server: Running, endless: tuple[Endless, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     let_go = threading.Event()
@@ -99,7 +99,7 @@ def test_work_stops_when_the_client_leaves(
     assert not isinstance(work.why, Overdue)
 
 
-def test_views_beyond_the_threads_of_the_server_come_free_again(
+def test_slow_views_free_their_threads_again(
     server: Running, endless: tuple[Endless, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, url = endless
@@ -123,7 +123,7 @@ def test_views_beyond_the_threads_of_the_server_come_free_again(
         ("many.md", "```python\nx\n```\n" * 15_000),
     ],
 )
-def test_a_source_that_was_made_to_take_long_is_shown(name: str, text: str, tmp_path: Path) -> None:
+def test_source_crafted_to_be_slow_is_still_shown(name: str, text: str, tmp_path: Path) -> None:
     notes = write_notes(tmp_path / "notes")
     (notes / name).write_text("int a;\n" + text if name.endswith(("c", "p")) else "words\n\n" + text)
     with serving(tmp_path) as server, cpu_below(60):
@@ -132,7 +132,7 @@ def test_a_source_that_was_made_to_take_long_is_shown(name: str, text: str, tmp_
         assert 'data-line="1"' in answer.json()["html"]
 
 
-def test_markdown_looks_up_in_blocks_and_within_them() -> None:
+def test_rendering_markdown_checks_for_cancellation() -> None:
     for text in ("# a\n\n" * 500, "*a* [b](c) " * 500):
         looks = 0
 
@@ -147,7 +147,7 @@ def test_markdown_looks_up_in_blocks_and_within_them() -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/map", "/api/graph", "/api/related?target=Pool", "/api/stale"])
-def test_what_walks_the_whole_index_looks_up(
+def test_requests_that_walk_the_whole_index_check_for_cancellation(
     path: str, server: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Patience, "check", refuse_at_once)
@@ -160,13 +160,15 @@ def refuse_at_once(_self: Patience) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/search", "/api/context", "/api/embed"])
-def test_what_is_posted_looks_up(path: str, server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posted_requests_check_for_cancellation(
+    path: str, server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Patience, "check", refuse_at_once)
     answer = server.client.post(path, json={"texts": ["a"]} if path == "/api/embed" else {"query": "pool"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "overdue")
 
 
-def test_waiting_for_a_job_has_no_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_a_job_has_no_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(tmp_path, roots=[str(tmp_path)]) as server:
         monkeypatch.setattr(patience, "REQUEST_S", 2.0)
         done = threading.Event()
@@ -189,7 +191,7 @@ def searcher_ids() -> list[int]:
     return [child.pid for child in list(_started) if "searchers" in str(child.args) and child.poll() is None]
 
 
-def test_a_search_that_hangs_in_its_process_is_given_up_and_the_next_one_answered(
+def test_a_hanging_search_process_is_replaced_and_the_next_search_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = set(searcher_ids())
@@ -224,7 +226,7 @@ main()
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_sigterm_ends_a_server_amid_work_that_never_ends(workers: str, tmp_path: Path) -> None:
+def test_sigterm_ends_a_server_during_endless_work(workers: str, tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "index.db") as engine:
         engine.add(write_notes(tmp_path / "notes"))
         document = engine.get("pool.py").id

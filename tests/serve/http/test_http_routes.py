@@ -54,7 +54,7 @@ def test_an_empty_or_one_letter_query_answers_empty(client: httpx.Client, query:
     assert (answer["hits"], answer["reason"]) == ([], "empty_query")
 
 
-def test_filters_and_options_are_the_engines(client: httpx.Client) -> None:
+def test_filters_and_options_reach_the_engine(client: httpx.Client) -> None:
     body = {
         "query": "request retried",
         "kinds": ["code"],
@@ -283,7 +283,7 @@ def test_the_index_is_examined_over_http_one_check_at_a_time(
         assert asked.result().json()["ok"] is False
 
 
-def test_notes_are_asked_for_as_other_servers_of_them_are(server: Running) -> None:
+def test_notes_accept_the_parameters_of_other_note_servers(server: Running) -> None:
     client = server.client
     ok(client.put("/api/kb/file", json={"path": "/projects/api.md", "text": "# API\n\nTokens live an hour.\n"}))
     assert ok(client.get("/api/kb/file", params={"path": "/projects/api.md"}))["path"] == "projects/api.md"
@@ -376,7 +376,7 @@ def test_errors_have_one_shape(client: httpx.Client) -> None:
     assert json.loads(client.get("/openapi.json").text)["info"]["title"] == "Outcrop"
 
 
-def test_processes_that_search_answer_the_same(tmp_path: Path) -> None:
+def test_search_processes_give_the_same_answers(tmp_path: Path) -> None:
     with serving(tmp_path, workers=2) as running:
         query = "how often is a request retried"
         apart = ok(running.client.post("/api/search", json={"query": query, "limit": 2}))

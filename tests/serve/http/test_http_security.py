@@ -61,7 +61,7 @@ def raw(server: Running, request: bytes, seconds: float = 5) -> bytes:
         "a@localhost",
     ],
 )
-def test_a_name_that_is_not_ours_is_refused(server: Running, host: str) -> None:
+def test_a_foreign_host_name_is_refused(server: Running, host: str) -> None:
     for path in ("/healthz", "/api/status", "/", "/mcp", "/openapi.json"):
         answer = httpx.get(server.url + path, headers={"Host": host})
         assert answer.status_code == 403, path
@@ -69,7 +69,7 @@ def test_a_name_that_is_not_ours_is_refused(server: Running, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:7411", "localhost."])
-def test_loopback_names_are_ours_with_any_port(server: Running, host: str) -> None:
+def test_loopback_names_are_accepted_with_any_port(server: Running, host: str) -> None:
     assert httpx.get(f"{server.url}/healthz", headers={"Host": host}).status_code == 200
 
 
@@ -90,13 +90,13 @@ def test_a_page_of_another_origin_is_refused(server: Running, origin: str) -> No
         assert "access-control-allow-origin" not in answer.headers
 
 
-def test_our_own_page_may_ask(server: Running) -> None:
+def test_our_own_page_is_accepted(server: Running) -> None:
     answer = httpx.get(f"{server.url}/api/status", headers={"Origin": server.url})
     assert answer.status_code == 200
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_a_named_origin_and_host_may_ask(guarded: Running) -> None:
+def test_an_allowed_origin_and_host_are_accepted(guarded: Running) -> None:
     page = {"Origin": "https://notes.example", "Host": "kb.example"}
     answer = guarded.client.get("/api/status", headers=page)
     assert answer.status_code == 200
@@ -107,7 +107,7 @@ def test_a_named_origin_and_host_may_ask(guarded: Running) -> None:
     assert "authorization" in preflight.headers["access-control-allow-headers"]
 
 
-def test_the_token_is_wanted_everywhere_but_for_the_bare_page(guarded: Running) -> None:
+def test_the_token_is_required_everywhere_except_for_the_bare_page(guarded: Running) -> None:
     for path in ("/api/status", "/metrics", "/openapi.json", "/mcp", "/nowhere", "/api/documents/1/view"):
         for value in (None, "", TOKEN, f"Basic {TOKEN}", "Bearer", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}"):
             headers = {} if value is None else {"Authorization": value}
@@ -124,12 +124,12 @@ def test_the_token_is_wanted_everywhere_but_for_the_bare_page(guarded: Running) 
     ).startswith(b"HTTP/1.1 401")
 
 
-def test_a_token_with_odd_bytes_is_only_wrong(guarded: Running) -> None:
+def test_a_token_with_odd_bytes_is_refused_as_wrong(guarded: Running) -> None:
     head = b"GET /api/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     assert raw(guarded, head + b"Authorization: Bearer \xff\xfe\r\n\r\n").startswith(b"HTTP/1.1 401")
 
 
-def test_a_server_for_others_needs_a_token() -> None:
+def test_a_public_server_needs_a_token() -> None:
     for host in ("0.0.0.0", "::", "192.168.1.5", "example.com"):
         with pytest.raises(ConfigError, match="token"):
             require_token(load_config({"db": "x.db", "host": host}, environ={"HOME": "/"}))
@@ -167,7 +167,7 @@ def test_a_read_only_server_changes_nothing(guarded: Running, method: str, path:
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "read_only")
 
 
-def test_the_list_of_writes_is_whole(guarded: Running) -> None:
+def test_every_writing_route_is_listed(guarded: Running) -> None:
     """Every route that is not a GET either only reads or is in the list above."""
     reading = {
         "/api/search",
@@ -208,7 +208,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(server: Running) 
     assert raw(server, head.encode()).startswith(b"HTTP/1.1 413")
 
 
-def test_a_body_without_a_length_is_counted_as_it_comes(server: Running) -> None:
+def test_a_body_without_a_length_is_counted_while_it_arrives(server: Running) -> None:
     def chunks() -> Iterator[bytes]:
         yield b'{"query": "'
         for _ in range(MAX_BODY_BYTES // 65536 + 2):
@@ -251,7 +251,7 @@ def refusal(body: bytes, pieces: int = 1, **most: int) -> str:
 
 
 @given(_json, st.integers(1, 50))
-def test_the_shape_is_told_as_a_parser_would_however_it_comes(value: object, pieces: int) -> None:
+def test_depth_and_values_match_a_parser_however_the_body_is_split(value: object, pieces: int) -> None:
     def depth(value: object) -> int:
         if isinstance(value, dict):
             value = list(value.values())
@@ -291,7 +291,7 @@ def test_a_body_of_very_many_values_is_refused_at_once(server: Running, body: by
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_many_values")
 
 
-def test_a_long_hostile_body_is_told_quickly() -> None:
+def test_a_long_hostile_body_is_measured_quickly() -> None:
     with cpu_below(3):
         for body in (b"[" * 30 + b'"' + b'\\"' * 4_000_000, b'"' + b"[" * 8_000_000, b'"\\' * 2_000_000):
             refusal(body)
@@ -313,7 +313,7 @@ def test_json_in_another_encoding_is_refused(server: Running, encoding: str) -> 
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, "send the JSON in UTF-8")
 
 
-def test_the_largest_requests_of_ours_are_not_too_many_values(server: Running) -> None:
+def test_our_own_largest_requests_stay_below_the_value_limit(server: Running) -> None:
     turns = [{"role": "user", "content": "x"}] * 1000
     answer = server.client.post("/coderag/query", json={"messages": turns})
     assert answer.status_code == 200
@@ -328,7 +328,7 @@ def test_path_patterns_that_cost_seconds_are_refused(server: Running, paths: lis
     assert "at most" in answer.json()["error"]["message"]
 
 
-def test_who_asks_too_often_waits(tmp_path: Path) -> None:
+def test_a_client_over_the_rate_limit_must_wait(tmp_path: Path) -> None:
     with serving(tmp_path, requests_per_minute=5) as running:
         answers = [running.client.get("/api/jobs") for _ in range(8)]
         assert [answer.status_code for answer in answers[:5]] == [200] * 5
@@ -337,7 +337,7 @@ def test_who_asks_too_often_waits(tmp_path: Path) -> None:
         assert running.client.get("/healthz").status_code == 200
 
 
-def test_a_request_that_does_not_come_is_given_up(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_never_arrives_times_out(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     from outcrop.serve.http import server as serving_module
 
     monkeypatch.setattr(serving_module, "READ_S", 0.3)
@@ -348,7 +348,7 @@ def test_a_request_that_does_not_come_is_given_up(server: Running, monkeypatch: 
     assert raw(server, head + b"Content-Length: 50\r\n\r\n{").startswith(b"HTTP/1.1 408")
 
 
-def test_every_answer_has_the_headers_of_the_house(server: Running) -> None:
+def test_every_answer_has_the_security_headers(server: Running) -> None:
     for path in ("/", "/api/status", "/nowhere", "/healthz"):
         headers = server.client.get(path).headers
         assert headers["content-security-policy"] == CSP
@@ -362,7 +362,7 @@ def test_every_answer_has_the_headers_of_the_house(server: Running) -> None:
     assert refused.headers["content-security-policy"] == CSP
 
 
-def test_an_unexpected_error_is_a_number_and_the_log_has_the_rest(
+def test_an_unexpected_error_gives_an_id_and_the_log_has_the_rest(
     server: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken() -> None:
@@ -377,7 +377,7 @@ def test_an_unexpected_error_is_a_number_and_the_log_has_the_rest(
     assert any(getattr(record, "error_id", None) == number for record in caplog.records)
 
 
-def test_a_websocket_is_not_spoken(server: Running) -> None:
+def test_websockets_are_refused(server: Running) -> None:
     request = (
         b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGVzdA==\r\n\r\n"

@@ -203,7 +203,7 @@ def jsonc(draw: st.DrawFn) -> str:
 
 
 @given(jsonc())
-def test_whatever_the_layout_one_entry_is_put_in_and_taken_out_and_nothing_else_changes(text: str) -> None:
+def test_adding_and_removing_an_entry_changes_nothing_else(text: str) -> None:
     before = read_jsonc(text).value
     section = before.get("servers", {})
     if not isinstance(section, dict):
@@ -228,7 +228,7 @@ def test_each_system_has_its_own_folder_for_settings() -> None:
 
 
 @pytest.mark.parametrize("section", ["true", "3.5", "null", "[]", '"outcrop"'])
-def test_a_file_whose_section_is_no_object_holds_no_entry_to_take_out(section: str) -> None:
+def test_uninstalling_ignores_a_section_that_is_not_an_object(section: str) -> None:
     text = f'{{"mcpServers": {section}}}'
     assert without_entry(CLIENTS["cursor"], Path("mcp.json"), text) == text
     with pytest.raises(ConfigError):

@@ -69,7 +69,7 @@ def test_defaults_are_filled_in_and_null_counts_as_not_given() -> None:
         ({"query": "\ud800"}, "'query' holds half of a character pair (a lone surrogate)"),
     ],
 )
-def test_a_refusal_says_what_may_stand_there(wrong: dict[str, Any], said: str) -> None:
+def test_a_refusal_says_what_is_accepted(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(QueryError) as caught:
         read(**wrong)
     assert str(caught.value) == said
@@ -114,7 +114,7 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_one() -> None:
         {"query": None},
     ],
 )
-def test_what_is_missing_of_a_wrong_type_or_out_of_bounds_is_refused_briefly(wrong: dict[str, Any]) -> None:
+def test_bad_arguments_are_refused_briefly(wrong: dict[str, Any]) -> None:
     with pytest.raises(QueryError) as caught:
         read(**wrong)
     assert len(str(caught.value)) < 300

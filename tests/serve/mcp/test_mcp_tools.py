@@ -39,7 +39,7 @@ def test_search_says_where_how_sure_and_why_and_fences_the_text(built: Library) 
     assert text.rstrip().endswith(f"</data {mark[1]}>")
 
 
-def test_a_phrase_that_stands_nowhere_is_dropped_with_a_note(built: Library) -> None:
+def test_a_phrase_without_matches_is_dropped_with_a_note(built: Library) -> None:
     for tool in ("search", "context"):
         text = built.call(tool, query='"acquire pool connection backwards"')
         assert 'Note: no passage holds "acquire pool connection backwards" word for word' in text
@@ -390,7 +390,7 @@ def test_hits_come_as_data_beside_the_text(built: Library) -> None:
     assert empty["note"].startswith("No hits")
 
 
-def test_notes_are_asked_for_as_the_knowledge_base_of_other_agents_is(library: Library) -> None:
+def test_kb_search_accepts_the_parameters_of_other_note_servers(library: Library) -> None:
     library.call(
         "kb_write", path="/projects/api.md", text="# API\n\n## Authentication\n\nJWT tokens, one hour.\n"
     )
@@ -414,14 +414,14 @@ def test_a_document_is_named_with_a_leading_slash(built: Library) -> None:
 
 
 @pytest.mark.parametrize("tool", ["search", "context"])
-def test_a_tool_that_reads_is_given_up_when_the_time_is_up(
+def test_a_reading_tool_stops_when_its_time_is_up(
     tool: str, built: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patience, "REQUEST_S", 0.0)
     assert "took longer than 10 s" in built.refusal(tool, query="how long does the client wait")
 
 
-def test_a_tool_that_writes_has_the_time_it_needs(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writing_tool_has_no_time_limit(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "REQUEST_S", 0.0)
     assert "note.md" in library.call("kb_write", path="note.md", text="The tide turns at six.")
 

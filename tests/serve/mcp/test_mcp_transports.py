@@ -280,7 +280,7 @@ def test_a_signal_ends_the_server_at_once_while_it_waits_for_input(library: Libr
     process.communicate()
 
 
-def test_the_doorway_needs_its_lifespan_and_keeps_sessions_apart(library: Library) -> None:
+def test_the_http_app_needs_its_lifespan_and_keeps_sessions_apart(library: Library) -> None:
     state = library.open()
     state.engine.add(library.folder)
 

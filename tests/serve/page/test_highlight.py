@@ -71,7 +71,7 @@ FENCES = (
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_words_are_told_for_what_they_are(name: str) -> None:
+def test_tokens_get_the_right_highlight_class(name: str) -> None:
     text, expected = SAMPLES[name]
     pieces = highlight_source(text, name)
     assert pieces is not None
@@ -80,13 +80,13 @@ def test_words_are_told_for_what_they_are(name: str) -> None:
     assert {word: told.get(word) for word in expected} == expected
 
 
-def test_an_argument_with_a_name_is_no_keyword() -> None:
+def test_a_keyword_argument_is_not_highlighted_as_a_keyword() -> None:
     assert highlight_source("f(a=b)", "python") == [("f", "nf"), ("(a=b)", "")]
 
 
 @given(text=st.text(min_size=1, max_size=300), language=st.sampled_from([each.name for each in LANGUAGES]))
 @settings(max_examples=150, deadline=None)
-def test_nothing_of_a_text_is_lost(text: str, language: str) -> None:
+def test_highlighting_keeps_the_whole_text(text: str, language: str) -> None:
     pieces = highlight_source(text, language)
     if pieces is not None:
         assert "".join(piece for piece, _ in pieces) == text.encode("utf-8", "replace").decode()
@@ -95,14 +95,14 @@ def test_nothing_of_a_text_is_lost(text: str, language: str) -> None:
 @pytest.mark.parametrize(
     "language", ["c", "cpp", "c_sharp", "java", "python", "hcl", "javascript", "bash", "sql"]
 )
-def test_a_source_that_was_made_to_take_long_does_not(language: str) -> None:
+def test_source_crafted_to_be_slow_is_highlighted_quickly(language: str) -> None:
     for unit in UNITS:
         text = (unit * (250_000 // len(unit) + 1))[:250_000]
         with cpu_below(60):  # each step has a limit of 1.2 s; a quadratic lexer took hours
             highlight_source(text, language)
 
 
-def test_names_after_a_fence_choose_a_grammar_or_nothing() -> None:
+def test_the_language_after_a_fence_selects_a_grammar_or_none() -> None:
     for name in FENCES:
         language = language_named(name)
         assert language is None or language in LANGUAGES
@@ -112,7 +112,7 @@ def test_names_after_a_fence_choose_a_grammar_or_nothing() -> None:
     assert highlight_source("x = 1\n", "markdown") is None
 
 
-def test_what_is_too_long_is_shown_without_colours() -> None:
+def test_long_texts_are_shown_without_highlighting() -> None:
     assert highlight_source("x = 1\n" * MAX_CHARS, "python") is None
 
 

@@ -29,7 +29,7 @@ def test_a_search_leads_to_the_section(open_page: Callable[..., Visit], address:
     assert page.url.endswith("reference/commands.html#outcrop-reembed")
 
 
-def test_what_is_not_there_is_said_to_be_so(open_page: Callable[..., Visit], address: str) -> None:
+def test_a_search_without_results_says_so(open_page: Callable[..., Visit], address: str) -> None:
     page = open_page(address).go("index.html")
     page.get_by_label("Search the documentation").fill("xylophone")
     expect(page.locator("#found")).to_have_text("Nothing found.")

@@ -52,7 +52,7 @@ def test_a_large_document_is_shown_around_the_line_asked_for(tmp_path: Path) -> 
     assert last.last_line == 12_000
 
 
-def test_a_line_without_end_is_cut_and_costs_little(tmp_path: Path) -> None:
+def test_a_very_long_line_is_cut_cheaply(tmp_path: Path) -> None:
     document, text, chunks = stored(tmp_path, "packed.js", "var a=[" + "{x:'<b>'}," * 40_000 + "]\nvar b\n")
     with cpu_below(2):
         view = render_view(document, text, chunks)

@@ -63,7 +63,7 @@ def assert_harmless(html: str) -> None:
 
 
 @pytest.mark.parametrize("text", ATTACKS, ids=range(len(ATTACKS)))
-def test_no_markdown_becomes_anything_that_acts(text: str) -> None:
+def test_no_markdown_becomes_active_html(text: str) -> None:
     assert_harmless(render_markdown(text))
     assert_harmless(render_lines(text.split("\n"), "python"))
     assert_harmless(render_lines(text.split("\n"), "vue"))
@@ -78,7 +78,7 @@ def test_highlighted_lines_are_the_lines_they_came_from(language: str) -> None:
     assert bare == lines
 
 
-def test_a_document_that_attacks_is_shown_and_does_nothing(visit: Visit) -> None:
+def test_a_hostile_document_is_shown_and_runs_nothing(visit: Visit) -> None:
     page = visit.go("#/search?q=quarry")
     group = page.locator(".group", has_text="quarry").first
     expect(group.locator("h3")).to_have_text(ATTACK_NAME)
@@ -109,7 +109,7 @@ def test_a_document_that_attacks_is_shown_and_does_nothing(visit: Visit) -> None
         "#javascript:window.pwned=1",
     ],
 )
-def test_an_address_that_attacks_does_nothing(visit: Visit, address: str) -> None:
+def test_a_hostile_url_runs_nothing(visit: Visit, address: str) -> None:
     visit.expected += ["404", "422"]
     page = visit.go(address)
     expect(page.locator("main > *").first).to_be_attached()
@@ -117,7 +117,9 @@ def test_an_address_that_attacks_does_nothing(visit: Visit, address: str) -> Non
     assert page.evaluate("window.pwned") is None
 
 
-def test_the_policy_lets_nothing_inline_run_and_nothing_in_from_elsewhere(visit: Visit, server: Server) -> None:
+def test_the_content_security_policy_allows_no_inline_code_and_no_foreign_origin(
+    visit: Visit, server: Server
+) -> None:
     with urlopen(server.url) as answer:
         policy = answer.headers["Content-Security-Policy"]
         text = answer.read().decode()

@@ -15,7 +15,7 @@ def type_query(page: Page, text: str) -> None:
     expect(page.locator(f'.hits[data-query="{text}"]')).to_be_attached()
 
 
-def test_results_come_as_one_types_grouped_and_marked(visit: Visit) -> None:
+def test_results_appear_while_typing_grouped_and_marked(visit: Visit) -> None:
     page = visit.go("#/search")
     expect(page.locator(".idle")).to_contain_text("9 documents")
     type_query(page, "acquire connection")
@@ -34,7 +34,7 @@ def test_a_quoted_phrase_is_shown_and_marked_as_a_whole(visit: Visit) -> None:
     expect(group.locator("mark").first).to_have_text("next caller need not")
 
 
-def test_an_answer_that_was_overtaken_is_dropped(visit: Visit) -> None:
+def test_a_late_answer_to_an_earlier_query_is_dropped(visit: Visit) -> None:
     page = visit.go("#/search")
 
     def hold_back(route: Route) -> None:
@@ -51,7 +51,7 @@ def test_an_answer_that_was_overtaken_is_dropped(visit: Visit) -> None:
     expect(page.locator('.hits[data-query="granite boulders"] .group h3').first).to_have_text("harbour.pdf")
 
 
-def test_it_is_all_done_by_keyboard(visit: Visit) -> None:
+def test_everything_can_be_done_by_keyboard(visit: Visit) -> None:
     page = visit.go("#/library")
     expect(page.locator("table")).to_be_visible()
     page.keyboard.press("/")
@@ -186,7 +186,7 @@ def test_a_stale_hit_says_so(visit: Visit) -> None:
     expect(page.locator(".group", has_text="queue.md").locator(".badge.warn")).to_have_text("stale")
 
 
-def test_this_one_was_right_becomes_a_case(visit: Visit, server: Server) -> None:
+def test_marking_a_hit_as_right_saves_an_eval_case(visit: Visit, server: Server) -> None:
     page = visit.go("#/search?q=restore+a+backup")
     page.locator(".group", has_text="backups.md").get_by_role("button", name="this one was right").first.click()
     expect(page.get_by_role("button", name="saved for Eval")).to_be_visible()
@@ -195,7 +195,7 @@ def test_this_one_was_right_becomes_a_case(visit: Visit, server: Server) -> None
     assert [case["query"] for case in cases].count("restore a backup") == 1
 
 
-def test_an_error_of_the_server_is_shown_in_its_words(visit: Visit) -> None:
+def test_a_server_error_is_shown_with_its_message(visit: Visit) -> None:
     visit.expected.append("404")
     page = visit.go("#/search?q=retry&collection=nowhere")
     expect(page.get_by_role("alert")).to_contain_text("there is no collection 'nowhere'")

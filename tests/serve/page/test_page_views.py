@@ -51,7 +51,7 @@ def test_a_folder_is_added_with_progress_and_its_failures_have_reasons(visit: Vi
     assert (extra / "note1.md").exists()
 
 
-def test_a_folder_outside_the_roots_is_refused_in_words(visit: Visit) -> None:
+def test_a_folder_outside_the_roots_is_refused_with_a_message(visit: Visit) -> None:
     visit.expected.append("403")
     page = visit.go("#/library")
     page.get_by_label("Folder, file or URL").fill("/etc")
