@@ -10,7 +10,6 @@ from outcrop.contracts import Tokenizer
 from outcrop.engine.reading import EVERYTHING, Reading
 from outcrop.read.ask import at_least_one, read_options
 from outcrop.records import Context, Filter, Message, SearchArguments, StoredChunk
-from outcrop.records.asked import check_options
 
 if TYPE_CHECKING:
     from outcrop.code.related import Codebase
@@ -43,7 +42,6 @@ class CodeQuestions(Reading):
         read = read_request(request, must, prefer)
         gathering = Gathering(self._store, self.parts.index, self.run_search)
         asked = read_options(self.config, **options)
-        check_options(asked)
         found = gathering.gather(read, replace(asked, reference_follow=1.0), asked.reference_follow)
         dated = self._revisions.dated
         found = replace(found, hits=dated(found.hits), must=dated(found.must))

@@ -12,7 +12,7 @@ from outcrop.contracts import Stop
 from outcrop.errors import QueryError, StoreError
 from outcrop.read.parts import PartsMaker
 from outcrop.records import Answer, Filter, SearchOptions, When
-from outcrop.records.asked import FILTER_OPTIONS
+from outcrop.records.asked import FILTER_OPTIONS, check_options
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,9 @@ def read_options(config: Config, **given: Any) -> SearchOptions:
     where = {name: named.pop(name) for name in FILTER_OPTIONS if name in named}
     for name, value in where.items():
         where[name] = as_timestamp(value) if name in ("since", "until") else tuple(value)
-    return SearchOptions(where=Filter(**where), **named)
+    options = SearchOptions(where=Filter(**where), **named)
+    check_options(options)
+    return options
 
 
 def at_least_one(name: str, value: int) -> int:

@@ -73,8 +73,8 @@ def complete_collections(
     from outcrop.errors import OutcropError
 
     try:
-        with ctx.ensure_object(Session).open_existing() as kb:
-            names = [info.name for info in kb.collections()]
+        with ctx.ensure_object(Session).open_existing() as index:
+            names = [info.name for info in index.collections()]
     except OutcropError:
         return []  # completion has no place to complain
     return [click.shell_completion.CompletionItem(name) for name in names if name.startswith(incomplete)]
@@ -146,9 +146,9 @@ def read_filters(*, since: str | None, until: str | None, **filters: Any) -> Fil
     return Filter(since=as_timestamp(since), until=as_timestamp(until), **filters)
 
 
-def read_given(given: dict[str, Any], kb: Engine) -> dict[str, Any]:
+def read_given(given: dict[str, Any], index: Engine) -> dict[str, Any]:
     """The values of options of a search, as `Engine.search` takes them; those that were not given are left out."""
     found = {name: value for name, value in given.items() if value not in (None, ())}
     if "documents" in found:
-        found["documents"] = [kb.get(reference).id for reference in found["documents"]]
+        found["documents"] = [index.get(reference).id for reference in found["documents"]]
     return {**found, "rerank": True} if "rerank_seconds" in found else found

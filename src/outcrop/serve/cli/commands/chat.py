@@ -69,8 +69,8 @@ def chat_command(
     """
     from outcrop.chat import open_chat
 
-    with contextlib.closing(_open_index(session, chat_model=model, chat_url=url)) as kb:
-        talk = _Talk(session, open_chat(kb), mode, collections, budget_tokens)
+    with contextlib.closing(_open_index(session, chat_model=model, chat_url=url)) as index:
+        talk = _Talk(session, open_chat(index), mode, collections, budget_tokens)
         asked = " ".join(question).strip()
         if not asked and not sys.stdin.isatty():
             asked = sys.stdin.buffer.read().decode("utf-8", "replace").strip()

@@ -38,8 +38,8 @@ def related_command(session: Session, target: str, limit: int, collection: str |
 
     TARGET is FILE:LINE, a file, or a declaration's name (Pool.acquire). Exits with 1 when nothing is related to it.
     """
-    with session.open_existing() as kb:
-        found = _find(kb, target, limit + 1, collection)  # one more tells whether there are more
+    with session.open_existing() as index:
+        found = _find(index, target, limit + 1, collection)  # one more tells whether there are more
     if session.as_json:
         session.print_json(_first(found, limit))
     else:
@@ -50,12 +50,12 @@ def related_command(session: Session, target: str, limit: int, collection: str |
         click.get_current_context().exit(1)
 
 
-def _find(kb: Engine, target: str, limit: int, collection: str | None) -> Related:
+def _find(index: Engine, target: str, limit: int, collection: str | None) -> Related:
     """As the engine finds it; a file that is there but not in the index is the likeliest reason for not finding it."""
     from outcrop.errors import Ambiguous, NotFound
 
     try:
-        return kb.related(target, limit=limit, collection=collection)
+        return index.related(target, limit=limit, collection=collection)
     except Ambiguous:
         raise
     except NotFound as error:
@@ -83,8 +83,8 @@ def map_command(session: Session, /, budget_tokens: int | None, focus: tuple[str
     code to show.
     """
     where = read_filters(**filters)
-    with session.open_existing() as kb:
-        drawn = kb.map(budget_tokens=budget_tokens, focus=focus, where=where)
+    with session.open_existing() as index:
+        drawn = index.map(budget_tokens=budget_tokens, focus=focus, where=where)
     if session.as_json:
         session.print_json(drawn)
     else:

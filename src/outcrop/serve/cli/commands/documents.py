@@ -34,10 +34,10 @@ def ls_command(
     if hashes and only_collections:
         raise click.UsageError("--hashes are of documents; a collection has none")
     where = read_filters(**filters)
-    with session.open_existing() as kb:
+    with session.open_existing() as index:
         if only_collections:
             names = where.collections
-            found = [info for info in kb.collections(roots=True) if not names or info.name in names]
+            found = [info for info in index.collections(roots=True) if not names or info.name in names]
             if session.as_json:
                 session.print_json(found)
             else:
@@ -45,7 +45,7 @@ def ls_command(
 
                 print_collections(session.out, found)
             return
-        documents = kb.documents(where, limit=limit)
+        documents = index.documents(where, limit=limit)
     if hashes:
         _print_hashes(session, documents)
     elif session.as_json:
@@ -91,10 +91,10 @@ def show_command(
     REF is an id as `ls` shows it, a path, a URL, or the name a text was given. The text is printed as it was indexed.
     """
     span = read_lines(lines)
-    with session.open_existing() as kb:
-        info = kb.get(reference, collection=collection)
-        text = "" if only_info else _cut(kb.text(info.id), span)
-        chunks = kb.chunks(info.id) if show_chunks else []
+    with session.open_existing() as index:
+        info = index.get(reference, collection=collection)
+        text = "" if only_info else _cut(index.text(info.id), span)
+        chunks = index.chunks(info.id) if show_chunks else []
     if session.as_json:
         extra = {"chunks": [replace_document(chunk) for chunk in chunks]} if show_chunks else {}
         content = {} if only_info else {"text": text}
@@ -164,11 +164,11 @@ def rm_command(
     """
     if not (references or collection or paths):
         raise click.UsageError("Nothing to remove: name documents, -c COLLECTION or --path GLOB.")
-    with session.open_existing() as kb:
-        documents = _to_remove(kb, references, collection, paths)
+    with session.open_existing() as index:
+        documents = _to_remove(index, references, collection, paths)
         if len(documents) > 1 and not yes:
             _confirm(session, documents)
-        removed = kb.delete(*(info.id for info in documents)) if documents else 0
+        removed = index.delete(*(info.id for info in documents)) if documents else 0
     if session.as_json:
         session.print_json({"removed": removed, "documents": documents})
     else:
@@ -180,16 +180,16 @@ def rm_command(
 
 
 def _to_remove(
-    kb: Engine, references: tuple[str, ...], collection: str | None, paths: tuple[str, ...]
+    index: Engine, references: tuple[str, ...], collection: str | None, paths: tuple[str, ...]
 ) -> list[DocumentInfo]:
     from outcrop.records import Filter
 
-    found = [kb.get(reference, collection=collection) for reference in references]
+    found = [index.get(reference, collection=collection) for reference in references]
     if paths or not references:
         where = Filter(paths=paths)
         if collection is not None:
             where = replace(where, collections=(collection,))
-        found.extend(kb.documents(where))
+        found.extend(index.documents(where))
     return list({info.id: info for info in found}.values())
 
 

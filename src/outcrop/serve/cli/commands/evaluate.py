@@ -75,10 +75,10 @@ def eval_command(
 
     cases = load_cases(file)
     folder = session.config().beside(RUNS_ENDING)
-    with session.open_existing() as kb, stop_on_signal() as stop:
+    with session.open_existing() as index, stop_on_signal() as stop:
         where = Filter(collections=() if collection is None else (collection,))
-        options = SearchOptions(where=where, floor=kb.config.floor, **read_given(given, kb))
-        report = evaluate(kb, cases, limit=limit, options=options, stopped=stop.is_set)
+        options = SearchOptions(where=where, floor=index.config.floor, **read_given(given, index))
+        report = evaluate(index, cases, limit=limit, options=options, stopped=stop.is_set)
     if all(len(row.missing) == len(row.expected) for row in report.rows):
         raise NotFound(
             f"none of the expected documents is in the index, for example {report.missing[0]!r}; "

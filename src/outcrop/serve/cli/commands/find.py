@@ -27,8 +27,8 @@ def search_command(session: Session, /, query: tuple[str, ...], full: bool, **gi
     The words of the QUERY need no quotes; quoted phrases ('"exact phrase"') must occur word for word, in a short query,
     if they do anywhere. Exits with 1 when there are no hits, as grep does.
     """
-    with session.open_existing() as kb:
-        answer = kb.search(" ".join(query), **read_given(given, kb))
+    with session.open_existing() as index:
+        answer = index.search(" ".join(query), **read_given(given, index))
         if session.as_json:
             session.print_json(answer)
         else:
@@ -74,12 +74,12 @@ def context_command(
     if not query and messages is None:
         raise click.UsageError("Nothing to look for: give a QUERY, or a conversation with --messages FILE.")
     request = asked if messages is None else _conversation(messages, asked)
-    with session.open_existing() as kb:
-        options = read_given(given, kb)
+    with session.open_existing() as index:
+        options = read_given(given, index)
         if code or must or prefer or "reference_follow" in options or not isinstance(request, str):
-            context = kb.code_context(request, must=must, prefer=prefer, **options)
+            context = index.code_context(request, must=must, prefer=prefer, **options)
         else:
-            context = kb.context(request, **options)
+            context = index.context(request, **options)
         if session.as_json:
             session.print_json(context)
         else:

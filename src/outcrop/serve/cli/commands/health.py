@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 @pass_session
 def status_command(session: Session, with_stale: bool) -> None:
     """Say what the index holds."""
-    with session.open_existing() as kb:
-        status = kb.status()
-        stale = kb.stale() if with_stale else []
+    with session.open_existing() as index:
+        status = index.status()
+        stale = index.stale() if with_stale else []
     if session.as_json:
         from outcrop.serve.as_json import plain
 
@@ -62,8 +62,8 @@ def doctor_command(session: Session, repair: bool) -> None:
     config = session.config()
     checks = _environment(config)
     try:
-        with session.open_existing() as kb:
-            checks.extend(kb.doctor(repair=repair))
+        with session.open_existing() as index:
+            checks.extend(index.doctor(repair=repair))
     except NotFound as error:
         checks.append(Check("index", True, str(error)))  # nothing is wrong with a machine that has none yet
         checks.extend(examine_machine())
@@ -113,9 +113,13 @@ def reembed_command(session: Session, model: str | None) -> None:
     Searches are served by the old vectors until all new ones are there. Interrupted, it goes on where it stopped. The
     index remembers the model: later commands and processes that are at work use it by themselves.
     """
-    with session.open_existing(model=model) as kb, stop_on_signal() as stop, show_progress(session) as progress:
-        made = kb.reembed(progress=progress, stopped=stop.is_set)
-        status = kb.status()
+    with (
+        session.open_existing(model=model) as index,
+        stop_on_signal() as stop,
+        show_progress(session) as progress,
+    ):
+        made = index.reembed(progress=progress, stopped=stop.is_set)
+        status = index.status()
     if session.as_json:
         session.print_json({"embedded": made, "model": status.model})
     else:

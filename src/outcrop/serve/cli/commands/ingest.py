@@ -73,15 +73,17 @@ def add_command(
     if kind is not None and (others or not texts):
         raise click.UsageError("--kind goes with a text; files and URLs tell theirs.")
     reports: list[IngestReport] = []
-    with session.open() as kb:
+    with session.open() as index:
         for content in texts:
             reports.append(
-                kb.add(
+                index.add(
                     text=content, id=id_, title=title, kind=kind, collection=collection, tags=tags, force=force
                 )
             )
         for source in others:
-            reports.append(_add_one(session, kb, source, len(sources) > 1, collection, tags, title, force, ray))
+            reports.append(
+                _add_one(session, index, source, len(sources) > 1, collection, tags, title, force, ray)
+            )
     _finish(session, reports, strict)
 
 
@@ -127,7 +129,7 @@ def _check_ray(ray: str | None, texts: Sequence[str], others: Sequence[str]) -> 
 
 def _add_one(
     session: Session,
-    kb: Engine,
+    index: Engine,
     source: str,
     go_on: bool,
     collection: str | None,
@@ -141,9 +143,9 @@ def _add_one(
 
     try:
         if is_url(source):
-            return kb.add(source, collection=collection, tags=tags, title=title, force=force)
+            return index.add(source, collection=collection, tags=tags, title=title, force=force)
         with stop_on_signal() as stop, show_progress(session) as progress:
-            return kb.add(
+            return index.add(
                 source,
                 collection=collection,
                 tags=tags,
@@ -173,10 +175,10 @@ def sync_command(
     Without a PATH: all folders that were added. New and changed files are indexed, deleted ones leave the index.
     """
     reports = []
-    with session.open_existing() as kb, stop_on_signal() as stop, show_progress(session) as progress:
+    with session.open_existing() as index, stop_on_signal() as stop, show_progress(session) as progress:
         for path in paths or (None,):
             reports.append(
-                kb.sync(path, collection=collection, force=force, progress=progress, stopped=stop.is_set)
+                index.sync(path, collection=collection, force=force, progress=progress, stopped=stop.is_set)
             )
     _finish(session, reports, strict)
 
@@ -210,21 +212,22 @@ def watch_command(session: Session, paths: tuple[str, ...], collection: str | No
     Syncs them first, then prints a line for every change until Ctrl-C or SIGTERM. With --json each line is one JSON
     document.
     """
-    with session.open() as kb, stop_on_signal() as stop:
+    with session.open() as index, stop_on_signal() as stop:
         with show_progress(session) as progress:
             first = [
-                kb.sync(path, collection=collection, progress=progress, stopped=stop.is_set) for path in paths
+                index.sync(path, collection=collection, progress=progress, stopped=stop.is_set)
+                for path in paths
             ]
-        _tell(session, kb, first)
+        _tell(session, index, first)
         if not session.as_json:
             session.err.print("watching; Ctrl-C ends it", style="dim")
-        for report in kb.watch(
+        for report in index.watch(
             paths, collection=collection, stop=stop
         ):  # none at all when it was stopped by now
-            _tell(session, kb, [report], quiet=True)
+            _tell(session, index, [report], quiet=True)
 
 
-def _tell(session: Session, kb: Engine, reports: Sequence[IngestReport], quiet: bool = False) -> None:
+def _tell(session: Session, index: Engine, reports: Sequence[IngestReport], quiet: bool = False) -> None:
     """A line for what happened; `quiet` leaves out that nothing did."""
     from outcrop.errors import NotFound
     from outcrop.records import IngestReport
@@ -240,7 +243,7 @@ def _tell(session: Session, kb: Engine, reports: Sequence[IngestReport], quiet: 
     names = []
     for document_id in report.document_ids[: SHOWN_PATHS if quiet else 0]:
         try:
-            names.append(kb.get(document_id).path)
+            names.append(index.get(document_id).path)
         except NotFound:
             continue  # gone again already
     print_change(session.out, report, names, time.strftime("%H:%M:%S"))

@@ -24,10 +24,10 @@ def grant_command(session: Session, role: str | None, collections: tuple[str, ..
         raise click.UsageError(
             "--revoke takes a role and no collections: what a role may read is taken back at once"
         )
-    with session.open_existing() as kb:
+    with session.open_existing() as index:
         if role is not None:
-            kb.revoke(role) if revoke else kb.grant(role, collections)
-        grants = kb.grants()
+            index.revoke(role) if revoke else index.grant(role, collections)
+        grants = index.grants()
     if session.as_json:
         session.print_json([{"role": name, "collection": collection} for name, collection in grants])
         return
