@@ -347,7 +347,8 @@ def test_an_exact_tokenizer_fills_the_budget_with_prose_and_is_never_over(name: 
 
 def test_without_a_tokenizer_tokens_are_those_of_o200k_and_fill_the_budget() -> None:
     root = Path(__file__).parents[2]
-    prose = (root / "docs" / "tutorial.md").read_text("utf-8") + (root / "ARCHITECTURE.md").read_text("utf-8")
+    prose = "\n".join(page.read_text("utf-8") for page in sorted((root / "docs" / "how-to").glob("*.md")))
+    assert len(prose) > 5 * 8000, "more than fits"
     hits = [make_hit(prose[start : start + 900], start // 900) for start in range(0, len(prose), 900)]
     for budget in (1200, 8000):  # a small one may end with room for a stump only
         context = pack(make_answer(*hits), budget)
