@@ -10,7 +10,7 @@ import pytest
 import yaml
 from scripts.check import FAST
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
