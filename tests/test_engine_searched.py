@@ -1,4 +1,4 @@
-"""An engine over a store that is searched where it lies answers as one over arrays."""
+"""An engine over a store that is searched in place answers as one over arrays."""
 
 from __future__ import annotations
 

@@ -343,7 +343,7 @@ def _validate(config: Config) -> Config:
     if not 0 <= config.port <= 65_535:
         raise ConfigError("port must lie between 0 (any that is free) and 65535")
     if config.comment_url != _FIELDS["comment_url"].default and not config.comment_model:
-        raise ConfigError("comment_url is set but comment_model is not: name the model that shall comment")
+        raise ConfigError("comment_url is set but comment_model is not: name the model that is to comment")
     if isinstance(config.db, Path):
         config = replace(config, db=config.db.absolute())
     else:

@@ -1,4 +1,4 @@
-"""A store that is searched where it lies, honest and small: SQLite, with what is derived of its chunks in memory.
+"""A store that is searched in place, honest and small: SQLite, with what is derived of its chunks in memory.
 
 Everything is derived anew when something was written, and every answer is exact. `Both` searches one such store in
 both ways.
@@ -197,7 +197,7 @@ class SearchedSqlite(SqliteStore):
 
 @dataclass(frozen=True)
 class Both:
-    """One store, searched by arrays of all of it and where it lies."""
+    """One store, searched by arrays of all of it and in place."""
 
     store: SearchedSqlite
     embedder: Embedder

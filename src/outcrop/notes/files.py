@@ -197,7 +197,7 @@ def _own_name(folder: int, name: str, path: str = "") -> str:
 
 
 def _enter(folder: int, name: str, *, make: bool) -> int:
-    """Open a folder in a folder, made where there is none and it shall be."""
+    """Open a folder in a folder, creating it if asked to."""
     if make:
         with suppress(FileExistsError):
             os.mkdir(name, FOLDER, dir_fd=folder)
