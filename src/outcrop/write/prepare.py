@@ -1,7 +1,7 @@
 """PREPARE: the bytes of a file become a document that is ready to be written: read → parse → mask → chunk → keys.
 
 Nothing here knows the store. A file goes in with the hash of what is stored of it, and an outcome comes out. So the
-same functions do it in this process (`prepare_here`) or in many (`readers.py`, `cluster/`), one file as good as another.
+same functions do it in this process (`prepare_here`) or in many (`readers.py`, `cluster/`), file by file.
 """
 
 from __future__ import annotations
