@@ -214,7 +214,7 @@ def test_numbers_that_pages_name_in_words_are_those_of_the_code(site: Site) -> N
     assert (POOL, RERANKED, plain.floor) == (200, 20, 0.25)
     assert "its best two hundred chunks" in ranking
     assert "each of the best twenty candidates" in ranking
-    assert "a cosine of 0.25 unless said" in ranking
+    assert "a cosine of 0.25 by default" in ranking
     assert CONTEXT_DEFAULTS["cutoff"] == 0.5
     assert "at least half of the best" in ranking
     assert f"{len(LANGUAGES)} languages have a grammar" in limits
