@@ -18,8 +18,8 @@ ALLOWED = {
     "system": {"errors"},
     "workers": {"errors"},
     "text": {"errors"},
-    "records": {"errors"},
-    "contracts": {"records", "errors"},
+    "records": {"errors", "system"},
+    "contracts": {"records", "errors", "system"},
     "config": {"errors", "records"},
     # Stages never import each other, but for one: Postgres is searched in place by the columns of the index.
     **dict.fromkeys(STAGES, GROUND),

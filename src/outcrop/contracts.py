@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records import (
     CollectionInfo,
@@ -28,6 +27,7 @@ from outcrop.records import (
     Trust,
     Vector,
 )
+from outcrop.system.arrays import NDArray
 
 if TYPE_CHECKING:  # only a store that is searched in place has these
     from outcrop.records.derived import ChunkRows, DeclaredRows, TermRows, Totals

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outcrop.system.arrays import NDArray
 from outcrop.text.scripts import DENSE
 
 QUARTERS = 4

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.code.map import rank_chunks
 from outcrop.contracts import Store
@@ -14,7 +13,7 @@ from outcrop.index.evidence import Nodes
 from outcrop.index.graph import Graph as References
 from outcrop.rank.walk import walk
 from outcrop.records import Graph, GraphEdge, GraphNode, StoredChunk
-from outcrop.system.distinct import is_among, numbered
+from outcrop.system.arrays import NDArray, is_among, numbered
 
 # None of these was measured.
 STEPS: Final = 3

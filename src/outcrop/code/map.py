@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.index.evidence import Edges, Nodes
@@ -21,8 +20,8 @@ from outcrop.index.graph import Graph
 from outcrop.index.names import HEADER, MODULE, PRIVATE, SMALL, name_mark, name_number
 from outcrop.rank.walk import pagerank
 from outcrop.records import CodeMap, Definition, MapEntry, StoredChunk
+from outcrop.system.arrays import NDArray, distinct
 from outcrop.system.cancel import check_wanted
-from outcrop.system.distinct import distinct
 
 Count = Callable[[str], int]
 

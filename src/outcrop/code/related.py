@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.errors import Ambiguous, NotFound
@@ -21,8 +20,8 @@ from outcrop.index.seam import Index
 from outcrop.read.lookup import MAX_DIGITS, find_document
 from outcrop.records import Related, Relation, Relative, StoredChunk
 from outcrop.sources.revisions import Revisions
+from outcrop.system.arrays import NDArray, numbered
 from outcrop.system.cancel import check_wanted
-from outcrop.system.distinct import numbered
 
 MAX_NAMESAKES: Final = 8
 """Declarations of one name that are looked at; of a commoner name the likeliest will do."""

@@ -28,13 +28,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.embed.fingerprint import find_damage
 from outcrop.embed.keys import path_text, split_context
 from outcrop.embed.vocabulary import ID_BYTES, Vocabulary
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
+from outcrop.system.arrays import NDArray
 
 PACKAGED_MODEL = Path(__file__).parent / "data"
 """The folder of the model that comes with the package."""

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.index.candidates import find_candidates, rows_with_phrases
@@ -30,7 +29,7 @@ from outcrop.index.query import Query
 from outcrop.index.seam import Matches
 from outcrop.index.segment import Part, Segment, View, build_segment, merge_segments
 from outcrop.records import FeedRow, Filter, SearchMode, Vector
-from outcrop.system.distinct import is_among
+from outcrop.system.arrays import NDArray, is_among
 from outcrop.text.terms import Terms
 
 log = logging.getLogger(__name__)

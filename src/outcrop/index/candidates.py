@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.index.dense import nearest, similarities
@@ -16,7 +15,7 @@ from outcrop.index.query import Query
 from outcrop.index.segment import Segment, View
 from outcrop.records import Vector
 from outcrop.records.candidates import Candidates
-from outcrop.system.distinct import is_among
+from outcrop.system.arrays import NDArray, is_among
 from outcrop.text.phrases import phrase_words
 from outcrop.text.terms import Terms
 

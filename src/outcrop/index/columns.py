@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.dense import sign_bits
 from outcrop.index.names import (
@@ -26,6 +25,7 @@ from outcrop.index.names import (
 )
 from outcrop.index.phrasing import words_for_phrases
 from outcrop.records import FeedRow, Matrix
+from outcrop.system.arrays import NDArray
 from outcrop.text.terms import TERM_BYTES, Terms
 
 # How often a term of each field counts as if it stood in the text. Title 3 was best, or equal to the best, on all seven

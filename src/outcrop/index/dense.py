@@ -19,10 +19,10 @@ from hashlib import shake_256
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.packed import Watched
 from outcrop.records import Matrix, Vector
+from outcrop.system.arrays import NDArray
 
 if TYPE_CHECKING:
     from outcrop.index.segment import Segment

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.index.candidates import Masks
@@ -37,7 +36,7 @@ from outcrop.index.query import Symbol
 from outcrop.index.segment import Segment, View
 from outcrop.records import Filter
 from outcrop.records.candidates import Candidates
-from outcrop.system.distinct import distinct, is_among, numbered
+from outcrop.system.arrays import NDArray, distinct, is_among, numbered
 from outcrop.text.terms import STOP_WORDS, Terms
 
 KIND_SHARE: Final = {WHOLE: 1.0, CALLABLE: 0.8, METHOD: 0.8, LOCAL: 0.5, SMALL: 0.5, PROTOTYPE: 0.5}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.names import (
     ANYWHERE,
@@ -25,7 +24,7 @@ from outcrop.index.names import (
     find_packages,
 )
 from outcrop.index.segment import Segment, View
-from outcrop.system.distinct import is_among
+from outcrop.system.arrays import NDArray, is_among
 
 Nodes = NDArray[np.int64]
 

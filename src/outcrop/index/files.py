@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.packed import damaged_arrays
 from outcrop.index.segment import Segment, load_segment, save_segment
+from outcrop.system.arrays import NDArray
 from outcrop.system.private import make_folder, open_new
 
 try:

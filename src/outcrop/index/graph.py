@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.evidence import (
     AMBIGUOUS,
@@ -61,8 +60,8 @@ from outcrop.index.names import (
 )
 from outcrop.index.segment import View
 from outcrop.records import ReferenceKind
+from outcrop.system.arrays import NDArray, distinct, is_among, numbered
 from outcrop.system.cancel import check_wanted
-from outcrop.system.distinct import distinct, is_among, numbered
 
 MAX_USERS: Final = 400
 """Chunks that use a name and are looked at: for commoner names the list is incomplete (not measured)."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.segment import Postings, Segment
+from outcrop.system.arrays import NDArray
 from outcrop.text.terms import STOP_WORDS, Terms
 
 K1: Final = 1.2

@@ -18,9 +18,9 @@ from pathlib import PurePosixPath
 from typing import Any, Final, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records import Definition, FeedRow, Mention, ReferenceKind, Role
+from outcrop.system.arrays import NDArray
 from outcrop.text.terms import Terms, term_number
 
 ROLES: Final[tuple[str, ...]] = get_args(Role)

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outcrop.system.arrays import NDArray
 from outcrop.system.private import open_new
 
 _MAGIC: Final = b"outcrop\x02"

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records import FeedRow
+from outcrop.system.arrays import NDArray
 from outcrop.text.phrases import phrase_words, split_words
 from outcrop.text.terms import Terms, term_number
 

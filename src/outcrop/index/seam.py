@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.describe import Declared
 from outcrop.index.graph import Graph
@@ -21,6 +20,7 @@ from outcrop.index.query import Query
 from outcrop.index.segment import View
 from outcrop.records import Filter, SearchMode, Vector
 from outcrop.records.candidates import Candidates
+from outcrop.system.arrays import NDArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.columns import combine_vectors, describe_files, find_terms, invert, quantise, row_type
 from outcrop.index.names import NAME_ARRAYS, Names, merge_names
 from outcrop.index.packed import Watched, map_watched, write_arrays
 from outcrop.index.phrasing import PAIR_BYTES, mark_pairs
 from outcrop.records import FeedRow, Model
+from outcrop.system.arrays import NDArray
 from outcrop.text.terms import Terms
 
 Postings = tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.uint8]]

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypedDict, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import Store
 from outcrop.errors import Cancelled, Conflict, StoreError
 from outcrop.maintain.compare import compare_folders, compare_settings, compare_stores
 from outcrop.records import DocumentInfo, DocumentWrite, Filter, Model, MoveReport, Progress
 from outcrop.store.shaping import keys_of
+from outcrop.system.arrays import NDArray
 
 BATCH_DOCUMENTS: Final = 256
 """Documents a transaction at most; a store makes it fewer where they are large. A commit's fsync takes some

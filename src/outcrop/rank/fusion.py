@@ -13,10 +13,10 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records import Fusion, MeaningShare, QueryType, SearchMode, Trust
 from outcrop.records.candidates import Floats
+from outcrop.system.arrays import NDArray
 
 SEMANTIC_SHARE: Final[dict[QueryType, float]] = {"exact": 0.30, "mixed": 0.60, "semantic": 0.85}
 """How much meaning counts against words for each type of query, given a model that is fully trusted."""

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outcrop.system.arrays import NDArray, distinct, numbered
 from outcrop.system.cancel import check_wanted
-from outcrop.system.distinct import distinct, numbered
 
 Nodes = NDArray[np.int64]
 EdgesOf = Callable[[Nodes], tuple[Nodes, Nodes, NDArray[np.float32]]]

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import Embedder, Store
 from outcrop.index.describe import Projects, describe
@@ -20,6 +19,7 @@ from outcrop.rank.signals import apply_signals
 from outcrop.rank.walk import DAMPING, walk
 from outcrop.records import SearchOptions
 from outcrop.records.candidates import Candidates, Floats
+from outcrop.system.arrays import NDArray
 from outcrop.text.phrases import phrase_finder, phrase_words
 from outcrop.text.terms import Terms
 

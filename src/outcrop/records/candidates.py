@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records.asked import QueryType
 from outcrop.records.parsed import Role
+from outcrop.system.arrays import NDArray
 
 Floats = NDArray[np.float32]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records import FeedRow
+from outcrop.system.arrays import NDArray
 
 
 @dataclass(frozen=True, slots=True)

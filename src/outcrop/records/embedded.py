@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from outcrop.system.arrays import NDArray
 
 Vector = NDArray[np.float32]
 """One embedding, one-dimensional."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records.parsed import Chunk, CodeNotes, Document, Role
 from outcrop.records.source import SourceFile
+from outcrop.system.arrays import NDArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.errors import StoreError
 from outcrop.records import Matrix, Model, Vector
+from outcrop.system.arrays import NDArray
 
 _MAX: Final = 127
 _EXPONENTS: Final = (-24, 9)

@@ -9,9 +9,9 @@ from typing import Any
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records import Chunk, CodeNotes, Definition, DocumentInfo, FeedRow, Mention, StoredChunk
+from outcrop.system.arrays import NDArray
 
 _HEADINGS = "\x1f"  # the unit separator: no heading holds it once `join_headings` is done
 

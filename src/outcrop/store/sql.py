@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records import CollectionInfo, DocumentInfo, FileState, Filter, Folder, Model
+from outcrop.system.arrays import NDArray
 
 Embedded = Literal["text", "summary", "path"]
 """What has a vector."""

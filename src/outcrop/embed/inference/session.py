@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.embed.inference.spec import ModelSpec, graph_files, stamp_files
 from outcrop.errors import EmbedError
 from outcrop.records import Vector
+from outcrop.system.arrays import NDArray
 from outcrop.system.machine import install_command
 
 EXACT_INT8 = "session.x64quantprecision"

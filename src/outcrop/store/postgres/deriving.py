@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from psycopg import sql
 
 from outcrop.records import FeedRow
@@ -19,7 +18,7 @@ from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.values import Half, half_vectors, plain_row
 from outcrop.store.postgres.vectors import active_model, fresh, points
 from outcrop.store.rows import FEED_COLUMNS, feed_rows
-from outcrop.system.distinct import is_among
+from outcrop.system.arrays import NDArray, is_among
 
 LIST_ROWS: Final = 1024
 """Chunks of one list: 7 kB, read whole by a search and written whole when one of them goes (not measured)."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.records import Filter, Vector
 from outcrop.records.derived import ChunkRows, DeclaredRows, Deriver, TermRows, Totals
@@ -24,7 +23,7 @@ from outcrop.store.postgres.nearness import Tuning, VectorIndex, reach, vector_i
 from outcrop.store.postgres.reading import read_rows
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
 from outcrop.store.postgres.vectors import active_model, fresh, points
-from outcrop.system.distinct import is_among
+from outcrop.system.arrays import NDArray, is_among
 from outcrop.text.phrases import phrase_finder, phrase_words
 
 if TYPE_CHECKING:

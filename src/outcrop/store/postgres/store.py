@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.errors import NotFound, StoreError
 from outcrop.records import (
@@ -49,6 +48,7 @@ from outcrop.store.postgres.values import text_row
 from outcrop.store.postgres.writing import find_documents, put_documents, remove_documents
 from outcrop.store.rows import FEED_COLUMNS, feed_rows
 from outcrop.store.sql import Embedded, SqlStore
+from outcrop.system.arrays import NDArray
 
 _AS_IT_IS: Final = Tuning()
 T = TypeVar("T")

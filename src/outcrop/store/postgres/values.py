@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 import psycopg
-from numpy.typing import NDArray
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
 from outcrop.errors import StoreError
+from outcrop.system.arrays import NDArray
 
 _MARK: Final = "\x1a"
 _HEAD_BYTES: Final = 4  # of a halfvec on the wire: dimensions and a reserved number, two bytes each

@@ -13,7 +13,6 @@ from typing import Any
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.errors import CorruptDatabase, NotFound
 from outcrop.records import (
@@ -43,6 +42,7 @@ from outcrop.store.sqlite.reading import (
     read_text,
 )
 from outcrop.store.sqlite.writing import put_documents, remove_documents
+from outcrop.system.arrays import NDArray
 from outcrop.text.phrases import phrase_words
 
 _EVERYTHING = Filter()

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.errors import StoreError
 from outcrop.index.evidence import ranges_of
 from outcrop.index.names import FILE_WORDS, Names
+from outcrop.system.arrays import NDArray
 from outcrop.text.terms import TERM_BYTES
 
 FORMAT: Final = 1

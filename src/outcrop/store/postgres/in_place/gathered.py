@@ -6,14 +6,13 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.columns import quantise
 from outcrop.index.names import NAME_ARRAYS, Names
 from outcrop.index.segment import Segment
 from outcrop.records.derived import ChunkRows, DeclaredRows
 from outcrop.store.postgres.in_place.facts import Facts, unpack_facts
-from outcrop.system.distinct import is_among
+from outcrop.system.arrays import NDArray, is_among
 
 _NOTHING_USED: Final = {
     name: np.zeros(0, kind) for name, kind in NAME_ARRAYS.items() if not name.startswith("defined")

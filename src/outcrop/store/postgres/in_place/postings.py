@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.index.lexical import damping_of, gain_of
 from outcrop.records.derived import TermRows
-from outcrop.system.distinct import distinct, is_among
+from outcrop.system.arrays import NDArray, distinct, is_among
 
 Ids = NDArray[np.int64]
 Passing = Callable[[Ids], Ids]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import SearchableStore
 from outcrop.index.evidence import IMPORT, MAX_DECLARED
@@ -20,7 +19,7 @@ from outcrop.index.segment import View
 from outcrop.records.derived import DeclaredRows
 from outcrop.store.postgres.in_place.facts import place_facts, unpack_facts
 from outcrop.store.postgres.in_place.gathered import join_declared, segment_of_names, take_declared
-from outcrop.system.distinct import distinct, is_among
+from outcrop.system.arrays import NDArray, distinct, is_among
 
 Ids = NDArray[np.int64]
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outcrop.contracts import SearchableStore
 from outcrop.errors import StoreError
@@ -38,7 +37,7 @@ from outcrop.store.postgres.in_place.facts import unpack_facts
 from outcrop.store.postgres.in_place.gathered import segment_of_rows, take_declared
 from outcrop.store.postgres.in_place.postings import Ids, Passing, choose_terms, keep_best, score_postings
 from outcrop.store.postgres.in_place.references import graph_around
-from outcrop.system.distinct import distinct, is_among
+from outcrop.system.arrays import NDArray, distinct, is_among
 from outcrop.text.terms import Terms
 
 FEW_CHUNKS: Final = 20_000
