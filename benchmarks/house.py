@@ -64,7 +64,9 @@ class Tree:
 
     def run(self, *words: str) -> tuple[subprocess.CompletedProcess[str], float]:
         """Run Python on this tree, away from any settings of the user's; what it printed, and its CPU seconds."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("OUTCROP_")}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("OUTCROP_", "PYTHON"))
+        }
         own = {"PYTHONPATH": str(self.src), "HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home)}
         before = _children_s()
         done = subprocess.run(

@@ -27,7 +27,7 @@ ALLOWED = {
     # The two paths. A write keeps the index it is searched by in step, so it opens the same parts as a search;
     # a search never imports the write path.
     "read": GROUND | STAGES | {"config"},
-    "code": GROUND | STAGES | {"read"},
+    "code": GROUND | STAGES | {"config", "read"},
     "maintain": GROUND | STAGES | {"config"},
     "write": GROUND | STAGES | {"config", "read", "maintain"},
     "cluster": GROUND | STAGES | {"config", "read", "write"},

@@ -18,6 +18,7 @@ from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl, is_url
 
 ENV_PREFIX = "OUTCROP_"
+DEFAULT_TOKENIZER: Final = "o200k"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class Config:
     """The least similarity (cosine) of a hit that shares no word with the query, 0 to 1."""
     budget_tokens: int = 1200
     """Size of a context or a map in tokens, unless it is asked for with another."""
-    tokenizer: str = "o200k"
+    tokenizer: str = DEFAULT_TOKENIZER
     """What counts the tokens of a context: `o200k` (exactly as OpenAI's current models do), `cl100k` (GPT-4, GPT-3.5),
     `estimate` (errs on the safe side for these, Llama 2 and Claude alike) or the path of a tokenizer.json."""
 

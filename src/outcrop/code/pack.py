@@ -24,8 +24,8 @@ from outcrop.code.elements import (
     repository_of,
 )
 from outcrop.code.elide import elide, matched_lines
+from outcrop.config import DEFAULT_TOKENIZER
 from outcrop.rank.merge import join_hits
-from outcrop.read.pack import DEFAULT_TOKENIZER
 from outcrop.records import Context, Hit, PackedSource
 from outcrop.text.tokens import vocabulary
 

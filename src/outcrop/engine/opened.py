@@ -6,11 +6,10 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from outcrop.config import Config
+from outcrop.config import DEFAULT_TOKENIZER, Config
 from outcrop.contracts import Commentator, Embedder, Reranker, Store, Tokenizer
 from outcrop.maintain.permissions import close_index
 from outcrop.read.lookup import KnownCollections
-from outcrop.read.pack import choose_tokenizer
 from outcrop.read.parts import Parts, PartsMaker
 from outcrop.sources.revisions import Revisions
 from outcrop.store.opening import open_store
@@ -33,7 +32,9 @@ class OpenedIndex:
         commentator: Commentator | None = None,
     ) -> None:
         self.config = config
-        self._tokenizer = tokenizer or choose_tokenizer(config.tokenizer)
+        self._given_tokenizer = tokenizer
+        if config.tokenizer != DEFAULT_TOKENIZER:
+            self._tokenizer  # noqa: B018 - a setting that is wrong is told when the index is opened
         self._store: Store = open_store(
             config.db,
             lambda: self._maker.deriver(),  # noqa: PLW0108 - the maker is made after the store
@@ -51,6 +52,12 @@ class OpenedIndex:
     def parts(self) -> Parts:
         """The model and what searches with it, made when first needed; others once the index has another model."""
         return self._maker.parts()
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        from outcrop.read.pack import choose_tokenizer
+
+        return self._given_tokenizer or choose_tokenizer(self.config.tokenizer)
 
     @cached_property
     def _adder(self) -> Adder:

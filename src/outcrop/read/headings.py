@@ -13,8 +13,6 @@ from itertools import pairwise
 from typing import Final
 
 from outcrop.index.seam import Matches
-from outcrop.parse.markdown import find_headings
-from outcrop.parse.rst import find_sections
 from outcrop.records import Heading, StoredChunk
 from outcrop.text.phrases import phrase_spans
 from outcrop.text.terms import Terms
@@ -94,8 +92,14 @@ def _headings_in(text: str, kind: str) -> list[Heading]:
     if kind in _WITHOUT_MARKS:
         return []
     if kind == "rst":
+        from outcrop.parse.rst import find_sections  # each where a hit needs it
+
         return find_sections(text)
-    return find_headings(text) if _MAY_BE_HEADING.search(text) else []
+    if not _MAY_BE_HEADING.search(text):
+        return []
+    from outcrop.parse.markdown import find_headings
+
+    return find_headings(text)
 
 
 def _paths(text: str, headings: list[Heading], known: Path) -> list[Path]:

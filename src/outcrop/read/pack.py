@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from outcrop.config import DEFAULT_TOKENIZER
 from outcrop.contracts import Tokenizer
 from outcrop.errors import ConfigError
 from outcrop.records import Answer, Context, Hit, LeftOut, PackedSource
@@ -23,7 +24,6 @@ from outcrop.text.tokens.estimate import SafeEstimate
 Merge = Callable[[Sequence[Hit]], Sequence[Hit]]
 """Joins hits that are neighbours in their document."""
 
-DEFAULT_TOKENIZER: Final = "o200k"
 ESTIMATE: Final = "estimate"
 SEPARATOR: Final = "\n\n"
 MIN_TRUNCATED_TOKENS: Final = 40

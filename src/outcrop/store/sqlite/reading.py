@@ -9,7 +9,6 @@ from typing import Any, Final
 import apsw
 
 from outcrop.records import DocumentWrite, FeedRow
-from outcrop.store.exporting import DOCUMENT_COLUMNS, as_writes, first_batch
 from outcrop.store.quantized import unpack_halves
 from outcrop.store.rows import code_notes, fetch, join_text, split_headings
 from outcrop.store.sqlite.text_blocks import BlockEntries, Entry, TextBlocks, unpack_block, unpack_texts
@@ -98,6 +97,8 @@ def feed_rows(connection: apsw.Connection, after_chunk: int, limit: int) -> list
 
 def export_writes(connection: apsw.Connection, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
     """What `Store.export` promises."""
+    from outcrop.store.exporting import DOCUMENT_COLUMNS, as_writes, first_batch
+
     sizes = "SELECT id, chunk_count, char_count FROM documents WHERE id > ? ORDER BY id LIMIT ?"
     ids = json.dumps(first_batch(connection.execute(sizes, (after, limit))))
     mine = "IN (SELECT value FROM json_each(?))"

@@ -31,7 +31,6 @@ from outcrop.store.shaping import require_active, require_complete
 from outcrop.store.sql import Embedded, SqlStore
 from outcrop.store.sqlite import pending
 from outcrop.store.sqlite import vectors as stored_vectors
-from outcrop.store.sqlite.checking import count_everything, find_problems
 from outcrop.store.sqlite.connections import Connections
 from outcrop.store.sqlite.reading import (
     chunk_rows,
@@ -307,12 +306,16 @@ class SqliteStore(SqlStore):
     def stats(self) -> StoreStats:
         """Counts of the rows that must agree, and sizes on disk."""
         with self._connections.reading_at_once() as connection:
+            from outcrop.store.sqlite.checking import count_everything
+
             return count_everything(connection, self._connections.path)
 
     def check(self) -> Iterator[str]:
         """Problems found by a full consistency check; none when all is well."""
         try:
             with self._connections.reading_at_once() as connection:
+                from outcrop.store.sqlite.checking import find_problems
+
                 problems = find_problems(connection)
         except CorruptDatabase as error:
             problems = [str(error)]
