@@ -46,16 +46,17 @@ class Writing(Reading):
         neither the id's extension nor the text itself does. `force` reads and chunks again what did not change. With
         `defer_embedding` it is found by its words at once, and by meaning after `embed_pending`, in whatever process.
         `ray` is the address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
-        `ray://HOST:PORT`, or `local` for one on this machine alone."""
-        if (source is None) == (text is None) or source == "":
-            raise SourceError("give either a source (folder, file or URL) or a text")
-        if kind is not None and text is None:
-            raise SourceError("kind goes with a text; files and URLs tell theirs")
+        `ray://HOST:PORT`, or `local` for one on this machine alone.
+        """
         from outcrop.sources.text import text_source
         from outcrop.text.urls import is_url
         from outcrop.write.add import fetch_url
         from outcrop.write.run import WriteOptions
 
+        if (source is None) == (text is None) or source == "":
+            raise SourceError("give either a source (folder, file or URL) or a text")
+        if kind is not None and text is None:
+            raise SourceError("kind goes with a text; files and URLs tell theirs")
         options = WriteOptions(force, defer_embedding, progress, stopped)
         if text is not None:
             file, data = text_source(text, id, kind=kind)

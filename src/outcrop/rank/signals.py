@@ -122,7 +122,7 @@ def coherence(candidates: Candidates, score: Floats) -> Floats:
 # credit documents for coherence as code is cost more for what it brought. To halve each further passage of a document,
 # as of code, brought .03 and hid passages: in that trial five hits showed .27 of a section's lines, without it .44.
 # Credits that are shares of the best score of code from the start, before the lead is counted, find headings better by
-# .011 and code beside them worse by .008 (`benchmarks/code_mixed.py`).
+# .011 and code beside them worse by .008 (`benchmarks/code/mixed.py`).
 def lead(candidates: Candidates, score: Floats) -> Floats:
     """Where a passage leads all code by words and meaning, its lead is counted once more, against all the others.
 
