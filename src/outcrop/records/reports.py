@@ -83,7 +83,7 @@ class RankingParity:
 
 MIN_OVERLAP = 0.95
 """Two indexes that hold the same and agree less than this rank differently. Ties, which fall by the order in which
-documents were written, cost less than that. Judgement."""
+documents were written, cost less than that (not measured)."""
 
 
 @dataclass(frozen=True, slots=True)
