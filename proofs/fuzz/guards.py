@@ -17,7 +17,7 @@ from outcrop.errors import OutcropError, OutsideRoots, SourceError
 from outcrop.notes.files import NoteFiles
 from outcrop.notes.names import note_path
 from outcrop.records import SourceFile
-from outcrop.serve.state import State, make_state
+from outcrop.serve.state import State, make_state, require_root
 from outcrop.sources.address import parse_url
 from outcrop.sources.folder import walk
 from outcrop.sources.ignore import compile_rules
@@ -265,7 +265,7 @@ def check_path(data: bytes) -> None:
     except (ValueError, OSError):
         real, inside = "", False
     try:
-        found = _state().require_root(text)
+        found = require_root(_state().engine, text)
     except OutsideRoots:
         need(not inside or _is_odd(text), f"{real!r} lies inside and is refused")
         return

@@ -25,7 +25,7 @@ class Fields:
 
     def extend(self, options: Mapping[str, Option]) -> Callable[[type[M]], type[M]]:
         """Give a model these options, beside its own fields."""
-        fields: dict[str, Any] = {name: self._make(option) for name, option in options.items()}
+        fields = self.make(options)
 
         def add(model: type[M]) -> type[M]:
             return create_model(
@@ -33,6 +33,10 @@ class Fields:
             )
 
         return add
+
+    def make(self, options: Mapping[str, Option]) -> dict[str, Any]:
+        """The type and the field of each option, as `create_model` takes them."""
+        return {name: self._make(option) for name, option in options.items()}
 
     def _make(self, option: Option) -> tuple[Any, Any]:
         """The type and the field of an option; a server's own limit comes before the library's."""

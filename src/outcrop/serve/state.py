@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from outcrop.config import Config
-from outcrop.engine import Engine
 from outcrop.errors import OutsideRoots
-from outcrop.notes import KnowledgeBase
-from outcrop.serve.jobs import Jobs
+
+if TYPE_CHECKING:  # an agent that lists its tools does not wait for the engine
+    from outcrop.config import Config
+    from outcrop.engine import Engine
+    from outcrop.notes import KnowledgeBase
+    from outcrop.serve.jobs import Jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +26,9 @@ class State:
     jobs: Jobs
     read_only: bool = False
 
-    def roots(self) -> tuple[Path, ...]:
-        """The folders that may be indexed from outside: the configured ones, those added before, and the notes."""
-        return allowed_roots(self.engine)
-
-    def require_root(self, path: str | Path) -> Path:
-        """The real path of a folder or file that may be indexed from outside; OutsideRoots for any other.
-
-        What lies outside is refused alike whether it is there or not, so that nobody can look around by asking.
-        """
-        return require_root(self.engine, path)
-
 
 def allowed_roots(engine: Engine) -> tuple[Path, ...]:
-    """The folders that may be indexed from outside through this engine."""
+    """The folders that may be indexed from outside: the configured ones, those added before, and the notes."""
     config = engine.config
     configured = (Path(root).expanduser() for root in config.roots)
     added = (Path(root) for root in engine.roots())
@@ -44,7 +36,10 @@ def allowed_roots(engine: Engine) -> tuple[Path, ...]:
 
 
 def require_root(engine: Engine, path: str | Path) -> Path:
-    """See `State.require_root`."""
+    """The real path of a folder or file that may be indexed from outside; OutsideRoots for any other.
+
+    What lies outside is refused alike whether it is there or not, so that nobody can look around by asking.
+    """
     refusal = OutsideRoots(
         "this path is in no folder that may be indexed from here; add it with `outcrop add` on the machine itself, "
         "or start the server with --root FOLDER"
@@ -63,6 +58,9 @@ def require_root(engine: Engine, path: str | Path) -> Path:
 
 def make_state(engine: Engine, *, read_only: bool = False) -> State:
     """The state of a server over this engine, with the notes its configuration names."""
+    from outcrop.notes import KnowledgeBase
+    from outcrop.serve.jobs import Jobs
+
     config = engine.config
     return State(
         engine=engine,

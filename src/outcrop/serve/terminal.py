@@ -27,3 +27,8 @@ def clean(text: str) -> str:
 def clean_line(text: str) -> str:
     """As `clean`, on one line: for names, titles and reasons."""
     return " ".join(clean(text).split())
+
+
+def say_count(number: int, noun: str) -> str:
+    """`1 hit`, `1,024 hits`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -12,14 +12,14 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from outcrop.serve.mcp.http import mcp_app
+from outcrop.serve.mcp.http import McpApp
 from outcrop.serve.state import State
 
 
 @contextmanager
 def served(state: State) -> Iterator[str]:
     """The address of a real server on a free port."""
-    agents = mcp_app(state)
+    agents = McpApp(state)
 
     @asynccontextmanager
     async def live(_app: Starlette) -> AsyncIterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Literal
+from unittest.mock import Mock
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from outcrop.errors import QueryError
-from outcrop.serve.mcp.notes import SearchNotes
+from outcrop.records import Answer
 from outcrop.serve.mcp.params import (
     LONGEST_TEXT,
     MAX_ITEMS,
@@ -76,8 +77,13 @@ def test_a_refusal_says_what_is_accepted(wrong: dict[str, Any], said: str) -> No
 
 
 def test_notes_take_the_limit_by_either_name() -> None:
+    tool = TOOLS["kb_search"]
+
     def hits(**given: Any) -> int:
-        return read_arguments("kb_search", SearchNotes, {"query": "x", **given}).hits
+        call = Mock()
+        call.state.kb.search.return_value = Answer("a note", "semantic", (), "no_hits")
+        tool.run(call, **read_arguments(tool.name, tool.takes, {"query": "a note", **given}).given())
+        return int(call.state.kb.search.call_args.args[1])
 
     assert (hits(), hits(topK=3), hits(limit=2), hits(topK=3, limit=2)) == (5, 3, 2, 2)
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from outcrop.errors import QueryError
 from outcrop.serve.mcp.find import show_lines
-from outcrop.serve.mcp.params import LineRange
 from outcrop.serve.mcp.reply import (
     LONGEST_LINE,
     Part,
@@ -74,7 +73,7 @@ def test_items_that_do_not_fit_are_left_for_the_next_page() -> None:
 
 def test_lines_past_the_end_or_backwards_are_refused() -> None:
     with pytest.raises(QueryError, match="has 2 lines"):
-        show_lines("a.md", "one\ntwo\n", LineRange(line_start=3))
+        show_lines("a.md", "one\ntwo\n", 3, None, 1000)
     with pytest.raises(QueryError, match="before line_start"):
-        show_lines("a.md", "one\ntwo\n", LineRange(line_start=2, line_end=1))
-    assert show_lines("a.md", "", LineRange()).text.startswith("The text is empty.")
+        show_lines("a.md", "one\ntwo\n", 2, 1, 1000)
+    assert show_lines("a.md", "", 1, None, 1000).text.startswith("The text is empty.")

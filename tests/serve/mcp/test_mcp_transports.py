@@ -20,7 +20,7 @@ from tests.serve.mcp.conftest import Library, make_many, text_of
 from tests.serve.mcp.serving import served
 
 from outcrop.serve.mcp import http as mcp_http
-from outcrop.serve.mcp.sessions import Sessions
+from outcrop.serve.mcp.http import Sessions
 
 Talk = Callable[[Callable[[Client], Awaitable[None]]], None]
 

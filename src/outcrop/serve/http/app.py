@@ -32,7 +32,7 @@ from outcrop.serve.http.routes.status import status_router
 from outcrop.serve.http.searchers import Searchers
 from outcrop.serve.http.security import Guard
 from outcrop.serve.http.work import THREADS, search_threads
-from outcrop.serve.mcp.http import mcp_app
+from outcrop.serve.mcp.http import McpApp
 from outcrop.serve.page.routes import page_router
 from outcrop.serve.state import State
 
@@ -51,7 +51,7 @@ def make_app(state: State, *, workers: int = 0) -> FastAPI:
         searches=CapacityLimiter(max(workers, search_threads())),
         searchers=Searchers(state.config, workers) if workers else None,
     )
-    agents = mcp_app(state)
+    agents = McpApp(state)
 
     @asynccontextmanager
     async def live(_app: FastAPI) -> AsyncIterator[None]:

@@ -1,17 +1,36 @@
 """Where the tools find the engine: opened in a thread by the first call that needs it, so that listing the tools does
-not wait."""
+not wait; and one call of a tool."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outcrop.errors import QueryError
 
 if TYPE_CHECKING:
+    from outcrop.engine import Engine
+    from outcrop.records import Progress
     from outcrop.serve.background import Background
     from outcrop.serve.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The server's state, whether the client gave up, and where progress goes."""
+
+    state: State
+    stopped: Callable[[], bool]
+    progress: Callable[[Progress], None]
+    wrote: Callable[[], None]
+    """Reports that something was written that has no vectors yet."""
+
+    @property
+    def engine(self) -> Engine:
+        """The one engine."""
+        return self.state.engine
 
 
 class Desk:

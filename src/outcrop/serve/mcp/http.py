@@ -1,16 +1,20 @@
-"""The server over streamable HTTP, as an ASGI app that another one routes to."""
+"""The server over streamable HTTP, as an ASGI app that another one routes to, and the sessions that clients have open.
+
+The SDK refuses the next client while its table is full, and a session without requests stays in it for half an hour:
+a thousand calls of `initialize` would lock every agent out. Here the one that was silent for longest makes room.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from outcrop.serve.mcp.desk import Desk
 from outcrop.serve.mcp.server import make_server
-from outcrop.serve.mcp.sessions import MAX_SESSIONS, Sessions
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -19,10 +23,64 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MAX_SESSIONS: Final = 1_000
+"""Sessions kept open, each with a task (not measured): far more than the agents at work at once."""
+
+
+class Sessions:
+    """The open sessions, least recently used first. Used by the event loop's thread only."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._unused: OrderedDict[str, None] = OrderedDict()
+        self._used: OrderedDict[str, None] = OrderedDict()
+        self._busy: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._unused) + len(self._used) + len(self._busy)
+
+    def open(self, session: str) -> None:
+        """A client opened it and has asked for nothing yet."""
+        self._unused[session] = None
+
+    def enter(self, session: str) -> None:
+        """A request of an open session begins; until it ends the session is not idle."""
+        if session in self._unused or session in self._used or session in self._busy:
+            self._unused.pop(session, None)
+            self._used.pop(session, None)
+            self._busy[session] = self._busy.get(session, 0) + 1
+
+    def leave(self, session: str) -> None:
+        """A request of an open session ended."""
+        if session in self._busy:
+            self._busy[session] -= 1
+            if not self._busy[session]:
+                del self._busy[session]
+                self._used[session] = None
+
+    def forget(self, session: str) -> None:
+        """It is closed."""
+        for known in (self._unused, self._used, self._busy):
+            known.pop(session, None)
+
+    def take_surplus(self) -> str | None:
+        """A session to be closed, if there are too many: the longest idle, and first of all one of those that were
+        opened and never used, so that a flood of them does not drive out agents that work. One with a request under
+        way stays."""
+        if len(self) <= self._most:
+            return None
+        for idle in (self._unused, self._used):
+            if idle:
+                return idle.popitem(last=False)[0]
+        return None
+
+
+_HEADER: Final = b"mcp-session-id"
+
 
 class McpApp:
-    """The ASGI app. It answers only while `run()` is entered, and checks neither Host, Origin nor token: what routes to
-    it does."""
+    """The ASGI app over a server's state: `Route("/mcp", endpoint=app)`, and `async with app.run()` in the lifespan. It
+    checks neither Host, Origin nor token: what routes to it does."""
 
     def __init__(self, state: State) -> None:
         server = make_server(Desk(lambda: state, read_only=state.read_only))
@@ -70,9 +128,6 @@ class McpApp:
             )
 
 
-_HEADER = b"mcp-session-id"
-
-
 def _session_in(headers: object) -> str:
     """The id of a session among headers; nothing where there is none."""
     assert isinstance(headers, list | tuple)  # noqa: S101 - what ASGI has
@@ -85,8 +140,3 @@ async def _no_body() -> Message:
 
 async def _no_answer(_message: Message) -> None:
     return
-
-
-def mcp_app(state: State) -> McpApp:
-    """The app over a server's state: `Route("/mcp", endpoint=app)`, and `async with app.run()` in the lifespan."""
-    return McpApp(state)

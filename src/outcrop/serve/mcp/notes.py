@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
 
-from outcrop.serve.mcp.call import Call
+from outcrop.serve.mcp.desk import Call
 from outcrop.serve.mcp.find import no_hits, show_answer, show_lines, why_empty
-from outcrop.serve.mcp.params import Arguments, LineRange, MaxTokens, Offset, Page, Text
+from outcrop.serve.mcp.params import LineNumber, MaxTokens, Offset, Page, Text
 from outcrop.serve.mcp.reply import DEFAULT_TOKENS, Part, Reply, fence_parts, fence_text, one_line
+from outcrop.serve.terminal import say_count
 
 if TYPE_CHECKING:
     from outcrop.notes import KbFile
@@ -25,116 +26,79 @@ _Content = Annotated[str, Field(max_length=MAX_NOTE_CHARACTERS)]
 _Limit = Annotated[int, Field(ge=1, le=MAX_HITS)]
 
 
-class SearchNotes(Arguments):
-    """What `kb_search` takes. `topK` is what clients of other servers call the limit."""
-
-    query: Text
-    limit: _Limit = DEFAULT_HITS
-    topK: _Limit | None = None  # noqa: N815 - their name
-    max_tokens: MaxTokens = DEFAULT_TOKENS
-
-    @property
-    def hits(self) -> int:
-        """How many hits are wanted; where both names are given, `limit` counts."""
-        return self.topK if self.topK is not None and "limit" not in self.model_fields_set else self.limit
-
-
-def search(call: Call, args: SearchNotes) -> Reply:
-    """The notes that answer a query."""
-    if len(args.query.strip()) < 2:
+def search(
+    call: Call,
+    query: Text,
+    limit: Annotated[_Limit | None, Field(json_schema_extra={"default": DEFAULT_HITS})] = None,
+    topK: _Limit | None = None,  # noqa: N803 - what clients of other servers call the limit
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
+) -> Reply:
+    """Search your own notes: decisions, preferences, facts kept from earlier sessions. Use it at the start of a task,
+    then kb_read what looks right. {note_scores}. No hits: nothing known yet."""
+    if len(query.strip()) < 2:
         return no_hits(f"No hits: {why_empty('empty_query', '')}.")
-    answer = call.state.kb.search(args.query, args.hits, stopped=call.stopped)
+    hits = limit or topK or DEFAULT_HITS
+    answer = call.state.kb.search(query, hits, stopped=call.stopped)
     if not answer.hits and answer.reason in (None, "no_hits", "empty_index", "filtered_out"):
         return no_hits(
             "No hits: no note scores 0.3 or more. Nothing is known of it yet, or it is in other words."
         )
-    return show_answer(answer, args.hits, 0, args.max_tokens)
+    return show_answer(answer, hits, 0, max_tokens)
 
 
-class ReadNote(LineRange):
-    """What `kb_read` takes."""
-
-    path: _Path
-
-
-def read(call: Call, args: ReadNote) -> Reply:
-    """Lines of a note."""
-    found = call.state.kb.read(args.path)
-    return show_lines(found.path, found.text, args)
-
-
-class ListNotes(Arguments):
-    """What `kb_list` takes."""
-
-    prefix: Text | None = Field(default=None, description="a folder")
-    limit: Page = 50
-    offset: Offset = 0
+def read(
+    call: Call,
+    path: _Path,
+    line_start: LineNumber = 1,
+    line_end: LineNumber | None = None,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
+) -> Reply:
+    """A note, whole or some lines. Read it before you edit it."""
+    found = call.state.kb.read(path)
+    return show_lines(found.path, found.text, line_start, line_end, max_tokens)
 
 
-def list_notes(call: Call, args: ListNotes) -> Reply:
-    """Paths and titles of notes, a page of them."""
-    limit, offset = args.limit, args.offset
-    found = call.state.kb.list(args.prefix or "", limit + 1, offset)
+def list_notes(
+    call: Call,
+    prefix: Annotated[Text | None, Field(description="a folder")] = None,
+    limit: Page = 50,
+    offset: Offset = 0,
+) -> Reply:
+    """Which notes there are. Use it before you choose a path for a new one."""
+    found = call.state.kb.list(prefix or "", limit + 1, offset)
     page = found[:limit]
     if not page:
         return Reply("No more notes." if offset else "There are no notes here yet; kb_write makes one.")
     text = fence_parts([Part(f"{note.path} · {note.title} · {note.lines} lines") for note in page], offset + 1)
     more = f"\nMore: call again with offset={offset + limit}." if len(found) > limit else ""
-    return Reply(f"{len(page)} note{'' if len(page) == 1 else 's'}, by path.\n{text}{more}")
+    return Reply(f"{say_count(len(page), 'note')}, by path.\n{text}{more}")
 
 
-class WriteNote(Arguments):
-    """What `kb_write` and `kb_append` take."""
-
-    path: _Path
-    text: _Content
-
-
-def write(call: Call, args: WriteNote) -> Reply:
-    """Write a whole note."""
-    return _written(call, call.state.kb.write(args.path, args.text), "Written")
+def write(call: Call, path: _Path, text: _Content) -> Reply:
+    """Write a whole note (Markdown), replacing what was there. Search first: better add to a note than have two. Found
+    by its words at once, by meaning soon after."""
+    return _written(call, call.state.kb.write(path, text), "Written")
 
 
-def append(call: Call, args: WriteNote) -> Reply:
-    """Add to the end of a note."""
-    return _written(call, call.state.kb.append(args.path, args.text), "Appended")
+def append(call: Call, path: _Path, text: _Content) -> Reply:
+    """Add text at the end of a note, which is made if it is not there. Safe beside other writers."""
+    return _written(call, call.state.kb.append(path, text), "Appended")
 
 
-class EditNote(Arguments):
-    """What `kb_edit` takes."""
-
-    path: _Path
-    old: _Content
-    new: _Content
+def edit(call: Call, path: _Path, old: _Content, new: _Content) -> Reply:
+    """Replace a passage of a note. old must be there exactly once: quote enough of it."""
+    return _written(call, call.state.kb.edit(path, old, new), "Edited")
 
 
-def edit(call: Call, args: EditNote) -> Reply:
-    """Replace a passage that is there once."""
-    return _written(call, call.state.kb.edit(args.path, args.old, args.new), "Edited")
+def move(call: Call, path: _Path, to: Text) -> Reply:
+    """Rename a note or move it to another folder. Refused where a note is already."""
+    return _written(call, call.state.kb.move(path, to), "Moved")
 
 
-class MoveNote(Arguments):
-    """What `kb_move` takes."""
-
-    path: _Path
-    to: Text
-
-
-def move(call: Call, args: MoveNote) -> Reply:
-    """Give a note another path."""
-    return _written(call, call.state.kb.move(args.path, args.to), "Moved")
-
-
-class DeleteNote(Arguments):
-    """What `kb_delete` takes."""
-
-    path: _Path
-
-
-def delete(call: Call, args: DeleteNote) -> Reply:
-    """Delete a note."""
-    call.state.kb.delete(args.path)
-    return Reply("Deleted.", {"path": one_line(args.path)})
+def delete(call: Call, path: _Path) -> Reply:
+    """Delete a note for good. Only when the user wants it, or its content is wrong or elsewhere."""
+    call.state.kb.delete(path)
+    return Reply("Deleted.", {"path": one_line(path)})
 
 
 def _written(call: Call, note: KbFile, done: str) -> Reply:

@@ -1,19 +1,19 @@
-"""What tools take: a model for each gives the JSON schema that a client sees and the check of what it sends."""
+"""What tools take: the signature of each gives the JSON schema that a client sees and the check of what it sends."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from typing import Annotated, Any, Final, TypeVar
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
 from outcrop.errors import QueryError
 from outcrop.records.asked import FILTER_OPTIONS, SEARCH_OPTIONS
+from outcrop.records.options import Option
 from outcrop.serve.fields import Fields, read_whole_numbers
-from outcrop.serve.mcp.reply import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
-
-A = TypeVar("A", bound="Arguments")
+from outcrop.serve.mcp.reply import MAX_TOKENS, MIN_TOKENS
 
 LONGEST_TEXT: Final = 4_000
 """Characters of a query or a name: a question with a stack trace fits, a whole file does not (not measured)."""
@@ -39,9 +39,7 @@ Limit = Annotated[int, Field(ge=1, le=MAX_HITS)]
 Page = Annotated[int, Field(ge=1, le=MAX_LISTED)]
 Offset = Annotated[int, Field(ge=0, le=SEARCH_OPTIONS["offset"].served_most)]
 
-FILTERS: Final = {name: option for name, option in FILTER_OPTIONS.items() if name != "documents"}
-with_options: Final = Fields(Texts, Text, lambda option: option.brief, {}).extend
-"""Gives arguments these options of a search, in as few words as will do."""
+_FIELDS: Final = Fields(Texts, Text, lambda option: option.brief, {})
 
 
 class Arguments(BaseModel):
@@ -49,17 +47,19 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    def pick(self, *names: str) -> dict[str, Any]:
-        """Those of these arguments that were given."""
-        return self.model_dump(include=set(names), exclude_unset=True)
+    def given(self) -> dict[str, Any]:
+        """What the client said; the rest is the tool's own default."""
+        return self.model_dump(exclude_unset=True)
 
 
-class LineRange(Arguments):
-    """Some lines of a text, as many as fit."""
-
-    line_start: LineNumber = 1
-    line_end: LineNumber | None = None
-    max_tokens: MaxTokens = DEFAULT_TOKENS
+def arguments_of(run: Callable[..., object], options: Mapping[str, Option]) -> type[Arguments]:
+    """The parameters of a tool after the first, which is the call; `options` of a search are what its `**` takes."""
+    fields: dict[str, Any] = {}
+    _, *parameters = inspect.signature(run, eval_str=True).parameters.values()
+    for item in parameters:
+        if item.kind is not item.VAR_KEYWORD:
+            fields[item.name] = (item.annotation, ... if item.default is item.empty else item.default)
+    return create_model(run.__name__, __base__=Arguments, **fields, **_FIELDS.make(options))
 
 
 def input_schema(takes: type[Arguments]) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def describe_wanted(schema: Mapping[str, Any]) -> str:
     return {"string": "a string", "boolean": "true or false", "array": "a list of strings"}[schema["type"]]
 
 
-def read_arguments(tool: str, takes: type[A], given: Mapping[str, Any] | None) -> A:
-    """The arguments with every default filled in; QueryError says what is wrong and what would be right.
+def read_arguments(tool: str, takes: type[Arguments], given: Mapping[str, Any] | None) -> Arguments:
+    """The arguments, checked; QueryError says what is wrong and what would be right.
 
     A null counts as not given: some clients send one for every optional parameter.
     """

@@ -7,7 +7,7 @@ from typing import Final
 import mcp_types as types
 
 from outcrop.errors import NotFound, QueryError
-from outcrop.serve.mcp.call import Call
+from outcrop.serve.mcp.desk import Call
 from outcrop.serve.mcp.find import show_context
 from outcrop.serve.mcp.params import LONGEST_TEXT
 from outcrop.serve.mcp.reply import DEFAULT_TOKENS, readable

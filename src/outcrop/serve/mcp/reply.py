@@ -38,10 +38,10 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def one_line(text: str) -> str:
-    """A name or a heading: on one line, nothing hidden in it, not endless."""
+def one_line(text: str, most: int = LONGEST_LINE) -> str:
+    """A name, a heading or a message: on one line, nothing hidden in it, not endless."""
     line = clean_line(text)
-    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 class Fence:

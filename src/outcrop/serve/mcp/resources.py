@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 import mcp_types as types
 
 from outcrop.errors import NotFound, QueryError
-from outcrop.serve.mcp.call import Call
+from outcrop.serve.mcp.desk import Call
 from outcrop.serve.mcp.reply import one_line, readable
 
 PAGE: Final = 100

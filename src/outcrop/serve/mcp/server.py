@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import signal
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -15,22 +16,21 @@ import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 import outcrop
 from outcrop.errors import Cancelled, OutcropError, QueryError
-from outcrop.serve.mcp.call import Call
-from outcrop.serve.mcp.desk import Desk
+from outcrop.serve.mcp.desk import Call, Desk
 from outcrop.serve.mcp.params import input_schema, read_arguments
-from outcrop.serve.mcp.reply import readable
+from outcrop.serve.mcp.prompts import get_prompt, list_prompts
+from outcrop.serve.mcp.reply import one_line, readable
+from outcrop.serve.mcp.resources import list_resources, list_templates, read_resource
 from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool
 from outcrop.serve.patience import Patience, patience_for
-from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from mcp.server.context import ServerRequestContext
 
     from outcrop.records import Progress
 
@@ -56,9 +56,6 @@ Context = Any  # the SDK's ServerRequestContext, generic in what nothing here us
 
 def make_server(desk: Desk) -> Server[Any]:
     """A server over what the desk opens. One serves any number of clients."""
-    from outcrop.serve.mcp.prompts import get_prompt, list_prompts
-    from outcrop.serve.mcp.resources import list_resources, list_templates, read_resource
-
     threads = anyio.CapacityLimiter(THREADS)
 
     async def on_list_tools(_ctx: Context, _params: object) -> types.ListToolsResult:
@@ -69,30 +66,35 @@ def make_server(desk: Desk) -> Server[Any]:
         try:
             if tool.writes and desk.read_only:
                 raise QueryError(f"this server only reads; {tool.name} is not available here")
-            args = read_arguments(tool.name, tool.takes, params.arguments)
-            reply = await _run(ctx, desk, threads, lambda call: tool.run(call, args), limited=not tool.writes)
+            given = read_arguments(tool.name, tool.takes, params.arguments).given()
+            reply = await _run(
+                ctx, desk, threads, lambda call: tool.run(call, **given), limited=not tool.writes
+            )
         except OutcropError as error:
             return _failed(str(error))
         except Exception as error:
             log.exception("tool %s failed", tool.name)
             return _failed(_unexpected(tool.name, error))
-        content = [types.TextContent(text=readable(reply.text))]
-        return types.CallToolResult(content=list(content), structured_content=reply.data)
+        content = types.TextContent(text=readable(reply.text))
+        return types.CallToolResult(content=[content], structured_content=reply.data)
 
     async def in_thread(ctx: Context, work: Callable[[Call], T]) -> T:
-        return await _run_plain(ctx, desk, threads, work)
+        """For resources and prompts, whose errors are the protocol's own."""
+        try:
+            return await _run(ctx, desk, threads, work)
+        except OutcropError as error:
+            raise MCPError(types.INVALID_PARAMS, one_line(str(error), LONGEST_MESSAGE)) from error
+        except Exception as error:
+            log.exception("a resource or a prompt failed")
+            raise MCPError(types.INTERNAL_ERROR, _unexpected("this", error)) from error
 
-    async def on_list_resources(
-        ctx: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
+    async def on_list_resources(ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
         return await in_thread(ctx, lambda call: list_resources(call, params.cursor if params else None))
 
     async def on_list_templates(_ctx: Context, _params: object) -> types.ListResourceTemplatesResult:
         return list_templates()
 
-    async def on_read_resource(
-        ctx: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+    async def on_read_resource(ctx: Context, params: types.ReadResourceRequestParams) -> Any:
         return await in_thread(ctx, lambda call: read_resource(call, params.uri))
 
     async def on_list_prompts(_ctx: Context, _params: object) -> types.ListPromptsResult:
@@ -114,6 +116,26 @@ def make_server(desk: Desk) -> Server[Any]:
         on_list_prompts=on_list_prompts,
         on_get_prompt=on_get_prompt,
     )
+
+
+def serve_stdio(desk: Desk) -> None:
+    """Serve one client until it closes our input; then stop at the next safe place.
+
+    A signal ends the process at once: a thread that waits for input cannot be woken, and nothing that was acknowledged
+    is lost by it. What was going on is taken up at the next start.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        anyio.run(_serve, desk)
+    finally:
+        desk.close()
+
+
+async def _serve(desk: Desk) -> None:
+    server = make_server(desk)
+    async with stdio_server() as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
 def list_tools(*, read_only: bool) -> list[types.Tool]:
@@ -157,24 +179,8 @@ def _unexpected(name: str, error: Exception) -> str:
 
 
 def _failed(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=_message(message))], is_error=True)
-
-
-def _message(text: str) -> str:
-    """A message may name files: on one line, nothing hidden in it, and no longer than it needs to be."""
-    line = clean_line(text)
-    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
-
-
-async def _run_plain(ctx: Context, desk: Desk, threads: anyio.CapacityLimiter, work: Callable[[Call], T]) -> T:
-    """As `_run`, for resources and prompts, whose errors are the protocol's own."""
-    try:
-        return await _run(ctx, desk, threads, work)
-    except OutcropError as error:
-        raise MCPError(types.INVALID_PARAMS, _message(str(error))) from error
-    except Exception as error:
-        log.exception("a resource or a prompt failed")
-        raise MCPError(types.INTERNAL_ERROR, _unexpected("this", error)) from error
+    said = types.TextContent(text=one_line(message, LONGEST_MESSAGE))
+    return types.CallToolResult(content=[said], is_error=True)
 
 
 class _Latest:
@@ -195,12 +201,7 @@ class _Latest:
 
 
 async def _run(
-    ctx: ServerRequestContext[Any, Any],
-    desk: Desk,
-    threads: anyio.CapacityLimiter,
-    work: Callable[[Call], T],
-    *,
-    limited: bool = True,
+    ctx: Context, desk: Desk, threads: anyio.CapacityLimiter, work: Callable[[Call], T], *, limited: bool = True
 ) -> T:
     """Do it in a thread; cancelled, wait until the engine has seen that it is to stop."""
     stop, latest = threading.Event(), _Latest()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import Field
-
 from outcrop.records import Filter
-from outcrop.serve.mcp.call import Call
-from outcrop.serve.mcp.params import Arguments, Offset, Page, Paths, Text
+from outcrop.serve.mcp.desk import Call
+from outcrop.serve.mcp.params import Offset, Page, Paths, Text
 from outcrop.serve.mcp.reply import Part, Reply, fence_parts, one_line
+from outcrop.serve.state import allowed_roots, require_root
+from outcrop.serve.terminal import say_count
 
 if TYPE_CHECKING:
     from outcrop.records import IngestReport
@@ -18,8 +18,8 @@ MAX_LISTED: Final = 50
 """Collections or failures that are named; the rest is a number."""
 
 
-def status(call: Call, _args: Arguments) -> Reply:
-    """What is indexed."""
+def status(call: Call) -> Reply:
+    """What is indexed: collections, sizes, folders, whether anything still waits to be embedded."""
     found = call.engine.status()
     state = call.state
     data: dict[str, Any] = {
@@ -29,7 +29,7 @@ def status(call: Call, _args: Arguments) -> Reply:
         "model": str(found.index_model or found.model),
         "read_only": state.read_only,
         "kb": one_line(str(state.config.kb)),
-        "roots": [one_line(str(root)) for root in state.roots()[:MAX_LISTED]],
+        "roots": [one_line(str(root)) for root in allowed_roots(call.engine)[:MAX_LISTED]],
         "collections": [
             {"name": one_line(info.name), "documents": info.documents, "chunks": info.chunks}
             for info in found.collections[:MAX_LISTED]
@@ -45,49 +45,32 @@ def status(call: Call, _args: Arguments) -> Reply:
     return Reply(head + listed, data)
 
 
-class Refresh(Arguments):
-    """What `refresh` takes."""
-
-    path: Text | None = None
-
-
-def refresh(call: Call, args: Refresh) -> Reply:
-    """Bring one folder or file, or all that were added, up to date with the disk."""
-    target = None if args.path is None else call.state.require_root(args.path)
+def refresh(call: Call, path: Text | None = None) -> Reply:
+    """Read changed files again: one folder or file by its full path, or all that were added. Use it when hits are STALE
+    or after you changed many files. Only folders the user allowed."""
+    target = None if path is None else require_root(call.engine, path)
     if target is None:
         call.state.kb.refresh()
     report = call.engine.sync(target, progress=call.progress, stopped=call.stopped)
     return show_report(report)
 
 
-class Add(Arguments):
-    """What `add` takes."""
-
-    path: Text
-    collection: Text | None = None
-
-
-def add(call: Call, args: Add) -> Reply:
-    """Index a folder or a file below one of the roots."""
-    target = call.state.require_root(args.path)
-    report = call.engine.add(target, collection=args.collection, progress=call.progress, stopped=call.stopped)
+def add(call: Call, path: Text, collection: Text | None = None) -> Reply:
+    """Index a folder or file by its full path. Only in folders the user allowed: see status."""
+    target = require_root(call.engine, path)
+    report = call.engine.add(target, collection=collection, progress=call.progress, stopped=call.stopped)
     return show_report(report)
 
 
-class ListDocuments(Arguments):
-    """What `list_documents` takes."""
-
-    collection: Text | None = None
-    paths: Paths = Field(default=[])
-    limit: Page = 50
-    offset: Offset = 0
-
-
-def list_documents(call: Call, args: ListDocuments) -> Reply:
-    """Which documents are indexed, a page of them."""
-    limit, offset = args.limit, args.offset
-    collections = () if args.collection is None else (args.collection,)
-    where = Filter(collections=collections, paths=tuple(args.paths))
+def list_documents(
+    call: Call,
+    collection: Text | None = None,
+    paths: Paths | None = None,
+    limit: Page = 50,
+    offset: Offset = 0,
+) -> Reply:
+    """Which documents are indexed, by path."""
+    where = Filter(collections=() if collection is None else (collection,), paths=tuple(paths or ()))
     found = call.engine.documents(where, limit=limit + 1, offset=offset)
     page = found[:limit]
     if not page:
@@ -97,7 +80,7 @@ def list_documents(call: Call, args: ListDocuments) -> Reply:
         for info in page
     ]
     more = f"\nMore: call again with offset={offset + limit}." if len(found) > limit else ""
-    count = f"{len(page)} document{'' if len(page) == 1 else 's'}, by collection and path."
+    count = f"{say_count(len(page), 'document')}, by collection and path."
     return Reply(f"{count}\n{fence_parts(parts, offset + 1)}{more}")
 
 
@@ -112,11 +95,9 @@ def show_report(report: IngestReport) -> Reply:
     counts = ", ".join(f"{data[name]} {name}" for name in (*names[:5], "skipped"))
     text = f"Up to date: {counts}; {report.chunks} chunks written in {report.seconds:.1f} s."
     if report.masked:
-        text += f" {report.masked} secret{'' if report.masked == 1 else 's'} masked."
+        text += f" {say_count(report.masked, 'secret')} masked."
     if report.remarks:
-        remarks = [
-            Part(f"{one_line(item.path)}: {one_line(item.reason)}") for item in report.remarks[:MAX_LISTED]
-        ]
+        remarks = [Part(f"{item.path}: {item.reason}") for item in report.remarks[:MAX_LISTED]]
         text += f"\n{len(report.remarks)} indexed in spite of damage or doubt:\n{fence_parts(remarks)}"
     if report.failed:
         parts = [Part(f"{item['path']}: {item['reason']}") for item in data["failed"]]

@@ -33,7 +33,7 @@ def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple
     standard error. It ends when the client closes standard input.
     """
     try:
-        from outcrop.serve.mcp.stdio import serve_stdio
+        from outcrop.serve.mcp.server import serve_stdio
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"Agents need a package that is missing ({error.name}): {install_command('serve')}"

@@ -19,6 +19,7 @@ from outcrop.serve.http.schema import CoderagBody, targets_of
 from outcrop.serve.http.work import run_while_wanted
 from outcrop.serve.jobs import Task
 from outcrop.serve.patience import lift_limit
+from outcrop.serve.state import require_root
 from outcrop.serve.terminal import clean_line
 
 SHOWN_NAMES: Final = 5
@@ -57,7 +58,7 @@ def coderag_router(shared: Shared) -> APIRouter:
         """Index a repository, or bring it up to date."""
         if wait:
             lift_limit()  # a job has its own end, and this client asked to wait for it
-        path = await run_in_threadpool(state.require_root, repoPath)
+        path = await run_in_threadpool(require_root, state.engine, repoPath)
         job = await run_in_threadpool(state.jobs.submit, Task("ingest", str(path)))
         if not wait:
             return answer({"job": job}, 202)

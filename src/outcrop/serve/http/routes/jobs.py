@@ -13,6 +13,7 @@ from outcrop.serve.http.events import job_events
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import IngestBody, SyncBody
 from outcrop.serve.jobs import Job, Task
+from outcrop.serve.state import require_root
 from outcrop.text.urls import is_url
 
 JobAnswer = shape("JobAnswer", job=Job)
@@ -27,7 +28,7 @@ def jobs_router(shared: Shared) -> APIRouter:
     @router.post("/ingest", dependencies=shared.writes, **documented(202, JobAnswer, 413, 415))
     def ingest(body: IngestBody) -> Response:
         """Index a folder or file below one of the server's roots, or a public URL."""
-        source = body.source if is_url(body.source) else str(state.require_root(body.source))
+        source = body.source if is_url(body.source) else str(require_root(state.engine, body.source))
         task = Task("ingest", source, body.collection, tuple(body.tags), body.force)
         return answer({"job": state.jobs.submit(task)}, 202)
 

@@ -17,6 +17,7 @@ from outcrop.serve.http.answers import answer, documented, extended, problems, s
 from outcrop.serve.http.metrics import CONTENT_TYPE
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.problems import Refused
+from outcrop.serve.state import allowed_roots
 
 _Health = shape("Health", status=str, version=str)
 _Doctor = shape("Doctor", ok=bool, checks=tuple[Check, ...])
@@ -62,7 +63,7 @@ def status_router(shared: Shared) -> APIRouter:
             "kb": str(state.config.kb),
             "chat": state.config.chat_model or None,
             "read_only": state.read_only,
-            "roots": [str(root) for root in state.roots()],
+            "roots": [str(root) for root in allowed_roots(state.engine)],
             "reranker": has_reranker(state.config),
             "version": outcrop.__version__,
         }
