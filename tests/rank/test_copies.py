@@ -113,11 +113,12 @@ def test_the_command_line_and_agents_are_told_in_how_many_places_it_stands(engin
     from rich.console import Console
 
     from outcrop.serve.cli.render import print_answer
+    from outcrop.serve.cli.session import Screen
     from outcrop.serve.mcp.find import show_answer
 
     answer = engine.search(QUERY)
     console = Console(file=StringIO(), width=200)
-    print_answer(console, answer, verbose=True)
+    print_answer(Screen(lambda: console), answer, verbose=True)
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert "and 24 more places" in printed
     assert printed.count("   also part") == MAX_PLACES

@@ -44,6 +44,13 @@ def plain(value: object) -> object:
     return value
 
 
+def as_dict(record: object, **more: object) -> dict[str, object]:
+    """A record as a dictionary, with further members."""
+    data = plain(record)
+    assert isinstance(data, dict)  # noqa: S101 - that is what a record becomes
+    return data | more
+
+
 def dump(value: object, indent: int | None = None) -> str:
     """JSON text. Not escaped, except where a file name is not valid Unicode."""
     data = plain(value)

@@ -17,6 +17,7 @@ from tests.serve.cli.runner import Outcrop
 from outcrop.engine import open_engine
 from outcrop.serve.cli.render import print_answer
 from outcrop.serve.cli.render_code import about_code, print_related
+from outcrop.serve.cli.session import Screen
 from outcrop.serve.excerpt import Marker, best_lines
 from outcrop.serve.logs import write_logs
 
@@ -132,7 +133,7 @@ def test_lines_of_related_fit_the_screen(shop: Outcrop, width: int) -> None:
     with open_engine(shop.db) as engine:
         related = engine.related("ConnectionPool.acquire")
     console = Console(force_terminal=True, width=width, file=io.StringIO(), color_system=None)
-    print_related(console, related, "ConnectionPool.acquire", 10)
+    print_related(Screen(lambda: console), related, "ConnectionPool.acquire", 10)
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     listed = [line for line in lines if line.startswith("  ")]
     assert len(listed) >= 3
@@ -319,14 +320,14 @@ def test_code_is_cut_at_the_edge_of_the_screen_and_blank_lines_stay(shop: Outcro
     with open_engine(shop.db) as engine:
         answer = engine.search("acquire an idle connection", limit=1)
     console = Console(force_terminal=True, width=50, file=io.StringIO(), color_system=None)
-    print_answer(console, answer)
+    print_answer(Screen(lambda: console), answer)
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     passage = lines[1 : lines.index("   ⋮", 3)]
     assert any(line.endswith("…") for line in passage)
     assert all(len(line) <= 50 for line in passage)
     with open_engine(shop.db) as engine:
         go = engine.search("Server.Listen", limit=1)
-    print_answer(console, go)
+    print_answer(Screen(lambda: console), go)
     assert "   }\n\n   // Listen opens" in console.file.getvalue()  # type: ignore[attr-defined]
 
 

@@ -14,6 +14,7 @@ from tests.serve.cli.runner import Outcrop
 from outcrop.engine import open_engine
 from outcrop.errors import EmbedError
 from outcrop.serve.cli.render import print_answer
+from outcrop.serve.cli.session import Screen
 from outcrop.serve.excerpt import Marker, best_lines, cut_line
 from outcrop.serve.terminal import clean
 
@@ -222,7 +223,7 @@ def test_colours_are_there_for_people_and_mark_the_matching_words(kb: Outcrop) -
     with open_engine(kb.db) as engine:
         answer = engine.search("retrying requests")
     console = Console(force_terminal=True, width=100, record=True, file=io.StringIO())
-    print_answer(console, answer, full=False, explain=False)
+    print_answer(Screen(lambda: console), answer, full=False, explain=False)
     styled = console.export_text(styles=True)
     assert "\x1b[1;31mrequest\x1b[0m" in styled
     assert "\x1b[1;31mretried\x1b[0m" in styled

@@ -123,15 +123,16 @@ def test_many_failures_are_counted_by_reason_and_listed_on_demand(capsys: pytest
     from rich.console import Console
 
     from outcrop.serve.cli.render_reports import print_report
+    from outcrop.serve.cli.session import Screen
 
     failed = tuple(Failure(f"f{i}.pdf", "no pages") for i in range(30))
     report = IngestReport(added=1, failed=failed, skipped=(Skipped("a.png", "an image"),))
-    print_report(Console(width=200), report, everything=False)
+    print_report(Screen(lambda: Console(width=200)), report, everything=False)
     short = capsys.readouterr().out
     assert "30 × no pages" in short
     assert "1 × an image (a.png)" in short
     assert "f29.pdf" not in short
-    print_report(Console(width=200), report, everything=True)
+    print_report(Screen(lambda: Console(width=200)), report, everything=True)
     assert "f29.pdf: no pages" in capsys.readouterr().out
 
 

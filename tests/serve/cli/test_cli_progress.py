@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 from outcrop.records import Progress
-from outcrop.serve.cli.progress import shorten, show_progress
-from outcrop.serve.cli.session import Session
-from outcrop.serve.cli.signals import stop_on_signal
+from outcrop.serve.cli.progress import shorten, show_progress, stop_on_signal
+from outcrop.serve.cli.session import Screen, Session
 
 
 def test_a_terminal_shows_counts_and_the_current_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,7 +18,7 @@ def test_a_terminal_shows_counts_and_the_current_file(monkeypatch: pytest.Monkey
     monkeypatch.setattr("outcrop.serve.cli.progress.time.monotonic", lambda: next(times))
     shown = io.StringIO()
     session = Session()
-    session.__dict__["err"] = Console(force_terminal=True, width=140, file=shown)
+    session.__dict__["err"] = Screen(lambda: Console(force_terminal=True, width=140, file=shown))
     with show_progress(session) as progress:
         assert progress is not None
         progress(Progress(512, None, 0, "a", "scan"))
@@ -43,7 +42,7 @@ def test_a_terminal_shows_counts_and_the_current_file(monkeypatch: pytest.Monkey
 
 def test_without_a_terminal_there_is_no_progress_bar() -> None:
     session = Session()
-    session.__dict__["err"] = Console(file=io.StringIO())
+    session.__dict__["err"] = Screen(lambda: Console(file=io.StringIO()))
     with show_progress(session) as progress:
         assert progress is None
 

@@ -54,13 +54,13 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("health", "Say what the index holds."),
     "doctor": ("health", "Check that the index and this machine are in order."),
     "reembed": ("health", "Give every chunk a vector of the model in use."),
-    "grant": ("roles", "Let a role of the database read the index, or some collections of it."),
-    "move": ("move", "Copy an index to another store, and prove that it is the same."),
-    "mcp": ("mcp", "Serve an agent over standard input and output."),
+    "grant": ("health", "Let a role of the database read the index, or some collections of it."),
+    "move": ("health", "Copy an index to another store, and prove that it is the same."),
+    "mcp": ("serve", "Serve an agent over standard input and output."),
     "install": ("install", "Let an agent's client start Outcrop."),
     "eval": ("evaluate", "Measure search quality on your own questions."),
     "serve": ("serve", "Serve the index over HTTP: the page, the API and agents."),
-    "instructions": ("instructions", "Print what teaches an agent to search, read and write notes."),
+    "instructions": ("install", "Print what teaches an agent to search, read and write notes."),
     "completion": ("completion", "Print the script that completes commands in your shell."),
 }
 
@@ -121,8 +121,9 @@ class LazyGroup(click.Group):
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run; report an error in one line and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
-        before, _, _ = _partition(given, "--")
+        before = given[: given.index("--")] if "--" in given else given
         as_json = "--json" in before
+        verbose = "-vv" in before or before.count("-v") + before.count("--verbose") > 1
         _replace_what_cannot_be_encoded()
         extra["standalone_mode"] = False
         try:
@@ -134,7 +135,7 @@ class LazyGroup(click.Group):
                 error.show()
             sys.exit(error.exit_code)
         except OutcropError as error:
-            _say_error(error, as_json, verbose=_wants_traceback(before))
+            _say_error(error, as_json, verbose=verbose)
             sys.exit(next((c for kind, c in EXIT_CODES.items() if isinstance(error, kind)), EXIT_ERROR))
         except (click.Abort, KeyboardInterrupt):
             if as_json:
@@ -143,15 +144,6 @@ class LazyGroup(click.Group):
                 click.echo("Interrupted.", err=True)
             sys.exit(EXIT_INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _partition(words: list[str], mark: str) -> tuple[list[str], bool, list[str]]:
-    at = words.index(mark) if mark in words else len(words)
-    return words[:at], at < len(words), words[at + 1 :]
-
-
-def _wants_traceback(args: list[str]) -> bool:
-    return "-vv" in args or args.count("-v") + args.count("--verbose") > 1
 
 
 def _say_error(error: OutcropError, as_json: bool, *, verbose: bool) -> None:

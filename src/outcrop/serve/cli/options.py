@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS
+from outcrop.errors import OutcropError
+from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS, Filter
 from outcrop.records.options import Option
 from outcrop.serve.cli.session import Session
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
-    from outcrop.records import Filter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,26 +34,6 @@ def _common(*names: str, **attributes: Any) -> Callable[[F], F]:
     return click.option(*names, expose_value=False, is_eager=True, callback=_remember, **attributes)
 
 
-def common_options(command: F) -> F:
-    """What every command takes, before or after its name."""
-    for option in reversed(
-        (
-            _common(
-                "--db",
-                type=click.Path(dir_okay=False),
-                metavar="FILE|URL",
-                help="The index to use: a file, or a Postgres database as postgresql://user@host/database.",
-            ),
-            _common("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
-            _common("-v", "--verbose", count=True, help="Say more; twice shows tracebacks."),
-            _common("--no-color", is_flag=True, help="Plain output; NO_COLOR does the same."),
-            _common("--log-level", type=click.Choice(LOG_LEVELS), help="JSON log lines on standard error."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
 def stack(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
     """Several options as one decorator, shown in the order given."""
 
@@ -64,14 +45,29 @@ def stack(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
     return apply
 
 
+common_options: Final = stack(
+    (
+        _common(
+            "--db",
+            type=click.Path(dir_okay=False),
+            metavar="FILE|URL",
+            help="The index to use: a file, or a Postgres database as postgresql://user@host/database.",
+        ),
+        _common("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
+        _common("-v", "--verbose", count=True, help="Say more; twice shows tracebacks."),
+        _common("--no-color", is_flag=True, help="Plain output; NO_COLOR does the same."),
+        _common("--log-level", type=click.Choice(LOG_LEVELS), help="JSON log lines on standard error."),
+    )
+)
+"""What every command takes, before or after its name."""
+
+
 def complete_collections(
     ctx: click.Context,
     param: click.Parameter,  # noqa: ARG001 - click hands it over
     incomplete: str,
 ) -> list[click.shell_completion.CompletionItem]:
     """Names of collections for the shell."""
-    from outcrop.errors import OutcropError
-
     try:
         with ctx.ensure_object(Session).open_existing() as index:
             names = [info.name for info in index.collections()]
@@ -83,6 +79,11 @@ def complete_collections(
 def collection_option(help: str) -> Callable[[F], F]:
     """`-c NAME`, once."""
     return click.option("-c", "--collection", metavar="NAME", shell_complete=complete_collections, help=help)
+
+
+def kb_option(help: str) -> Callable[[F], F]:
+    """`--kb DIR`."""
+    return click.option("--kb", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help=help)
 
 
 def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:
@@ -141,7 +142,6 @@ budget_option: Final = make_option(BUDGET_TOKENS)
 def read_filters(*, since: str | None, until: str | None, **filters: Any) -> Filter:
     """The values of `document_filters` as a filter."""
     from outcrop.engine import as_timestamp
-    from outcrop.records import Filter
 
     return Filter(since=as_timestamp(since), until=as_timestamp(until), **filters)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from outcrop.records import place_of
-
 if TYPE_CHECKING:
     from outcrop.records import DocumentInfo, Hit
 
@@ -26,5 +24,7 @@ def path_from_here(info: DocumentInfo) -> str:
 
 def place_from_here(hit: Hit) -> str:
     """`notes/plan.md:12-30`, so that editors and terminals open it there."""
+    from outcrop.records import place_of
+
     info = hit.document
     return place_of(path_from_here(info), info.kind, hit.page, hit.line_start, hit.line_end)

@@ -1,17 +1,49 @@
-"""A progress bar on standard error, for people only."""
+"""Long work at a terminal: a progress bar for people, and Ctrl-C."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
     from outcrop.records import Progress
     from outcrop.serve.cli.session import Session
+
+
+@contextmanager
+def long_work(session: Session) -> Iterator[dict[str, Any]]:
+    """The arguments by which the engine reports its progress and is told to stop."""
+    with stop_on_signal() as stop, show_progress(session) as progress:
+        yield {"progress": progress, "stopped": stop.is_set}
+
+
+@contextmanager
+def stop_on_signal(*numbers: signal.Signals) -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM, or the signals given, set while the block runs. A second one insists, by
+    KeyboardInterrupt."""
+    stop = threading.Event()
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop  # only the main thread may set handlers
+        return
+    before = {number: signal.signal(number, ask) for number in numbers or (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -32,7 +64,7 @@ def show_progress(session: Session) -> Iterator[Callable[[Progress], None] | Non
         TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[path]}", markup=False, style="dim"),
     )
-    with Bar(*columns, console=session.err, transient=True) as bar:
+    with Bar(*columns, console=session.err.console, transient=True) as bar:
         task = bar.add_task("starting", total=None, count="", path="")
         started = time.monotonic()
         # The bar of one run starts again with the next source; rates count from there.

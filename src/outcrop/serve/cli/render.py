@@ -7,18 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rich.padding import Padding
-from rich.style import Style
-from rich.text import Text
-
 from outcrop.serve.cli.places import path_from_here, place_from_here
 from outcrop.serve.cli.render_code import about_code, crop, declared_at, print_warnings
 from outcrop.serve.excerpt import Marker, best_lines, cut_line, shared_indent
-from outcrop.serve.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line, say_count
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from outcrop.records import (
         Answer,
         Check,
@@ -32,6 +26,7 @@ if TYPE_CHECKING:
         StaleDocument,
         Status,
     )
+    from outcrop.serve.cli.session import Screen
 
 REVISION_CHARS: Final = 7
 """As git abbreviates a commit."""
@@ -49,22 +44,21 @@ _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning
 
 
 def print_answer(
-    console: Console, answer: Answer, *, full: bool = False, explain: bool = False, verbose: bool = False
+    out: Screen, answer: Answer, *, full: bool = False, explain: bool = False, verbose: bool = False
 ) -> None:
     """Hits one below the other, and how long it took. `verbose` adds the commit of each, `explain` why it is there."""
     for number, hit in enumerate(answer.hits, 1):
-        print_hit(console, number, hit, full=full, explain=explain, verbose=verbose)
+        print_hit(out, number, hit, full=full, explain=explain, verbose=verbose)
     if answer.detail:
-        console.print(Text(clean_line(answer.detail), "yellow"))
-    count = len(answer.hits)
+        out.line(clean_line(answer.detail), style="yellow")
     took = f" in {answer.timings_ms['total']:.0f} ms" if "total" in answer.timings_ms else ""
-    console.print(Text(f"{count} hit{'' if count == 1 else 's'}{took}", "dim"))
+    out.line(say_count(len(answer.hits), "hit") + took, style="dim")
     if explain:
-        _print_left_out(console, answer.left_out)
+        _print_left_out(out, answer.left_out)
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
         again = f"; {answer.reranked} candidates reranked" if answer.reranked else ""
         read = f"query read as {answer.query_type}{_weights(answer.meaning_share)}{again}"
-        console.print(Text(f"{read}; ms: {steps}", "dim"), soft_wrap=True)
+        out.line(f"{read}; ms: {steps}", style="dim")
 
 
 def _weights(share: MeaningShare | None) -> str:
@@ -75,37 +69,38 @@ def _weights(share: MeaningShare | None) -> str:
     return f"; meaning weighs {prose}" + ("" if prose == code else f" in prose, {code} in code")
 
 
-def _print_left_out(console: Console, left_out: Sequence[LeftOut]) -> None:
+def _print_left_out(out: Screen, left_out: Sequence[LeftOut]) -> None:
     """What else was considered, a line each: where, score, reason."""
     for item in left_out[:LEFT_OUT_SHOWN]:
         line = f"left out: {clean_line(place_from_here(item.hit))}  {item.hit.score:.2f}  {item.told}"
-        console.print(Text(line, "dim"), soft_wrap=True)
+        out.line(line, style="dim")
     if len(left_out) > LEFT_OUT_SHOWN:
-        console.print(Text(f"and {len(left_out) - LEFT_OUT_SHOWN} more, which --json shows", "dim"))
+        out.line(f"and {len(left_out) - LEFT_OUT_SHOWN} more, which --json shows", style="dim")
 
 
-def print_hit(console: Console, number: int, hit: Hit, *, full: bool, explain: bool, verbose: bool) -> None:
+def print_hit(out: Screen, number: int, hit: Hit, *, full: bool, explain: bool, verbose: bool) -> None:
     """`1. path:12-30  Title › Heading  0.83`, of source code `1. path:12-30  Pool.acquire · method  0.83`; then the
     passage."""
-    line = Text.assemble((f"{number}. ", "bold"), (clean_line(place_from_here(hit)), _link(hit.document)))
     about = _about(hit)
-    if about:
-        line.append(f"  {about}", "green")
-    line.append(f"  {hit.score:.2f}", "bold yellow")
-    line.append(f"  {_FOUND_BY[hit.match_type]}, {clean_line(hit.document.collection)}", "dim")
+    facts = f"  {_FOUND_BY[hit.match_type]}, {clean_line(hit.document.collection)}"
     if hit.revision and (explain or verbose):
-        line.append(f"  {hit.revision[:REVISION_CHARS]}{'+' if hit.dirty else ''}", "dim")
+        facts += f"  {hit.revision[:REVISION_CHARS]}{'+' if hit.dirty else ''}"
     if hit.copies:
-        line.append(f"  {hit.elsewhere}", "dim")
-    if hit.stale:
-        line.append("  changed since it was indexed", "red")
-    console.print(line, soft_wrap=True)
-    _print_passage(console, hit, full=full)
+        facts += f"  {hit.elsewhere}"
+    out.line(
+        (f"{number}. ", "bold"),
+        (clean_line(place_from_here(hit)), _link_style(hit.document)),
+        (f"  {about}" if about else "", "green"),
+        (f"  {hit.score:.2f}", "bold yellow"),
+        (facts, "dim"),
+        ("  changed since it was indexed" if hit.stale else "", "red"),
+    )
+    _print_passage(out, hit, full=full)
     if explain:
-        console.print(Text(f"   {explanation(hit.why)}", "dim"), soft_wrap=True)
+        out.line(f"   {explanation(hit.why)}", style="dim")
     for copy in hit.also if explain or verbose else ():
-        console.print(Text(f"   also {clean_line(copy.place)}", "dim"), soft_wrap=True)
-    console.print()
+        out.line(f"   also {clean_line(copy.place)}", style="dim")
+    out.line()
 
 
 def _about(hit: Hit) -> str:
@@ -116,9 +111,9 @@ def _about(hit: Hit) -> str:
     return " › ".join(crop(clean_line(part), HEADING_CHARS) for part in parts if part)
 
 
-def _link(info: DocumentInfo) -> Style:
+def _link_style(info: DocumentInfo) -> str:
     """A file can be opened with a click in terminals that know links; the address is percent-encoded."""
-    return Style(bold=True, color="cyan", link=Path(info.uri).as_uri() if info.origin == "file" else None)
+    return f"bold cyan link {Path(info.uri).as_uri()}" if info.origin == "file" else "bold cyan"
 
 
 def _title(info: DocumentInfo) -> str:
@@ -126,32 +121,35 @@ def _title(info: DocumentInfo) -> str:
     return "" if info.path.endswith(info.title) else info.title
 
 
-def _print_passage(console: Console, hit: Hit, *, full: bool) -> None:
+def _print_passage(out: Screen, hit: Hit, *, full: bool) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
     marker = Marker(hit.why.matched_terms, hit.why.matched_phrases)
     text = clean(hit.text).expandtabs(4).strip("\n")
     declared = declared_at(hit.code, hit.line_start)
     lines, before, after = (text.split("\n"), 0, 0) if full else best_lines(text, marker, anchor=declared)
     indent = shared_indent(lines)
-    cut = console.is_terminal and bool(hit.document.language) and not full
+    cut = out.is_terminal and bool(hit.document.language) and not full
     signature = clean_line(hit.code.signature) if hit.code else ""
     if signature and (declared is None or not before <= declared < before + len(lines)):
-        room = max(console.width - 3, 20) if console.is_terminal else len(signature)
-        console.print(Text(f"   {crop(signature, room)}", "dim"), soft_wrap=True)
+        room = max(out.width - 3, 20) if out.is_terminal else len(signature)
+        out.line(f"   {crop(signature, room)}", style="dim")
         before = max(before, 1)  # the passage is the middle of a declaration
     if before:
-        console.print(Text("   ⋮", "dim"))
+        out.line("   ⋮", style="dim")
     for line in lines:
         shown = Text(line[indent:].rstrip())
         if cut:  # code that wraps no longer looks like code
-            shown = Text(cut_line(shown.plain, marker, max(console.width - 5, 20)))
+            shown = Text(cut_line(shown.plain, marker, max(out.width - 5, 20)))
         for start, end in marker.spans(shown.plain):
             shown.stylize("bold red", start, end)
-        if console.is_terminal and shown:
-            console.print(Padding(shown, (0, 0, 0, 3), expand=False))  # what wraps stays indented
+        if out.is_terminal and shown:
+            out.console.print(Padding(shown, (0, 0, 0, 3), expand=False))  # what wraps stays indented
         else:
-            console.print(Text("   ") + shown if shown else "", soft_wrap=True)
+            out.console.print(Text("   ") + shown if shown else "", soft_wrap=True)
     if after:
-        console.print(Text("   ⋮", "dim"))
+        out.line("   ⋮", style="dim")
 
 
 def explanation(why: Explanation) -> str:
@@ -174,78 +172,64 @@ def explanation(why: Explanation) -> str:
     return " · ".join(parts)
 
 
-def print_sources(console: Console, context: Context) -> None:
+def print_sources(out: Screen, context: Context) -> None:
     """What a packed context is made of."""
     for source in context.sources:
         note = "  cut to fit" if source.truncated else ""
         about = about_code(source.hit.code) if source.hit.code else ""
         parts = (clean_line(place_from_here(source.hit)), about, f"{source.hit.score:.2f}{note}")
         line = f"[{source.number}] " + "  ".join(part for part in parts if part)
-        console.print(Text(line, "dim"), soft_wrap=True)
-    many = len(context.left_out)
-    left = f", {many} hit{'' if many == 1 else 's'} did not fit" if many else ""
-    console.print(Text(f"{context.tokens:,} of {context.budget_tokens:,} tokens{left}", "dim"))
+        out.line(line, style="dim")
+    left = f", {say_count(len(context.left_out), 'hit')} did not fit" if context.left_out else ""
+    out.line(f"{context.tokens:,} of {context.budget_tokens:,} tokens{left}", style="dim")
     if context.detail and context.sources:
-        print_warnings(console, context.detail)
+        print_warnings(out, context.detail)
     elif context.detail:
-        console.print(Text(clean_line(context.detail), "yellow"), soft_wrap=True)
+        out.line(clean_line(context.detail), style="yellow")
 
 
 # ------------------------------------------------------------------ documents
 
 
-def print_documents(console: Console, documents: Sequence[DocumentInfo]) -> None:
+def print_documents(out: Screen, documents: Sequence[DocumentInfo]) -> None:
     """One line per document: id, collection, kind, chunks, path, title."""
     if not documents:
-        console.print(Text("no documents", "dim"))
+        out.line("no documents", style="dim")
         return
     ids = max(len(str(info.id)) for info in documents)
     names = max(len(info.collection) for info in documents)
     kinds = max(len(info.language or info.kind) for info in documents)
     for info in documents:
-        line = Text.assemble(
+        chunks = f"{info.chunks:>4} {'chunk ' if info.chunks == 1 else 'chunks'}"
+        title, tags = clean_line(_title(info)), " ".join(f"#{clean_line(tag)}" for tag in info.tags)
+        out.line(
             (f"{info.id:>{ids}}", "bold"),
             f"  {clean_line(info.collection):<{names}}  ",
-            (
-                f"{info.language or info.kind:<{kinds}}  {info.chunks:>4} {'chunk ' if info.chunks == 1 else 'chunks'}",
-                "dim",
-            ),
-            ("  " + clean_line(path_from_here(info)), "cyan"),
+            (f"{info.language or info.kind:<{kinds}}  {chunks}", "dim"),
+            (f"  {clean_line(path_from_here(info))}", "cyan"),
+            (f"  {title}" if title else "", "green"),
+            (f"  {tags}" if tags else "", "magenta"),
         )
-        if _title(info):
-            line.append("  " + clean_line(_title(info)), "green")
-        if info.tags:
-            line.append("  " + " ".join(f"#{clean_line(tag)}" for tag in info.tags), "magenta")
-        console.print(line, soft_wrap=True)
 
 
-def print_collections(console: Console, collections: Sequence[CollectionInfo]) -> None:
+def print_collections(out: Screen, collections: Sequence[CollectionInfo]) -> None:
     """A table of collections."""
     if not collections:
-        console.print(Text("no collections yet; `outcrop add FOLDER` makes one", "dim"))
+        out.line("no collections yet; `outcrop add FOLDER` makes one", style="dim")
         return
+    heads = ("collection", "documents", "chunks", "updated")
     rows = [
-        (
-            clean_line(info.name),
-            f"{info.documents:,}",
-            f"{info.chunks:,}",
-            _moment(info.updated_at),
-            _roots(info),
-        )
+        (clean_line(info.name), f"{info.documents:,}", f"{info.chunks:,}", say_moment(info.updated_at))
         for info in collections
     ]
-    heads = ("collection", "documents", "chunks", "updated")
-    name, documents, chunks, updated = (
-        max(len(head), *(len(str(row[at])) for row in rows)) for at, head in enumerate(heads)
-    )
-    from_ = "  from" if any(roots for *_, roots in rows) else ""
+    name, documents, chunks, updated = (max(map(len, column)) for column in zip(heads, *rows, strict=True))
+    from_ = "  from" if any(info.roots for info in collections) else ""
     line = f"{heads[0]:<{name}}  {heads[1]:>{documents}}  {heads[2]:>{chunks}}  {heads[3]:<{updated}}{from_}"
-    console.print(Text(line.rstrip(), "dim"))
-    for title, held, cut, moment, roots in rows:
-        text = Text.assemble((f"{title:<{name}}", "cyan"), f"  {held:>{documents}}  {cut:>{chunks}}  {moment}")
-        gap = "\n" + " " * (name + documents + chunks + updated + 8)
-        text.append("  " + gap.join(roots) if roots else "")
-        console.print(text, soft_wrap=True)
+    out.line(line.rstrip(), style="dim")
+    gap = "\n" + " " * (name + documents + chunks + updated + 8)
+    for info, (title, held, cut, moment) in zip(collections, rows, strict=True):
+        roots = "  " + gap.join(_roots(info)) if info.roots else ""
+        out.line((f"{title:<{name}}", "cyan"), f"  {held:>{documents}}  {cut:>{chunks}}  {moment}{roots}")
 
 
 def _roots(info: CollectionInfo) -> list[str]:
@@ -255,11 +239,11 @@ def _roots(info: CollectionInfo) -> list[str]:
     return [*shown, f"and {more} more, which --json shows"] if more > 0 else shown
 
 
-def print_facts(console: Console, facts: Mapping[str, str]) -> None:
+def print_facts(out: Screen, facts: Mapping[str, str]) -> None:
     """Names and values, in two columns."""
     width = max(map(len, facts))
     for name, value in facts.items():
-        console.print(Text.assemble((f"{name:<{width}}  ", "dim"), clean_line(value)), soft_wrap=True)
+        out.line((f"{name:<{width}}  ", "dim"), clean_line(value))
 
 
 def document_facts(info: DocumentInfo) -> dict[str, str]:
@@ -273,7 +257,7 @@ def document_facts(info: DocumentInfo) -> dict[str, str]:
         "title": info.title,
         "tags": ", ".join(info.tags),
         "size": f"{info.characters:,} characters, {info.chunks:,} chunks",
-        "indexed": _moment(info.updated_at),
+        "indexed": say_moment(info.updated_at),
         "sha256": info.sha256,
         **{f"meta.{name}": value for name, value in info.meta.items()},
     }
@@ -283,14 +267,14 @@ def document_facts(info: DocumentInfo) -> dict[str, str]:
 # ------------------------------------------------------------------ care
 
 
-def print_status(console: Console, status: Status) -> None:
+def print_status(out: Screen, status: Status) -> None:
     """The index in a few lines, then its collections."""
     stats = status.stats
     model = str(status.model)
     if status.index_model is not None and status.index_model != status.model:
         model += f", but the index was made with {status.index_model}: run `outcrop reembed`"
     print_facts(
-        console,
+        out,
         {
             "index": status.db,
             "size": f"{size(stats.bytes_on_disk)} database, {size(status.array_bytes)} search arrays",
@@ -298,31 +282,27 @@ def print_status(console: Console, status: Status) -> None:
             "model": model,
         },
     )
-    console.print()
-    print_collections(console, status.collections)
+    out.line()
+    print_collections(out, status.collections)
 
 
-def print_stale(console: Console, stale: Sequence[StaleDocument]) -> None:
+def print_stale(out: Screen, stale: Sequence[StaleDocument]) -> None:
     """Documents whose files have changed since they were indexed."""
     for item in stale:
-        line = Text.assemble(
-            (f"{item.change:<10}", "red"),
-            clean_line(path_from_here(item.document)),
-            (f"  {item.document.collection}", "dim"),
-        )
-        console.print(line, soft_wrap=True)
-    ending = "" if len(stale) == 1 else "s"
-    advice = f"; `outcrop sync` brings {'them' if ending else 'it'} up to date" if stale else ""
-    console.print(Text(f"{len(stale):,} stale document{ending}{advice}", "dim"))
+        path, collection = clean_line(path_from_here(item.document)), item.document.collection
+        out.line((f"{item.change:<10}", "red"), path, (f"  {collection}", "dim"))
+    them = "it" if len(stale) == 1 else "them"
+    advice = f"; `outcrop sync` brings {them} up to date" if stale else ""
+    out.line(say_count(len(stale), "stale document") + advice, style="dim")
 
 
-def print_checks(console: Console, checks: Sequence[Check]) -> None:
+def print_checks(out: Screen, checks: Sequence[Check]) -> None:
     """One line per check."""
     width = max(len(check.name) for check in checks)
     for check in checks:
         mark = ("✓ ", "green") if check.ok else ("✗ ", "bold red")
         detail = (clean_line(check.detail), "" if check.ok else "red")
-        console.print(Text.assemble(mark, f"{check.name:<{width}}  ", detail), soft_wrap=True)
+        out.line(mark, f"{check.name:<{width}}  ", detail)
 
 
 def size(count: int) -> str:
@@ -335,5 +315,6 @@ def size(count: int) -> str:
     return f"{value:.1f} TB"
 
 
-def _moment(seconds: float) -> str:
+def say_moment(seconds: float) -> str:
+    """A time of this machine's clock, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -8,15 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from outcrop.serve.cli.places import path_from_here
-from outcrop.serve.terminal import clean_line
+from outcrop.serve.terminal import clean_line, say_count
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from outcrop.records import CodeMap, CodeNotes, Definition, Related, Relation, Relative, StoredChunk
+    from outcrop.serve.cli.session import Screen
 
 NAMES: Final = 3
 """Declarations named of a chunk that holds several; the excerpt shows the rest."""
@@ -65,7 +62,7 @@ def declared_at(notes: CodeNotes | None, line_start: int) -> int | None:
     return next((item.line - line_start for item in found), None)
 
 
-def print_related(console: Console, related: Related, asked: str, limit: int) -> None:
+def print_related(out: Screen, related: Related, asked: str, limit: int) -> None:
     """The target's places, then what is related to it, at most `limit` in a section."""
     targets = _target_lines(related.target, asked)
     used = {item.name for chunk in related.target if chunk.code for item in chunk.code.mentions}
@@ -77,51 +74,49 @@ def print_related(console: Console, related: Related, asked: str, limit: int) ->
         )
         for kind, label in _SECTIONS
     ]
-    columns = _Columns.fit(console, [*targets, *(line for _, lines, _ in sections for line in lines)])
+    columns = _Columns.fit(out, [*targets, *(line for _, lines, _ in sections for line in lines)])
     for line in targets[:TARGETS]:
-        columns.print(console, line, indent="")
+        columns.print(out, line, indent="")
     if len(targets) > TARGETS:
-        console.print(Text(f"and {len(targets) - TARGETS} more places; FILE:LINE names one", "dim"))
+        out.line(f"and {len(targets) - TARGETS} more places; FILE:LINE names one", style="dim")
     for label, lines, more in sections:
         if lines:
-            console.print()
+            out.line()
             note = f"  {len(lines)}" + (", and more: raise --limit" if more else "")
-            console.print(Text.assemble((label, "bold"), (note, "dim")))
+            out.line((label, "bold"), (note, "dim"))
         for line in lines:
-            columns.print(console, line, indent="  ")
+            columns.print(out, line, indent="  ")
     missing = _missing([label for label, lines, _ in sections if not lines])
     if missing:
-        console.print()
-        console.print(Text(missing, "dim"), soft_wrap=True)
+        out.line()
+        out.line(missing, style="dim")
 
 
-def print_map_summary(console: Console, drawn: CodeMap, *, filtered: bool) -> None:
+def print_map_summary(out: Screen, drawn: CodeMap, *, filtered: bool) -> None:
     """How much of the code is on the map, or why nothing is."""
     if drawn.entries:
         said = (
-            f"{_count(drawn.files, 'file')}, {_count(len(drawn.entries), 'declaration')}, "
+            f"{say_count(drawn.files, 'file')}, {say_count(len(drawn.entries), 'declaration')}, "
             f"{drawn.tokens:,} of {drawn.budget_tokens:,} tokens"
         )
-        console.print(
-            Text(said + (f"; {drawn.left_out:,} left out" if drawn.left_out else ""), "dim"), soft_wrap=True
-        )
+        out.line(said + (f"; {drawn.left_out:,} left out" if drawn.left_out else ""), style="dim")
         return
     if drawn.left_out:
-        why = f"not one declaration fits into {_count(drawn.budget_tokens, 'token')}; raise --budget"
+        why = f"not one declaration fits into {say_count(drawn.budget_tokens, 'token')}; raise --budget"
     elif filtered:
         why = "no source code passes these filters; `outcrop ls` with the same ones shows what does"
     else:
         why = "the index holds no source code with declarations; `outcrop add FOLDER` brings some in"
-    console.print(Text(why, "yellow"), soft_wrap=True)
+    out.line(why, style="yellow")
 
 
-def print_warnings(console: Console, detail: str, listed: int = 5) -> None:
+def print_warnings(out: Screen, detail: str, listed: int = 5) -> None:
     """What a context could not honour, a line each; a folder that does not fit has a remark for every part of it."""
     remarks = detail.split("; ")
     for remark in remarks[:listed]:
-        console.print(Text(f"warning: {clean_line(remark)}", "yellow"), soft_wrap=True)
+        out.line(f"warning: {clean_line(remark)}", style="yellow")
     if len(remarks) > listed:
-        console.print(Text(f"warning: and {len(remarks) - listed:,} more like these", "yellow"))
+        out.line(f"warning: and {len(remarks) - listed:,} more like these", style="yellow")
 
 
 # ------------------------------------------------------------------ lines
@@ -229,28 +224,28 @@ class _Columns:
     name: int = 0
 
     @classmethod
-    def fit(cls, console: Console, lines: Sequence[_Line]) -> _Columns:
+    def fit(cls, out: Screen, lines: Sequence[_Line]) -> _Columns:
         """As wide as the longest, but not so wide that one long path pushes every signature off the screen."""
-        if not console.is_terminal:
+        if not out.is_terminal:
             return cls(PIPE_COLUMNS)
-        width = console.width
+        width = out.width
         place = max((len(line.place) for line in lines if len(line.place) <= 0.45 * width), default=0)
         name = max((len(line.name) for line in lines if len(line.name) <= 0.3 * width), default=0)
         return cls(width, place, name)
 
-    def print(self, console: Console, line: _Line, indent: str) -> None:
+    def print(self, out: Screen, line: _Line, indent: str) -> None:
         """The line; the signature is cut or left out, the place never."""
-        text = Text(indent)
-        text.append(
-            f"{line.place:<{max(self.place + 2 - len(indent), 0)}}" if self.place else line.place, "cyan"
-        )
-        if line.name:
-            text.append(f"  {line.name:<{self.name}}", "green")
-        room = self.width - text.cell_len - 2
+        from rich.cells import cell_len
+
+        place = f"{line.place:<{max(self.place + 2 - len(indent), 0)}}" if self.place else line.place
+        name = f"  {line.name:<{self.name}}" if line.name else ""
+        room = self.width - cell_len(indent + place + name) - 2
         if line.signature and room >= MIN_SIGNATURE:
-            text.append(f"  {crop(line.signature, room)}", "dim")
-        text.rstrip()
-        console.print(text, soft_wrap=True)
+            out.line(indent, (place, "cyan"), (name, "green"), (f"  {crop(line.signature, room)}", "dim"))
+        elif name:
+            out.line(indent, (place, "cyan"), (name.rstrip(), "green"))
+        else:
+            out.line(indent, (place.rstrip(), "cyan"))
 
 
 def _missing(none: Sequence[str]) -> str:
@@ -265,10 +260,6 @@ def _missing(none: Sequence[str]) -> str:
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMES]) + (" …" if len(names) > NAMES else "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def crop(text: str, size: int) -> str:

@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from outcrop.serve.as_json import dump
+from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from outcrop.config import Config
     from outcrop.engine import Engine
+
+T = TypeVar("T")
+
+
+class Screen:
+    """Where people read: a terminal, or the pipe that stands for one. rich is loaded when something is drawn."""
+
+    def __init__(self, make: Callable[[], Console]) -> None:
+        self._make = make
+
+    @cached_property
+    def console(self) -> Console:
+        """What draws tables and bars."""
+        return self._make()
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether somebody watches."""
+        return self.console.is_terminal
+
+    @property
+    def width(self) -> int:
+        """In columns."""
+        return self.console.width
+
+    def line(self, *parts: str | tuple[str, str], style: str = "") -> None:
+        """One line of parts, each with its style. It is never broken: what cannot be shown whole can be piped."""
+        from rich.text import Text
+
+        self.console.print(Text.assemble(*parts, style=style), soft_wrap=True)
 
 
 @dataclass
@@ -38,57 +72,54 @@ class Session:
     def _logs(self, config: Config) -> bool:
         return self.log_level is not None or config.log_level != "warning"  # which is the default
 
-    def open(self, **settings: Any) -> Engine:
-        """The index, created where there is none; closed with the `with` block."""
+    def open(self, *, create: bool = True, **settings: Any) -> Engine:
+        """The index, created where there is none; closed with the `with` block. Says what people should know about it,
+        unless a log does."""
         from outcrop.engine import Engine
 
-        return self.say(Engine(self.config(**settings)))
-
-    def open_existing(self, **settings: Any) -> Engine:
-        """The index for a command that only reads: it must be there, so that a mistyped --db makes no file."""
-        return self.say(open_index(self.config(**settings)))
-
-    def say(self, engine: Engine) -> Engine:
-        """Report what people should know about the opened index, unless a log does."""
+        engine = Engine(self.config(**settings), create=create)
         if engine.said and not self._logs(engine.config):
-            from outcrop.serve.terminal import clean_line
-
             click.echo(clean_line(engine.said), err=True)
         return engine
 
+    def open_existing(self, **settings: Any) -> Engine:
+        """The index for a command that only reads: it must be there, so that a mistyped --db makes no file."""
+        return self.open(create=False, **settings)
+
     @cached_property
-    def out(self) -> Console:
+    def out(self) -> Screen:
         """Where people read results."""
-        return _console(self.no_color, stderr=False)
+        return Screen(partial(_console, self.no_color, stderr=False))
 
     @cached_property
-    def err(self) -> Console:
+    def err(self) -> Screen:
         """Where people read progress and remarks."""
-        return _console(self.no_color, stderr=True)
+        return Screen(partial(_console, self.no_color, stderr=True))
 
-    @property
-    def on_terminal(self) -> bool:
-        """Whether there is somebody to answer a prompt."""
-        return sys.stdin.isatty() and sys.stderr.isatty()
+    def confirm(self, question: str, declined: str, about: Sequence[str] = ()) -> None:
+        """Ask about what was listed; a no exits with 1. Where nobody can answer, --yes is needed."""
+        if self.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise click.UsageError(f"{question} Say --yes; there is nobody to ask.")
+        for line in about:
+            click.echo(clean(line), err=True)
+        if not click.confirm(question, err=True):
+            click.echo(declined, err=True)
+            click.get_current_context().exit(1)
+
+    def show(self, value: T, draw: Callable[[Screen, T], None]) -> None:
+        """A result: the one JSON document of a `--json` run, or as people read it."""
+        if self.as_json:
+            self.print_json(value)
+        else:
+            draw(self.out, value)
 
     def print_json(self, value: object) -> None:
         """The one JSON document of a `--json` run."""
-        from outcrop.serve.as_json import dump
-
         click.echo(dump(value, indent=2 if sys.stdout.isatty() else None))
 
     def print_json_line(self, value: object) -> None:
         """One of several JSON documents, each on its own line."""
-        from outcrop.serve.as_json import dump
-
         click.echo(dump(value))
-
-
-def open_index(config: Config) -> Engine:
-    """The index, which must exist; NotFound says how to create one."""
-    from outcrop.engine import Engine
-
-    return Engine(config, create=False)
 
 
 pass_session = click.make_pass_decorator(Session, ensure=True)
@@ -103,7 +134,7 @@ def _console(no_color: bool, *, stderr: bool) -> Console:
             raise BrokenPipeError  # the group's handler knows what to do; rich would exit with 1
 
     # Documents are printed as they are: no markup, no emoji codes, no colours guessed from their text.
-    console = QuietPipe(stderr=stderr, highlight=False, markup=False, emoji=False)
-    if no_color or console.no_color:  # NO_COLOR alone would leave bold and links
-        console = QuietPipe(stderr=stderr, highlight=False, markup=False, emoji=False, color_system=None)
-    return console
+    plain = partial(QuietPipe, stderr=stderr, highlight=False, markup=False, emoji=False)
+    console = plain()
+    # NO_COLOR alone would leave bold and links.
+    return plain(color_system=None) if no_color or console.no_color else console

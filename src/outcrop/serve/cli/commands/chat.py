@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import budget_option, common_options, search_option
+from outcrop.serve.cli.progress import stop_on_signal
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.signals import stop_on_signal
 from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
@@ -175,17 +176,14 @@ class _Talk:
         return _FAILED
 
     def _print_sources(self, sources: tuple[Source, ...] | list[Source], *, whole: bool = False) -> None:
-        from rich.text import Text
-
+        out = self.session.out
         for source in sources:
-            line = Text.assemble((f"[{source.number}] ", "bold"), clean_line(source.place))
-            line.append(f"  {source.score:.2f}", "dim")
-            if source.stale:
-                line.append("  changed since it was indexed", "red")
-            self.session.out.print(line, soft_wrap=True)
+            stale = "  changed since it was indexed" if source.stale else ""
+            score = (f"  {source.score:.2f}", "dim")
+            out.line((f"[{source.number}] ", "bold"), clean_line(source.place), score, (stale, "red"))
             if whole:
                 more = " …" if len(source.text) > _EXCERPT_CHARS else ""
-                self.session.out.print(Text(clean(source.text[:_EXCERPT_CHARS]) + more, "dim"), soft_wrap=True)
+                out.line(clean(source.text[:_EXCERPT_CHARS]) + more, style="dim")
         if whole and not sources:
             click.echo("The last answer had no sources.", err=True)
 
@@ -201,7 +199,7 @@ class _Screen:
 
     def __enter__(self) -> _Screen:
         if self._session.err.is_terminal and not self._session.as_json:
-            self._waiting = self._session.err.status("thinking")
+            self._waiting = self._session.err.console.status("thinking")
             self._waiting.start()
         return self
 
@@ -213,12 +211,9 @@ class _Screen:
     def show(self, event: Event) -> None:
         """Print one event."""
         from outcrop.chat import Delta, Done, Failed, Notice, ToolCall, event_name
-        from outcrop.serve.as_json import plain
 
         if self._session.as_json:
-            members = plain(event)
-            assert isinstance(members, dict)  # noqa: S101 - events are records
-            self._session.print_json_line({"event": event_name(event), **members})
+            self._session.print_json_line({"event": event_name(event), **as_dict(event)})
         elif isinstance(event, Delta):
             self._write(event.text)
         elif isinstance(event, Notice):

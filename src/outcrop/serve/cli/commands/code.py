@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outcrop.errors import Ambiguous, NotFound
 from outcrop.serve.cli.options import (
     budget_option,
     collection_option,
@@ -17,6 +18,7 @@ from outcrop.serve.cli.options import (
     many,
     read_filters,
 )
+from outcrop.serve.cli.render_code import print_map_summary, print_related
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.terminal import clean
 
@@ -43,8 +45,6 @@ def related_command(session: Session, target: str, limit: int, collection: str |
     if session.as_json:
         session.print_json(_first(found, limit))
     else:
-        from outcrop.serve.cli.render_code import print_related
-
         print_related(session.out, found, target, limit)
     if not found.relatives:
         click.get_current_context().exit(1)
@@ -52,8 +52,6 @@ def related_command(session: Session, target: str, limit: int, collection: str |
 
 def _find(index: Engine, target: str, limit: int, collection: str | None) -> Related:
     """As the engine finds it; a file that is there but not in the index is the likeliest reason for not finding it."""
-    from outcrop.errors import Ambiguous, NotFound
-
     try:
         return index.related(target, limit=limit, collection=collection)
     except Ambiguous:
@@ -88,8 +86,6 @@ def map_command(session: Session, /, budget_tokens: int | None, focus: tuple[str
     if session.as_json:
         session.print_json(drawn)
     else:
-        from outcrop.serve.cli.render_code import print_map_summary
-
         if drawn.text:
             click.echo(clean(drawn.text))
         print_map_summary(session.err, drawn, filtered=not where.is_empty())

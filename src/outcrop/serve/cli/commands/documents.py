@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from outcrop.records.asked import Filter
+from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import collection_option, common_options, document_filters, many, read_filters
+from outcrop.serve.cli.render import document_facts, print_collections, print_documents, print_facts
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line, say_count
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
-    from outcrop.records import DocumentInfo, StoredChunk
+    from outcrop.records import DocumentInfo
 
 
 @click.command("ls")
@@ -38,33 +40,20 @@ def ls_command(
         if only_collections:
             names = where.collections
             found = [info for info in index.collections(roots=True) if not names or info.name in names]
-            if session.as_json:
-                session.print_json(found)
-            else:
-                from outcrop.serve.cli.render import print_collections
-
-                print_collections(session.out, found)
+            session.show(found, print_collections)
             return
         documents = index.documents(where, limit=limit)
     if hashes:
         _print_hashes(session, documents)
-    elif session.as_json:
-        session.print_json(documents)
     else:
-        from outcrop.serve.cli.render import print_documents
-
-        print_documents(session.out, documents)
+        session.show(documents, print_documents)
 
 
 def _print_hashes(session: Session, documents: Sequence[DocumentInfo]) -> None:
     """A line each, as `sha256sum` prints it."""
     if session.as_json:
-        session.print_json(
-            [
-                {"id": info.id, "collection": info.collection, "uri": info.uri, "sha256": info.sha256}
-                for info in documents
-            ]
-        )
+        names = ("id", "collection", "uri", "sha256")
+        session.print_json([{name: getattr(info, name) for name in names} for info in documents])
         return
     for info in documents:
         click.echo(f"{info.sha256}  {clean_line(info.uri)}")
@@ -96,13 +85,17 @@ def show_command(
         text = "" if only_info else _cut(index.text(info.id), span)
         chunks = index.chunks(info.id) if show_chunks else []
     if session.as_json:
-        extra = {"chunks": [replace_document(chunk) for chunk in chunks]} if show_chunks else {}
-        content = {} if only_info else {"text": text}
-        session.print_json({"document": info, **content, **extra})
+        found: dict[str, object] = {"document": info}
+        if not only_info:
+            found["text"] = text
+        if show_chunks:  # without their document, which stands above them already
+            found["chunks"] = [
+                {name: value for name, value in as_dict(chunk).items() if name != "document"}
+                for chunk in chunks
+            ]
+        session.print_json(found)
         return
     if only_info or show_chunks:
-        from outcrop.serve.cli.render import document_facts, print_facts
-
         print_facts(session.out, document_facts(info))
     if show_chunks:
         for chunk in chunks:
@@ -112,13 +105,6 @@ def show_command(
             click.echo(clean(chunk.text))
     elif not only_info:
         click.echo(clean(text))
-
-
-def replace_document(chunk: StoredChunk) -> dict[str, object]:
-    """A chunk without its document, which stands above it already."""
-    from dataclasses import fields
-
-    return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name != "document"}
 
 
 def read_lines(lines: str | None) -> tuple[int, int | None]:
@@ -167,14 +153,18 @@ def rm_command(
     with session.open_existing() as index:
         documents = _to_remove(index, references, collection, paths)
         if len(documents) > 1 and not yes:
-            _confirm(session, documents)
+            listed = [f"  {info.collection}: {info.path}" for info in documents[:10]]
+            if len(documents) > 10:
+                listed.append(f"  and {len(documents) - 10:,} more")
+            question = f"Remove {len(documents):,} documents from the index?"
+            session.confirm(question, "Nothing was removed.", listed)
         removed = index.delete(*(info.id for info in documents)) if documents else 0
     if session.as_json:
         session.print_json({"removed": removed, "documents": documents})
     else:
         for info in documents if session.verbose or len(documents) == 1 else ():
             click.echo(clean(f"{info.collection}: {info.path}"))
-        click.echo(f"{removed:,} document{'' if removed == 1 else 's'} removed")
+        click.echo(f"{say_count(removed, 'document')} removed")
     if not removed:
         click.get_current_context().exit(1)
 
@@ -182,25 +172,8 @@ def rm_command(
 def _to_remove(
     index: Engine, references: tuple[str, ...], collection: str | None, paths: tuple[str, ...]
 ) -> list[DocumentInfo]:
-    from outcrop.records import Filter
-
     found = [index.get(reference, collection=collection) for reference in references]
     if paths or not references:
-        where = Filter(paths=paths)
-        if collection is not None:
-            where = replace(where, collections=(collection,))
-        found.extend(index.documents(where))
+        collections = () if collection is None else (collection,)
+        found.extend(index.documents(Filter(collections=collections, paths=paths)))
     return list({info.id: info for info in found}.values())
-
-
-def _confirm(session: Session, documents: list[DocumentInfo]) -> None:
-    question = f"Remove {len(documents):,} documents from the index?"
-    if not session.on_terminal or session.as_json:
-        raise click.UsageError(f"{question} Say --yes; there is nobody to ask.")
-    for info in documents[:10]:
-        click.echo(clean(f"  {info.collection}: {info.path}"), err=True)
-    if len(documents) > 10:
-        click.echo(f"  and {len(documents) - 10:,} more", err=True)
-    if not click.confirm(question, err=True):
-        click.echo("Nothing was removed.", err=True)
-        click.get_current_context().exit(1)

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outcrop.errors import NotFound, SourceError
+from outcrop.records.asked import Filter, SearchOptions
+from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import collection_option, common_options, read_given, search_option
+from outcrop.serve.cli.progress import stop_on_signal
+from outcrop.serve.cli.render_reports import print_evaluation, print_runs
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.signals import stop_on_signal
 from outcrop.serve.terminal import clean_line
 from outcrop.system.private import write_text
 
 if TYPE_CHECKING:
-    from outcrop.evals.run import EvalReport, EvalRow
+    from outcrop.evals.run import EvalReport
     from outcrop.evals.runs import RankChange
-    from outcrop.records import SearchOptions
 
 
 @click.command("eval")
@@ -67,11 +70,9 @@ def eval_command(
         raise click.UsageError(
             "Nothing to measure: give a FILE with questions, or --runs for what was measured."
         )
-    from outcrop.errors import NotFound, SourceError
     from outcrop.evals.dataset import load_cases
     from outcrop.evals.run import evaluate
     from outcrop.evals.runs import RUNS_ENDING
-    from outcrop.records import Filter, SearchOptions
 
     cases = load_cases(file)
     folder = session.config().beside(RUNS_ENDING)
@@ -94,20 +95,15 @@ def eval_command(
         except OSError as error:
             raise SourceError(f"{html_path} cannot be written: {error.strerror}") from error
     if session.as_json:
-        from outcrop.serve.as_json import plain
-
-        data = plain(report)
-        assert isinstance(data, dict)  # noqa: S101 - a record is a dictionary
-        session.print_json(data | {"missing": report.missing})
+        session.print_json(as_dict(report, missing=report.missing))
         return
-    _print(session, report)
+    print_evaluation(session, report)
     if html_path is not None:
         click.echo(f"wrote {clean_line(str(html_path))}", err=True)
 
 
 def _keep(folder: Path, report: EvalReport, options: SearchOptions, name: str) -> None:
     """Keep the run; where that cannot be, the figures are worth having all the same."""
-    from outcrop.errors import SourceError
     from outcrop.evals.runs import as_run, save_run
 
     try:
@@ -129,62 +125,4 @@ def _show_runs(session: Session, file: Path | None) -> None:
     if session.as_json:
         session.print_json({"runs": lines, "changes": changes})
         return
-    from outcrop.serve.cli.render_evals import print_runs
-
     print_runs(session.out, lines, changes)
-
-
-def _print(session: Session, report: EvalReport) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    console = session.out
-    failed = [row for row in report.rows if row.rank is None]
-    shown = report.rows if session.verbose else failed[:10]
-    for row in sorted(shown, key=lambda row: -(row.rank or report.limit + 1)):
-        console.print(_line(row), soft_wrap=True)
-    if len(failed) > 10 and not session.verbose:
-        console.print(
-            Text(f"and {len(failed) - 10} more without a right document; -v shows every query", "dim")
-        )
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    figures = {
-        "queries": f"{len(report.rows):,}",
-        "top 1": f"{report.top_1:.3f}",
-        "R@3": f"{report.recall_3:.3f}",
-        "R@5": f"{report.recall_5:.3f}",
-        "R@10": f"{report.recall_10:.3f}",
-        "MRR": f"{report.mrr:.3f}",
-        "nDCG@10": f"{report.ndcg_10:.3f}",
-        "similarity": f"{report.similarity:.3f}",
-    }
-    for name in figures:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_row(*figures.values())
-    console.print(table)
-    console.print(
-        Text(
-            f"embed p50 {report.embed_p50_ms:.2f} ms, p95 {report.embed_p95_ms:.2f} ms; "
-            f"search p50 {report.search_p50_ms:.2f} ms, p95 {report.search_p95_ms:.2f} ms; {report.model}",
-            "dim",
-        ),
-        soft_wrap=True,
-    )
-    if report.missing:
-        session.err.print(
-            Text(f"Warning: {len(report.missing)} expected documents are not in the index:", "yellow"),
-            soft_wrap=True,
-        )
-        for name in report.missing:
-            session.err.print(Text("  " + clean_line(name), "yellow"), soft_wrap=True)
-
-
-def _line(row: EvalRow) -> Any:
-    from rich.text import Text
-
-    rank = ("   –", "red") if row.rank is None else (f"{row.rank:>4}", "green")
-    best = (
-        f"  first: {clean_line(row.found[0].path)}" if row.found else f"  {clean_line(row.reason or 'no hits')}"
-    )
-    expected = ", ".join(clean_line(name) for name in row.expected)
-    return Text.assemble(rank, f"  {clean_line(row.query)}", (f"  expected: {expected}", "cyan"), (best, "dim"))

@@ -1,18 +1,22 @@
-"""search, context: what gets passages out of the index."""
+"""search, context: what gets passages out of the index, for a query or a conversation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
-from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS
+from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS, Message
 from outcrop.serve.cli.options import common_options, make_options, many, read_given
+from outcrop.serve.cli.render import print_answer, print_sources
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.terminal import clean
 
-if TYPE_CHECKING:
-    from outcrop.records import Message
+STDIN: Final = "-"
+_SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an object that holds it as "messages"'
 
 
 @click.command("search")
@@ -32,8 +36,6 @@ def search_command(session: Session, /, query: tuple[str, ...], full: bool, **gi
         if session.as_json:
             session.print_json(answer)
         else:
-            from outcrop.serve.cli.render import print_answer
-
             print_answer(session.out, answer, full=full, explain=given["explain"], verbose=session.verbose > 0)
     if not answer.hits:
         click.get_current_context().exit(4 if answer.reason == "error" else 1)
@@ -73,7 +75,9 @@ def context_command(
     asked = " ".join(query)
     if not query and messages is None:
         raise click.UsageError("Nothing to look for: give a QUERY, or a conversation with --messages FILE.")
-    request = asked if messages is None else _conversation(messages, asked)
+    request: str | list[Message] = asked
+    if messages is not None:
+        request = [*_read_messages(messages), *([Message("user", asked)] if asked else [])]
     with session.open_existing() as index:
         options = read_given(given, index)
         if code or must or prefer or "reference_follow" in options or not isinstance(request, str):
@@ -83,8 +87,6 @@ def context_command(
         if session.as_json:
             session.print_json(context)
         else:
-            from outcrop.serve.cli.render import print_sources
-
             if context.text:
                 click.echo(clean(context.text))
             print_sources(session.err, context)
@@ -92,8 +94,45 @@ def context_command(
         click.get_current_context().exit(4 if context.reason == "error" else 1)
 
 
-def _conversation(source: str, asked: str) -> list[Message]:
-    from outcrop.records import Message
-    from outcrop.serve.cli.messages import read_messages
+def _read_messages(source: str) -> list[Message]:
+    """The messages of a JSON file, `-` for standard input; a malformed one is a usage error."""
+    name = "standard input" if source == STDIN else source
+    data = _load(source, name)
+    listed = data.get("messages") if isinstance(data, dict) else data
+    if not isinstance(listed, list) or not listed:
+        raise _wrong(f"{name} holds no list of messages; {_SEND}")
+    messages = []
+    for number, item in enumerate(listed, 1):
+        content = _content(item.get("content", "")) if isinstance(item, dict) else None
+        if content is None or not isinstance(item.get("role"), str):
+            raise _wrong(f"message {number} of {name} has no role and content that are text; {_SEND}")
+        messages.append(Message(item["role"], content))
+    return messages
 
-    return [*read_messages(source), *([Message("user", asked)] if asked else [])]
+
+def _load(source: str, name: str) -> object:
+    try:
+        data = sys.stdin.buffer.read() if source == STDIN else Path(source).expanduser().read_bytes()
+    except OSError as error:
+        raise _wrong(f"{name} cannot be read: {error.strerror}") from error
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise _wrong(f"{name} is not UTF-8 text; {_SEND}") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        where = f", line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
+        raise _wrong(f"{name} is not JSON{where}; {_SEND}") from error
+
+
+def _content(value: object) -> str | None:
+    """The text of a message. Assistants that only call a tool say null; others send parts, of which the text counts."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if not isinstance(value, list):
+        return None
+    texts = [part.get("text") if isinstance(part, dict) else part for part in value]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _wrong(message: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint="--messages")

@@ -1,4 +1,4 @@
-"""status, doctor, reembed: the index itself."""
+"""status, doctor, reembed, move, grant: the index itself."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from outcrop.errors import NotFound, OutcropError
+from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import common_options
-from outcrop.serve.cli.progress import show_progress
+from outcrop.serve.cli.progress import long_work
+from outcrop.serve.cli.render import print_checks, print_stale, print_status
+from outcrop.serve.cli.render_reports import print_move
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.signals import stop_on_signal
 
 if TYPE_CHECKING:
     from outcrop.config import Config
@@ -32,17 +35,11 @@ def status_command(session: Session, with_stale: bool) -> None:
         status = index.status()
         stale = index.stale() if with_stale else []
     if session.as_json:
-        from outcrop.serve.as_json import plain
-
-        data = plain(status)
-        assert isinstance(data, dict)  # noqa: S101 - a record is a dictionary
-        session.print_json(data | ({"stale": stale} if with_stale else {}))
+        session.print_json(as_dict(status, **({"stale": stale} if with_stale else {})))
         return
-    from outcrop.serve.cli.render import print_stale, print_status
-
     print_status(session.out, status)
     if with_stale:
-        session.out.print()
+        session.out.line()
         print_stale(session.out, stale)
 
 
@@ -56,7 +53,6 @@ def doctor_command(session: Session, repair: bool) -> None:
     Exits with 1 when a check fails.
     """
     from outcrop.engine import examine_machine
-    from outcrop.errors import NotFound, OutcropError
     from outcrop.records import Check
 
     config = session.config()
@@ -69,13 +65,12 @@ def doctor_command(session: Session, repair: bool) -> None:
         checks.extend(examine_machine())
     except OutcropError as error:
         checks.append(Check("index", False, str(error)))
+    ok = all(check.ok for check in checks)
     if session.as_json:
-        session.print_json({"ok": all(check.ok for check in checks), "checks": checks})
+        session.print_json({"ok": ok, "checks": checks})
     else:
-        from outcrop.serve.cli.render import print_checks
-
         print_checks(session.out, checks)
-    if not all(check.ok for check in checks):
+    if not ok:
         click.get_current_context().exit(1)
 
 
@@ -89,18 +84,15 @@ def _environment(config: Config) -> list[Check]:
     file = config.db if isinstance(config.db, Path) else config.folder
     folder = next(parent for parent in file.parents if parent.exists())
     writable = os.access(file if file.exists() else folder, os.W_OK) and os.access(folder, os.W_OK)
-    exposed = find_exposed_keys()
-    return [
+    checks = [
         Check("outcrop", True, outcrop.__version__),
         Check("python", True, f"{platform.python_version()} at {sys.executable}"),
         Check("sqlite", True, apsw.sqlite_lib_version()),
         Check("write access", writable, f"{file}" if writable else f"{file} cannot be written"),
-        *(
-            [Check("keys", False, f"other users can read {exposed}, which holds keys: chmod 600 it")]
-            if exposed
-            else []
-        ),
     ]
+    if exposed := find_exposed_keys():
+        checks.append(Check("keys", False, f"other users can read {exposed}, which holds keys: chmod 600 it"))
+    return checks
 
 
 @click.command("reembed")
@@ -113,14 +105,67 @@ def reembed_command(session: Session, model: str | None) -> None:
     Searches are served by the old vectors until all new ones are there. Interrupted, it goes on where it stopped. The
     index remembers the model: later commands and processes that are at work use it by themselves.
     """
-    with (
-        session.open_existing(model=model) as index,
-        stop_on_signal() as stop,
-        show_progress(session) as progress,
-    ):
-        made = index.reembed(progress=progress, stopped=stop.is_set)
+    with session.open_existing(model=model) as index, long_work(session) as told:
+        made = index.reembed(**told)
         status = index.status()
     if session.as_json:
         session.print_json({"embedded": made, "model": status.model})
     else:
         click.echo(f"{made:,} chunks embedded; the index uses {status.model}")
+
+
+@click.command("move")
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@common_options
+@pass_session
+def move_command(session: Session, source: str, target: str) -> None:
+    """Copy an index to another store, and prove that it is the same.
+
+    SRC and DST are files, or Postgres databases as postgresql://user@host/database?schema=team. DST is empty, or what
+    an earlier run left: killed or interrupted, the same command goes on where it stopped. SRC may be in use meanwhile,
+    and is left as it is. Exits with 1 when the copy is not the same, ranks differently, or lacks changes of SRC.
+    """
+    # The model is that of the index itself, whatever is configured for others.
+    with (
+        session.open_existing(db=source, model="") as here,
+        session.open(db=target, model="") as there,
+        long_work(session) as told,
+    ):
+        report = here.move_to(there, **told)
+    read, written = here.config.db, there.config.db
+    if session.as_json:
+        session.print_json({"ok": report.ok, "source": read, "target": written} | as_dict(report))
+    else:
+        print_move(session.out, report, str(read), str(written))
+    if not report.ok:
+        click.get_current_context().exit(1)
+
+
+@click.command("grant")
+@click.argument("role", required=False)
+@click.argument("collections", nargs=-1, metavar="[COLLECTION]...")
+@click.option("--revoke", is_flag=True, help="Take all of it back: the role sees nothing any more.")
+@common_options
+@pass_session
+def grant_command(session: Session, role: str | None, collections: tuple[str, ...], revoke: bool) -> None:
+    """Let a role of the database read the index, or some collections of it.
+
+    Only for an index on Postgres, by its owner; the role must exist there. Without COLLECTION it may read all there are
+    and will be. Without ROLE the command lists who may read what.
+    """
+    if revoke and (role is None or collections):
+        raise click.UsageError(
+            "--revoke takes a role and no collections: what a role may read is taken back at once"
+        )
+    with session.open_existing() as index:
+        if role is not None:
+            index.revoke(role) if revoke else index.grant(role, collections)
+        grants = index.grants()
+    if session.as_json:
+        session.print_json([{"role": name, "collection": collection} for name, collection in grants])
+        return
+    if not grants:
+        session.out.line("nobody but the owner may read this index")
+    for name, collection in grants:
+        session.out.line(f"{name}  {collection or 'all collections'}")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from outcrop.errors import NotFound, ParseError, SourceError
 from outcrop.serve.cli.options import collection_option, common_options, many
-from outcrop.serve.cli.progress import show_progress
+from outcrop.serve.cli.progress import long_work, show_progress, stop_on_signal
+from outcrop.serve.cli.render_reports import print_change, print_report
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.cli.signals import stop_on_signal
 from outcrop.text.urls import is_url
 
 if TYPE_CHECKING:
@@ -72,18 +74,17 @@ def add_command(
     _check_add(texts, others, title, id_)
     if kind is not None and (others or not texts):
         raise click.UsageError("--kind goes with a text; files and URLs tell theirs.")
-    reports: list[IngestReport] = []
+    common: dict[str, Any] = {"collection": collection, "tags": tags, "force": force}
     with session.open() as index:
-        for content in texts:
-            reports.append(
-                index.add(
-                    text=content, id=id_, title=title, kind=kind, collection=collection, tags=tags, force=force
-                )
-            )
-        for source in others:
-            reports.append(
-                _add_one(session, index, source, len(sources) > 1, collection, tags, title, force, ray)
-            )
+
+        def add(source: str) -> IngestReport:
+            if is_url(source):
+                return index.add(source, title=title, **common)
+            with long_work(session) as told:
+                return index.add(source, ray=ray, **common, **told)
+
+        reports = [index.add(text=content, id=id_, title=title, kind=kind, **common) for content in texts]
+        reports += [_add_one(add, source, go_on=len(sources) > 1) for source in others]
     _finish(session, reports, strict)
 
 
@@ -127,33 +128,11 @@ def _check_ray(ray: str | None, texts: Sequence[str], others: Sequence[str]) -> 
         )
 
 
-def _add_one(
-    session: Session,
-    index: Engine,
-    source: str,
-    go_on: bool,
-    collection: str | None,
-    tags: Sequence[str],
-    title: str | None,
-    force: bool,
-    ray: str | None,
-) -> IngestReport:
-    from outcrop.errors import ParseError, SourceError
+def _add_one(add: Callable[[str], IngestReport], source: str, *, go_on: bool) -> IngestReport:
     from outcrop.records import Failure, IngestReport
 
     try:
-        if is_url(source):
-            return index.add(source, collection=collection, tags=tags, title=title, force=force)
-        with stop_on_signal() as stop, show_progress(session) as progress:
-            return index.add(
-                source,
-                collection=collection,
-                tags=tags,
-                force=force,
-                ray=ray,
-                progress=progress,
-                stopped=stop.is_set,
-            )
+        return add(source)
     except (SourceError, ParseError) as error:
         if not go_on:
             raise
@@ -175,25 +154,17 @@ def sync_command(
     Without a PATH: all folders that were added. New and changed files are indexed, deleted ones leave the index.
     """
     reports = []
-    with session.open_existing() as index, stop_on_signal() as stop, show_progress(session) as progress:
+    with session.open_existing() as index, long_work(session) as told:
         for path in paths or (None,):
-            reports.append(
-                index.sync(path, collection=collection, force=force, progress=progress, stopped=stop.is_set)
-            )
+            reports.append(index.sync(path, collection=collection, force=force, **told))
     _finish(session, reports, strict)
 
 
 def _finish(session: Session, reports: Sequence[IngestReport], strict: bool) -> None:
-
     from outcrop.records import IngestReport
 
     report = sum(reports, IngestReport())
-    if session.as_json:
-        session.print_json(report)
-    else:
-        from outcrop.serve.cli.render_reports import print_report
-
-        print_report(session.out, report, everything=session.verbose > 0)
+    session.show(report, partial(print_report, everything=session.verbose > 0))
     indexed = report.added + report.changed + report.moved + report.unchanged
     if report.failed and (strict or not indexed):
         click.get_current_context().exit(1)
@@ -220,18 +191,15 @@ def watch_command(session: Session, paths: tuple[str, ...], collection: str | No
             ]
         _tell(session, index, first)
         if not session.as_json:
-            session.err.print("watching; Ctrl-C ends it", style="dim")
-        for report in index.watch(
-            paths, collection=collection, stop=stop
-        ):  # none at all when it was stopped by now
+            session.err.line("watching; Ctrl-C ends it", style="dim")
+        # None at all when it was stopped by now.
+        for report in index.watch(paths, collection=collection, stop=stop):
             _tell(session, index, [report], quiet=True)
 
 
 def _tell(session: Session, index: Engine, reports: Sequence[IngestReport], quiet: bool = False) -> None:
     """A line for what happened; `quiet` leaves out that nothing did."""
-    from outcrop.errors import NotFound
     from outcrop.records import IngestReport
-    from outcrop.serve.cli.render_reports import print_change
 
     report = sum(reports, IngestReport())
     happened = report.added + report.changed + report.moved + report.removed + len(report.failed)

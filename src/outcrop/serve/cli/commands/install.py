@@ -1,4 +1,4 @@
-"""install: tell a client how to start the server."""
+"""install, instructions: tell a client how to start the server, and an agent how to use it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -17,14 +17,8 @@ from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.serve.cli.options import common_options
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.mcp.clients import (
-    CLIENTS,
-    make_entry,
-    settings_folder,
-    snippet,
-    with_entry,
-    without_entry,
-)
+from outcrop.serve.mcp import clients
+from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.terminal import clean
 from outcrop.workers.children import python_command
 
@@ -33,6 +27,14 @@ if TYPE_CHECKING:
     from outcrop.serve.mcp.clients import Client
 
 BACKUP_SUFFIX = ".before-outcrop"
+_BEGIN, _END = "<!-- outcrop: begin -->", "<!-- outcrop: end -->"
+_CURSOR: Final = """\
+---
+description: How to search, read and write the Outcrop index and its notes
+alwaysApply: true
+---
+
+"""
 
 
 @click.command("install")
@@ -67,10 +69,11 @@ def install_command(
 
     chosen = CLIENTS[client]
     home, config_home = user_folders()
-    path = chosen.path(home, settings_folder(home, config_home), project and project.absolute()).resolve()
+    settings = clients.settings_folder(home, config_home)
+    path = chosen.path(home, settings, project and project.absolute()).resolve()
     options = ["--read-only"] if read_only else []
     db, secret = _index_name(session.config())
-    entry = make_entry(chosen, [*own_command(), "mcp", "--db", db, *options])
+    entry = clients.make_entry(chosen, [*own_command(), "mcp", "--db", db, *options])
     if secret and not remove:
         click.echo(
             "The password was left out: give it to the client's environment as PGPASSWORD, or put it into ~/.pgpass.",
@@ -81,13 +84,16 @@ def install_command(
             session.print_json({"client": client, "file": str(path), "entry": entry})
         else:
             click.echo(f"Add to {clean(str(path))}:", err=True)
-            click.echo(clean(snippet(chosen, path, entry)), nl=False)
+            click.echo(clean(clients.snippet(chosen, path, entry)), nl=False)
         return
     before = _read(path)
     try:
-        after = without_entry(chosen, path, before) if remove else with_entry(chosen, path, before, entry)
+        if remove:
+            after = clients.without_entry(chosen, path, before)
+        else:
+            after = clients.with_entry(chosen, path, before, entry)
     except ConfigError as error:
-        todo = "take the entry out" if remove else f"add this yourself:\n{snippet(chosen, path, entry)}"
+        todo = "take the entry out" if remove else f"add this yourself:\n{clients.snippet(chosen, path, entry)}"
         raise ConfigError(f"{path} was left as it is: {error}; {todo}") from error
     changed = after != before
     if changed:
@@ -128,13 +134,8 @@ def _agree(session: Session, path: Path, before: str, after: str, *, yes: bool) 
     )
     if not session.as_json:
         click.echo(clean("\n".join(lines)), err=True)
-    if yes:
-        return
-    if not session.on_terminal or session.as_json:
-        raise click.UsageError(f"Change {name}? Say --yes; there is nobody to ask.")
-    if not click.confirm(f"Change {name}?", err=True):
-        click.echo("Nothing was changed.", err=True)
-        click.get_current_context().exit(1)
+    if not yes:
+        session.confirm(f"Change {name}?", "Nothing was changed.")
 
 
 def _write(path: Path, before: str, after: str) -> None:
@@ -171,3 +172,40 @@ def _tell(session: Session, client: Client, path: Path, *, changed: bool, remove
     else:
         done = "Outcrop was taken out of" if remove else "Outcrop was added to"
         click.echo(clean(f"{done} {path}. Restart {client.title} to pick it up."))
+
+
+@click.command("instructions")
+@click.option(
+    "--for",
+    "reader",
+    type=click.Choice(("claude", "agents", "cursor")),
+    help="Wrap it for a file: claude (CLAUDE.md), agents (AGENTS.md) or cursor (a rule, .mdc).",
+)
+@common_options
+@pass_session
+def instructions_command(session: Session, reader: str | None) -> None:
+    """Print what teaches an agent to search, read and write notes.
+
+    \b
+    outcrop instructions --for claude >> CLAUDE.md
+    outcrop instructions --for agents >> AGENTS.md
+    outcrop instructions --for cursor > .cursor/rules/outcrop.mdc
+    """
+    from outcrop.notes import instructions
+
+    text = wrap(instructions(), reader)
+    if session.as_json:
+        session.print_json({"for": reader, "text": text})
+    else:
+        click.echo(text, nl=False)
+
+
+def wrap(text: str, reader: str | None) -> str:
+    """The instructions as they go into a file: marked where they begin and end, so that they can be replaced."""
+    if reader is None:
+        return text
+    if reader == "cursor":
+        return _CURSOR + text
+    # One level down: the file has a title of its own.
+    lines = [f"#{line}" if line.startswith("#") else line for line in text.splitlines()]
+    return "\n".join((_BEGIN, *lines, _END)) + "\n"

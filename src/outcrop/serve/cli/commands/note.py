@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from outcrop.errors import QueryError
 from outcrop.serve.cli.commands.documents import read_lines
-from outcrop.serve.cli.options import common_options
+from outcrop.serve.cli.options import common_options, kb_option
+from outcrop.serve.cli.render import print_answer
 from outcrop.serve.cli.session import Session, pass_session
-from outcrop.serve.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line, say_count
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
@@ -28,12 +30,7 @@ if TYPE_CHECKING:
     "-n", "--limit", type=click.IntRange(1, 1000), help="list: notes at most; search: hits, 5 of at most 10."
 )
 @click.option("-y", "--yes", is_flag=True, help="delete: do not ask.")
-@click.option(
-    "--kb",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="The folder of the notes; by default `kb` beside the index.",
-)
+@kb_option("The folder of the notes; by default `kb` beside the index.")
 @common_options
 @pass_session
 def note_command(
@@ -64,8 +61,8 @@ def note_command(
     writes = action in ("write", "append")
     opened = session.open(kb=kb) if writes else session.open_existing(kb=kb)
     with opened as engine:
-        notes = KnowledgeBase(engine, engine.config.kb)
-        _ACTIONS[action](session, engine, notes, words, lines=lines, limit=limit, yes=yes)
+        asked = _Asked(session, engine, KnowledgeBase(engine, engine.config.kb), words, lines, limit, yes)
+        getattr(asked, action)()
 
 
 def _check(action: str, words: tuple[str, ...], lines: str | None) -> None:
@@ -81,16 +78,60 @@ def _check(action: str, words: tuple[str, ...], lines: str | None) -> None:
         raise click.UsageError("--lines is for read only")
 
 
-def _write(
-    session: Session, engine: Engine, notes: KnowledgeBase, words: tuple[str, ...], **_options: Any
-) -> None:
-    _written(session, engine, notes.write(words[0], _text(words[1:])), "written")
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked of the notes; a method for each action."""
 
+    session: Session
+    engine: Engine
+    notes: KnowledgeBase
+    words: tuple[str, ...]
+    lines: str | None
+    limit: int | None
+    yes: bool
 
-def _append(
-    session: Session, engine: Engine, notes: KnowledgeBase, words: tuple[str, ...], **_options: Any
-) -> None:
-    _written(session, engine, notes.append(words[0], _text(words[1:])), "appended to")
+    def write(self) -> None:
+        self._written(self.notes.write(self.words[0], _text(self.words[1:])), "written")
+
+    def append(self) -> None:
+        self._written(self.notes.append(self.words[0], _text(self.words[1:])), "appended to")
+
+    def _written(self, note: KbFile, done: str) -> None:
+        self.engine.embed_pending()  # no server may be there to do it
+        self._tell(note, f"{clean_line(note.path)} {done}: {say_count(note.lines, 'line')}")
+
+    def _tell(self, data: object, line: str) -> None:
+        if self.session.as_json:
+            self.session.print_json(data)
+        else:
+            click.echo(line)
+
+    def read(self) -> None:
+        first, last = read_lines(self.lines)
+        found = self.notes.read(self.words[0], first, last) if self.lines else self.notes.read(self.words[0])
+        self._tell(found, clean(found.text).removesuffix("\n"))
+
+    def list(self) -> None:
+        found = self.notes.list(self.words[0] if self.words else "", self.limit or 1000)
+        rows = [
+            f"{clean_line(note.path)}  {clean_line(note.title)}  {say_count(note.lines, 'line')}"
+            for note in found
+        ]
+        self._tell(found, "\n".join(rows) or "no notes")
+
+    def search(self) -> None:
+        answer = self.notes.search(" ".join(self.words), self.limit or 5)
+        self.session.show(answer, partial(print_answer, verbose=self.session.verbose > 0))
+        if not answer.hits:
+            click.get_current_context().exit(4 if answer.reason == "error" else 1)
+
+    def delete(self) -> None:
+        note = self.notes.read(self.words[0])  # NotFound before anybody is asked
+        path = clean_line(note.path)
+        if not self.yes:
+            self.session.confirm(f"Delete {path} for good?", "Nothing was deleted.")
+        self.notes.delete(note.path)
+        self._tell({"path": note.path}, f"{path} deleted")
 
 
 def _text(words: tuple[str, ...]) -> str:
@@ -106,105 +147,3 @@ def _text(words: tuple[str, ...]) -> str:
     if not text.strip():
         raise QueryError("the note would be empty; give its text after the path, or on standard input")
     return text
-
-
-def _written(session: Session, engine: Engine, note: KbFile, done: str) -> None:
-    engine.embed_pending()  # no server may be there to do it
-    if session.as_json:
-        session.print_json(note)
-    else:
-        click.echo(f"{clean_line(note.path)} {done}: {_count(note)}")
-
-
-def _count(note: KbFile) -> str:
-    return "1 line" if note.lines == 1 else f"{note.lines:,} lines"
-
-
-def _read(
-    session: Session,
-    _engine: Engine,
-    notes: KnowledgeBase,
-    words: tuple[str, ...],
-    *,
-    lines: str | None,
-    **_options: Any,
-) -> None:
-    first, last = read_lines(lines)
-    found = notes.read(words[0], first, last) if lines else notes.read(words[0])
-    if session.as_json:
-        session.print_json(found)
-    else:
-        click.echo(clean(found.text), nl=not found.text.endswith("\n"))
-
-
-def _list(
-    session: Session,
-    _engine: Engine,
-    notes: KnowledgeBase,
-    words: tuple[str, ...],
-    *,
-    limit: int | None,
-    **_options: Any,
-) -> None:
-    found = notes.list(words[0] if words else "", limit or 1000)
-    if session.as_json:
-        session.print_json(found)
-        return
-    for note in found:
-        click.echo(f"{clean_line(note.path)}  {clean_line(note.title)}  {_count(note)}")
-    if not found:
-        click.echo("no notes")
-
-
-def _search(
-    session: Session,
-    _engine: Engine,
-    notes: KnowledgeBase,
-    words: tuple[str, ...],
-    *,
-    limit: int | None,
-    **_options: Any,
-) -> None:
-    answer = notes.search(" ".join(words), limit or 5)
-    if session.as_json:
-        session.print_json(answer)
-    else:
-        from outcrop.serve.cli.render import print_answer
-
-        print_answer(session.out, answer, full=False, explain=False, verbose=session.verbose > 0)
-    if not answer.hits:
-        click.get_current_context().exit(4 if answer.reason == "error" else 1)
-
-
-def _delete(
-    session: Session,
-    _engine: Engine,
-    notes: KnowledgeBase,
-    words: tuple[str, ...],
-    *,
-    yes: bool,
-    **_options: Any,
-) -> None:
-    note = notes.read(words[0])  # NotFound before anybody is asked
-    if not yes:
-        question = f"Delete {clean_line(note.path)} for good?"
-        if not session.on_terminal or session.as_json:
-            raise click.UsageError(f"{question} Say --yes; there is nobody to ask.")
-        if not click.confirm(question, err=True):
-            click.echo("Nothing was deleted.", err=True)
-            click.get_current_context().exit(1)
-    notes.delete(note.path)
-    if session.as_json:
-        session.print_json({"path": note.path})
-    else:
-        click.echo(f"{clean_line(note.path)} deleted")
-
-
-_ACTIONS: Final[dict[str, Callable[..., None]]] = {
-    "write": _write,
-    "append": _append,
-    "read": _read,
-    "list": _list,
-    "search": _search,
-    "delete": _delete,
-}

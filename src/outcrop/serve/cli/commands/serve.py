@@ -1,8 +1,8 @@
-"""serve: the index over HTTP, for programs, agents and the page."""
+"""serve, mcp: the index over HTTP for programs, agents and the page, and over standard input for the agent that starts
+it."""
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 from dataclasses import replace
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from outcrop.errors import ConfigError
-from outcrop.serve.cli.options import common_options, many
+from outcrop.serve.cli.options import common_options, kb_option, many
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.terminal import clean_line
 from outcrop.system.machine import install_command
-from outcrop.system.private import make_folder
+from outcrop.system.private import make_folder, open_new
 
 if TYPE_CHECKING:
     from outcrop.config import Config
+    from outcrop.serve.state import State
 
 EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
 
@@ -35,12 +36,7 @@ EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
 )
 @many("--root", "roots", metavar="DIR", help="A folder that may be indexed from outside, with all below it.")
 @click.option("--read-only", is_flag=True, help="Refuse everything that changes something.")
-@click.option(
-    "--kb",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Folder of the notes agents write.",
-)
+@kb_option("Folder of the notes agents write.")
 @click.option(
     "--workers",
     type=click.IntRange(0, 64),
@@ -131,8 +127,8 @@ def make_token(file: Path) -> str:
     token = secrets.token_urlsafe(32)
     try:
         make_folder(file.parent)
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            out.write(token + "\n")
+        with open_new(file) as out:
+            out.write(f"{token}\n".encode())
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
     return token
@@ -150,3 +146,35 @@ def _say_where(session: Session, config: Config, url: str) -> None:
         shown = _page(url, config) if sys.stdout.isatty() else url
         click.echo(f"Outcrop is at {shown} (Ctrl-C ends it)")
     sys.stdout.flush()
+
+
+@click.command("mcp")
+@click.option("--read-only", is_flag=True, help="Only the tools that read; nothing is written or refreshed.")
+@kb_option("The folder of the agent's notes; by default `kb` beside the index.")
+@many("--root", "roots", metavar="DIR", help="A folder the agent may have indexed.")
+@common_options
+@pass_session
+def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple[str, ...]) -> None:
+    """Serve an agent over standard input and output.
+
+    Clients start this themselves: `outcrop install CLIENT` tells them how. The protocol is on standard output, logs on
+    standard error. It ends when the client closes standard input.
+    """
+    try:
+        from outcrop.serve.mcp.server import serve_stdio
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"Agents need a package that is missing ({error.name}): {install_command('serve')}"
+        ) from error
+    from outcrop.serve.mcp.desk import Desk
+
+    absolute = tuple(str(Path(root).expanduser().absolute()) for root in roots)
+    config = session.config(kb=kb, roots=absolute or None)
+
+    def open_state() -> State:
+        from outcrop.engine import Engine
+        from outcrop.serve.state import make_state
+
+        return make_state(Engine(config, create=not read_only), read_only=read_only)
+
+    serve_stdio(Desk(open_state, read_only=read_only, background=True))
