@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
-from outcrop.serve.http.connections import CONNECTIONS, make_room, most_connections
-from outcrop.serve.http.limits import READ_S
+from outcrop.serve.http.limits import CONNECTIONS, READ_S, make_room, most_connections
 
 FILES = 256
 PATIENCE_S = 0.75 * READ_S

@@ -59,29 +59,29 @@ def as_bytes(value: object) -> bytes:
 @cache
 def model_of(record: type) -> type[BaseModel]:
     """The model that describes a record, or a NamedTuple, as `plain` writes it."""
-    hints = get_type_hints(record)
-    names = [item.name for item in fields(record)] if is_dataclass(record) else record._fields  # type: ignore[attr-defined]
-    described: dict[str, Any] = {name: (_described(hints[name]), ...) for name in names}
-    return create_model(
-        record.__name__,
-        __config__=ConfigDict(extra="forbid", protected_namespaces=()),
-        __doc__=(record.__doc__ or "").partition("\n\n")[0],
-        **described,
-    )
+    return _make_model(record.__name__, (record.__doc__ or "").partition("\n\n")[0], _members(record))
 
 
 def shape(name: str, /, **members: Any) -> type[BaseModel]:
     """A model of an answer that is not a record: its members by name and type."""
-    described: dict[str, Any] = {key: (_described(kind), ...) for key, kind in members.items()}
-    return create_model(
-        name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), __doc__="", **described
-    )
+    return _make_model(name, "", members)
 
 
 def extended(name: str, record: type, /, **members: Any) -> type[BaseModel]:
     """The model of a record with further members."""
+    return _make_model(name, "", _members(record) | members)
+
+
+def _members(record: type) -> dict[str, Any]:
     hints = get_type_hints(record)
-    return shape(name, **{item.name: hints[item.name] for item in fields(record)}, **members)
+    names = [item.name for item in fields(record)] if is_dataclass(record) else record._fields  # type: ignore[attr-defined]
+    return {name: hints[name] for name in names}
+
+
+def _make_model(name: str, doc: str, members: Mapping[str, Any]) -> type[BaseModel]:
+    described: dict[str, Any] = {key: (_described(kind), ...) for key, kind in members.items()}
+    config = ConfigDict(extra="forbid", protected_namespaces=())
+    return create_model(name, __config__=config, __doc__=doc, **described)
 
 
 def _described(kind: Any) -> Any:

@@ -18,7 +18,6 @@ import outcrop
 from outcrop.errors import OutcropError
 from outcrop.serve.background import Background
 from outcrop.serve.http.metrics import Measured, Metrics
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.problems import Refused, body_of, describe_invalid, refusal_of
 from outcrop.serve.http.routes.chat import chat_router
 from outcrop.serve.http.routes.coderag import coderag_router
@@ -31,11 +30,21 @@ from outcrop.serve.http.routes.search import search_router
 from outcrop.serve.http.routes.status import status_router
 from outcrop.serve.http.searchers import Searchers
 from outcrop.serve.http.security import Guard
-from outcrop.serve.http.work import THREADS, search_threads
+from outcrop.serve.http.work import THREADS, Shared, search_threads
 from outcrop.serve.mcp.http import McpApp
 from outcrop.serve.page.routes import page_router
 from outcrop.serve.state import State
 
+ROUTERS: Final = (
+    status_router,
+    search_router,
+    documents_router,
+    jobs_router,
+    embed_router,
+    kb_router,
+    coderag_router,
+    evals_router,
+)
 DESCRIPTION: Final = "Documents in, the right passages out, with exact sources."
 
 
@@ -78,14 +87,13 @@ def make_app(state: State, *, workers: int = 0) -> FastAPI:
         lifespan=live,
         redirect_slashes=False,
     )
-    for made in (status_router, search_router, documents_router, jobs_router, embed_router, kb_router):
-        app.include_router(made(shared))
-    for more in (coderag_router, evals_router):
-        app.include_router(more(shared))
+    for make_router in ROUTERS:
+        app.include_router(make_router(shared))
     app.include_router(chat_router(state))
     app.include_router(page_router(state))
     app.router.routes.append(Route("/mcp", endpoint=agents, include_in_schema=False))
-    _answer_errors(app)
+    for kind in (Refused, OutcropError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _answer_error)
     if state.config.token:
         _declare_token(app)
     # The last one added is the outermost: what the guard refuses is counted as well.
@@ -94,40 +102,22 @@ def make_app(state: State, *, workers: int = 0) -> FastAPI:
     return app
 
 
-def _answer_errors(app: FastAPI) -> None:
+async def _answer_error(request: Request, error: Exception) -> Response:
     """Every error in the one shape."""
-
-    def problem(refused: Refused) -> Response:
-        return Response(
-            body_of(refused.code, refused.message),
-            refused.status,
-            headers=refused.headers,
-            media_type="application/json",
-        )
-
-    async def on_refused(_request: Request, error: Exception) -> Response:
-        assert isinstance(error, Refused)  # noqa: S101 - registered for it
-        return problem(error)
-
-    async def on_engine_error(_request: Request, error: Exception) -> Response:
-        assert isinstance(error, OutcropError)  # noqa: S101 - registered for it
-        return problem(refusal_of(error))
-
-    async def on_invalid(_request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-        return problem(Refused(422, describe_invalid(error.errors())))
-
-    async def on_http_error(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    if isinstance(error, OutcropError):
+        refused = refusal_of(error)
+    elif isinstance(error, RequestValidationError):
+        refused = Refused(422, describe_invalid(error.errors()))
+    elif isinstance(error, HTTPException):
         headers = dict(error.headers or {})
         if error.status_code == 405:  # the framework knows only the methods of the first route that fits
-            headers["Allow"] = ", ".join(_methods(app.routes, request.scope))
-        return problem(Refused(error.status_code, str(error.detail).lower(), headers=headers))
-
-    app.add_exception_handler(Refused, on_refused)
-    app.add_exception_handler(OutcropError, on_engine_error)
-    app.add_exception_handler(RequestValidationError, on_invalid)
-    app.add_exception_handler(HTTPException, on_http_error)
+            headers["Allow"] = ", ".join(_methods(request.app.routes, request.scope))
+        refused = Refused(error.status_code, str(error.detail).lower(), headers=headers)
+    else:
+        assert isinstance(error, Refused)  # noqa: S101 - the last of those it is registered for
+        refused = error
+    body = body_of(refused.code, refused.message)
+    return Response(body, refused.status, headers=refused.headers, media_type="application/json")
 
 
 def _methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:

@@ -6,48 +6,31 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from outcrop.errors import (
-    Ambiguous,
-    BlockedAddress,
-    Cancelled,
-    ChatError,
-    ConfigError,
-    Conflict,
-    DatabaseBusy,
-    EmbedError,
-    NotAllowed,
-    NotFound,
-    OutcropError,
-    OutsideRoots,
-    ParseError,
-    QueryError,
-    SourceError,
-    StoreError,
-    TooLarge,
-)
+from outcrop import errors
+from outcrop.errors import OutcropError
 from outcrop.serve.jobs import TooManyJobs
 from outcrop.serve.patience import Overdue
 
 # The first that fits counts, so the special stand before the general.
 STATUSES: Final[tuple[tuple[type[OutcropError], int, str], ...]] = (
-    (TooLarge, 413, "too_large"),
-    (NotAllowed, 403, "not_allowed"),
-    (Conflict, 409, "conflict"),
-    (ChatError, 503, "chat"),
-    (Ambiguous, 409, "ambiguous"),
-    (NotFound, 404, "not_found"),
-    (QueryError, 422, "invalid"),
-    (BlockedAddress, 403, "blocked_address"),
-    (OutsideRoots, 403, "outside_roots"),
-    (SourceError, 422, "source"),
-    (ParseError, 422, "parse"),
-    (ConfigError, 503, "configuration"),
-    (EmbedError, 503, "model"),
-    (DatabaseBusy, 503, "busy"),
-    (StoreError, 503, "index"),
+    (errors.TooLarge, 413, "too_large"),
+    (errors.NotAllowed, 403, "not_allowed"),
+    (errors.Conflict, 409, "conflict"),
+    (errors.ChatError, 503, "chat"),
+    (errors.Ambiguous, 409, "ambiguous"),
+    (errors.NotFound, 404, "not_found"),
+    (errors.QueryError, 422, "invalid"),
+    (errors.BlockedAddress, 403, "blocked_address"),
+    (errors.OutsideRoots, 403, "outside_roots"),
+    (errors.SourceError, 422, "source"),
+    (errors.ParseError, 422, "parse"),
+    (errors.ConfigError, 503, "configuration"),
+    (errors.EmbedError, 503, "model"),
+    (errors.DatabaseBusy, 503, "busy"),
+    (errors.StoreError, 503, "index"),
     (TooManyJobs, 429, "too_many_jobs"),
     (Overdue, 503, "overdue"),
-    (Cancelled, 503, "cancelled"),
+    (errors.Cancelled, 503, "cancelled"),
 )
 
 CODES: Final[Mapping[int, str]] = {
@@ -87,17 +70,16 @@ def body_of(code: str, message: str) -> bytes:
 
 def refusal_of(error: OutcropError) -> Refused:
     """An error of the engine as the client sees it."""
-    status, code = next(
-        ((status, code) for kind, status, code in STATUSES if isinstance(error, kind)), (500, "unexpected")
-    )
+    named = ((status, code) for kind, status, code in STATUSES if isinstance(error, kind))
+    status, code = next(named, (500, "unexpected"))
     headers = {"Retry-After": "5"} if status in {429, 503} else {}
     return Refused(status, str(error), code=code, headers=headers)
 
 
-def describe_invalid(errors: Sequence[Mapping[str, Any]]) -> str:
+def describe_invalid(found: Sequence[Mapping[str, Any]]) -> str:
     """What is wrong with a body or a query, by field, without repeating the values sent."""
     lines = []
-    for error in errors[:5]:
+    for error in found[:5]:
         place = ".".join(str(part) for part in error["loc"][1:])  # the first says only whether body or query
         lines.append(f"{place}: {error['msg']}" if place else str(error["msg"]))
     return "; ".join(lines)[:1000]

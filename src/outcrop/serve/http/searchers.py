@@ -54,11 +54,6 @@ class Searchers:
         self._idle: queue.SimpleQueue[_Searcher] = queue.SimpleQueue()
         self._busy: set[_Searcher] = set()
 
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return self._count
-
     def start(self) -> None:
         """Start them; each loads the index while the server already answers."""
         for _ in range(self._count):

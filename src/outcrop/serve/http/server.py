@@ -21,8 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from outcrop.errors import ConfigError
 from outcrop.serve.http.app import make_app
-from outcrop.serve.http.connections import ACCEPTED_AT_ONCE, make_room, most_connections
-from outcrop.serve.http.limits import READ_S
+from outcrop.serve.http.limits import ACCEPTED_AT_ONCE, READ_S, make_room, most_connections
 from outcrop.serve.state import State
 from outcrop.workers.children import kill_children
 

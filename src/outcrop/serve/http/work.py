@@ -1,4 +1,5 @@
-"""The engine is sync: its work is done in threads, of which there are few, and given up when the client is gone.
+"""What the routes of one application share, and the threads in which the engine, which is sync, works for them: few,
+and given up when the client is gone.
 
 Searches have threads of their own: they never wait behind a slow request, and for each other in the order in which they
 came. All other routes are plain functions that FastAPI runs in its own pool. `answer_in_time` holds every request to
@@ -11,20 +12,49 @@ import asyncio
 import math
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
+from fastapi import Depends
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from outcrop.serve.background import Background
+from outcrop.serve.http.metrics import Metrics
+from outcrop.serve.http.problems import Refused
+from outcrop.serve.http.searchers import Searchers
 from outcrop.serve.patience import Patience, patience_for
+from outcrop.serve.state import State
 from outcrop.system.machine import usable_cores
 
 THREADS: Final = 16
 """Requests worked on at a time, searches apart (not measured): most of them wait for a disk or a remote model."""
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """One application: its state, metrics, background work, and the threads of its searches."""
+
+    state: State
+    metrics: Metrics
+    background: Background
+    searches: CapacityLimiter
+    searchers: Searchers | None = None
+    """Processes that search, if the server was started with any."""
+
+    @property
+    def writes(self) -> list[Any]:
+        """The dependencies of a route that writes: refused on a read-only server."""
+
+        def require_writable() -> None:
+            if self.state.read_only:
+                raise Refused(403, "this server only reads; start it without --read-only", code="read_only")
+
+        return [Depends(require_writable)]
 
 
 def search_threads() -> int:
@@ -85,7 +115,7 @@ async def answer_in_time(app: ASGIApp, scope: Scope, body: bytes, receive: Recei
             await send(message)
 
     with patience_for(patience):
-        work = asyncio.create_task(_call(app, scope, receive_here, send_unless_late))
+        work = asyncio.ensure_future(app(scope, receive_here, send_unless_late))
     watcher = asyncio.create_task(watch())
     try:
         while not work.done() and not begun and patience.left_s() > 0:
@@ -102,11 +132,7 @@ async def answer_in_time(app: ASGIApp, scope: Scope, body: bytes, receive: Recei
             work.cancel()  # the server is ending: it has no effect on what is done
 
 
-async def _call(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    await app(scope, receive, send)
-
-
-def _forget(work: asyncio.Task[None]) -> None:
+def _forget(work: asyncio.Future[None]) -> None:
     """Retrieve the outcome of abandoned work: the event loop would complain about an unread error."""
     if not work.cancelled():
         work.exception()

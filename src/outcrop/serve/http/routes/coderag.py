@@ -10,13 +10,12 @@ from starlette.responses import Response
 
 from outcrop.errors import QueryError
 from outcrop.records import Context, IngestReport, Message, PackedSource
-from outcrop.serve.http.answers import answer, documented, model_of, shape
+from outcrop.serve.http.answers import answer, documented, model_of, problems, shape
 from outcrop.serve.http.events import wait_for_job
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.routes.jobs import JobAnswer
 from outcrop.serve.http.schema import CoderagBody, targets_of
-from outcrop.serve.http.work import run_while_wanted
+from outcrop.serve.http.work import Shared, run_while_wanted
 from outcrop.serve.jobs import Task
 from outcrop.serve.patience import lift_limit
 from outcrop.serve.state import require_root
@@ -46,7 +45,7 @@ def coderag_router(shared: Shared) -> APIRouter:
         dependencies=shared.writes,
         status_code=202,
         responses={
-            **documented(202, JobAnswer, 413, 415)["responses"],
+            **problems(413, 415),
             200: {"model": model_of(IngestReport)},
             202: {"model": JobAnswer},
         },

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from outcrop.errors import NotFound
 from outcrop.records import CollectionInfo, DocumentInfo, Filter, IngestReport, StaleDocument, StoredChunk
-from outcrop.serve.as_json import plain
+from outcrop.serve.as_json import as_dict
 from outcrop.serve.http.answers import answer, documented, extended, model_of, shape
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, Line, TextBody
+from outcrop.serve.http.work import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,15 @@ def documents_router(shared: Shared) -> APIRouter:
     return router
 
 
+def _page_of(name: str, record: type) -> type[BaseModel]:
+    return shape(name, documents=tuple[record, ...], total=int, next_offset=int | None)  # type: ignore[valid-type]
+
+
 def _page(found: Sequence[object], total: int, offset: int) -> Response:
     """Some documents of many, and where the next page begins."""
     after = offset + len(found)
-    return answer(
-        {"documents": found, "total": total, "next_offset": after if found and after < total else None}
-    )
+    following = after if found and after < total else None
+    return answer({"documents": found, "total": total, "next_offset": following})
 
 
 def _add_collections(router: APIRouter, shared: Shared) -> None:
@@ -68,12 +72,7 @@ def _add_collections(router: APIRouter, shared: Shared) -> None:
         """One collection."""
         return answer(find_collection(name))
 
-    @router.get(
-        "/collections/{name}/hashes",
-        **documented(
-            200, shape("Hashes", documents=tuple[DocumentHash, ...], total=int, next_offset=int | None), 404
-        ),
-    )
+    @router.get("/collections/{name}/hashes", **documented(200, _page_of("Hashes", DocumentHash), 404))
     def hashes(
         name: _Name, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000, offset: _Offset = 0
     ) -> Response:
@@ -93,14 +92,7 @@ def _add_collections(router: APIRouter, shared: Shared) -> None:
 def _add_documents(router: APIRouter, shared: Shared) -> None:
     engine = shared.state.engine
 
-    @router.get(
-        "/documents",
-        **documented(
-            200,
-            shape("Documents", documents=tuple[DocumentInfo, ...], total=int, next_offset=int | None),
-            404,
-        ),
-    )
+    @router.get("/documents", **documented(200, _page_of("Documents", DocumentInfo), 404))
     def documents(
         collection: CollectionParam = None,
         path: Annotated[str | None, Query(min_length=1, max_length=4096, description="A glob.")] = None,
@@ -110,12 +102,9 @@ def _add_documents(router: APIRouter, shared: Shared) -> None:
         offset: _Offset = 0,
     ) -> Response:
         """Documents by collection and path."""
-        where = Filter(
-            collections=() if collection is None else (collection,),
-            paths=() if path is None else (path,),
-            kinds=() if kind is None else (kind,),
-            tags=() if tag is None else (tag,),
-        )
+        asked = {"collections": collection, "paths": path, "kinds": kind, "tags": tag}
+        given: dict[str, Any] = {name: (value,) for name, value in asked.items() if value is not None}
+        where = Filter(**given)
         total = engine.count(where)
         found = engine.documents(where, limit=limit, offset=offset) if offset < total else []
         return _page(found, total, offset)
@@ -123,15 +112,7 @@ def _add_documents(router: APIRouter, shared: Shared) -> None:
     @router.post("/documents", dependencies=shared.writes, **documented(201, model_of(IngestReport), 413, 415))
     def add_text(body: TextBody) -> Response:
         """Add a text. It is found by its words at once, by its meaning a moment later."""
-        report = engine.add(
-            text=body.text,
-            id=body.id,
-            title=body.title,
-            kind=body.kind,
-            collection=body.collection,
-            tags=body.tags,
-            defer_embedding=True,
-        )
+        report = engine.add(**body.model_dump(), defer_embedding=True)
         shared.background.nudge()
         return answer(report, 201)
 
@@ -145,9 +126,7 @@ def _add_one_document(router: APIRouter, shared: Shared) -> None:
     engine = shared.state.engine
 
     def described(document: DocumentInfo) -> Response:
-        data = plain(document)
-        assert isinstance(data, dict)  # noqa: S101 - a record is a dictionary
-        return answer(data | {"stale": engine.is_stale(document)})
+        return answer(as_dict(document, stale=engine.is_stale(document)))
 
     @router.get("/documents/by-path", **documented(200, _Document, 404, 409))
     def document_by_path(

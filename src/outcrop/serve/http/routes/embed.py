@@ -13,8 +13,8 @@ from starlette.responses import Response
 from outcrop.contracts import Embedder
 from outcrop.records import Matrix
 from outcrop.serve.http.answers import answer, documented, shape
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import EmbedBody, EmbedQueryBody, OpenAiEmbeddings
+from outcrop.serve.http.work import Shared
 from outcrop.system.cancel import check_wanted
 
 AT_ONCE: Final = 64

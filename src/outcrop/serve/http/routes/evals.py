@@ -14,9 +14,9 @@ from outcrop.evals.run import EvalRow, evaluate
 from outcrop.evals.runs import RUNS_ENDING, EvalRun, RunLine, as_run, list_runs, load_run, save_run
 from outcrop.records import IngestReport, Progress
 from outcrop.serve.http.answers import answer, documented, model_of, shape
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.routes.jobs import JobAnswer
 from outcrop.serve.http.schema import CaseBody
+from outcrop.serve.http.work import Shared
 from outcrop.serve.jobs import Task
 
 _Cases = shape("EvalCases", cases=tuple[EvalCase, ...])
@@ -32,7 +32,9 @@ def evals_router(shared: Shared) -> APIRouter:
     def kept_cases() -> tuple[EvalCase, ...]:
         return load_cases(cases_file) if cases_file.is_file() else ()
 
-    def run_cases(_task: Task, tell: Callable[[Progress], None], stopped: Callable[[], bool]) -> None:
+    def run_cases(
+        _task: Task, tell: Callable[[Progress], None], stopped: Callable[[], bool]
+    ) -> IngestReport | None:
         cases = kept_cases()
         if not cases:
             raise SourceError("there are no cases yet; save some with POST /api/eval/cases")
@@ -41,12 +43,9 @@ def evals_router(shared: Shared) -> APIRouter:
             tell(Progress(number, len(cases), 0, row.query[:200], "read"))
 
         save_run(folder, as_run(evaluate(state.engine, cases, on_row=on_row, stopped=stopped)))
-
-    def work(task: Task, tell: Callable[[Progress], None], stopped: Callable[[], bool]) -> IngestReport | None:
-        run_cases(task, tell, stopped)
         return None
 
-    state.jobs.register("eval", work)
+    state.jobs.register("eval", run_cases)
 
     @router.get("/cases", **documented(200, _Cases))
     def cases() -> Response:

@@ -10,8 +10,8 @@ from starlette.responses import Response, StreamingResponse
 from outcrop.records import Filter
 from outcrop.serve.http.answers import answer, documented, model_of, problems, shape, streamed
 from outcrop.serve.http.events import job_events
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import IngestBody, SyncBody
+from outcrop.serve.http.work import Shared
 from outcrop.serve.jobs import Job, Task
 from outcrop.serve.state import require_root
 from outcrop.text.urls import is_url

@@ -11,10 +11,9 @@ from outcrop.errors import QueryError
 from outcrop.notes import KbFile, KbText
 from outcrop.records import Answer
 from outcrop.serve.http.answers import answer, documented, model_of, shape
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.schema import MAX_ID, KbEditBody, KbMoveBody, KbSearchBody, KbTextBody, Line
-from outcrop.serve.http.work import run_while_wanted
+from outcrop.serve.http.work import Shared, run_while_wanted
 
 _Path = Annotated[str, Query(min_length=1, max_length=4096, description="The note's path below the root.")]
 _File = model_of(KbFile)

@@ -10,9 +10,8 @@ from starlette.responses import Response
 from outcrop.engine import Engine
 from outcrop.records import Answer, CodeMap, Context, Filter, Graph, Related, StoredChunk
 from outcrop.serve.http.answers import answer, documented, model_of, send, shape
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import Budget, CollectionParam, ContextBody, SearchBody, targets_of
-from outcrop.serve.http.work import run_while_wanted
+from outcrop.serve.http.work import Shared, run_while_wanted
 
 _Target = Annotated[
     str, Query(min_length=1, max_length=4096, description="A declaration, a file, or a place as FILE:LINE.")

@@ -12,11 +12,11 @@ from starlette.responses import Response
 import outcrop
 from outcrop.config import Config
 from outcrop.records import Check, Status
-from outcrop.serve.as_json import plain
+from outcrop.serve.as_json import as_dict
 from outcrop.serve.http.answers import answer, documented, extended, problems, shape
 from outcrop.serve.http.metrics import CONTENT_TYPE
-from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.problems import Refused
+from outcrop.serve.http.work import Shared
 from outcrop.serve.state import allowed_roots
 
 _Health = shape("Health", status=str, version=str)
@@ -56,8 +56,6 @@ def status_router(shared: Shared) -> APIRouter:
     @router.get("/api/status", **documented(200, _ServerStatus))
     def status() -> Response:
         """What the index holds and what the server can do."""
-        found = plain(state.engine.status())
-        assert isinstance(found, dict)  # noqa: S101 - a record is a dictionary
         more = {
             "waiting": state.engine.pending(),
             "kb": str(state.config.kb),
@@ -67,7 +65,7 @@ def status_router(shared: Shared) -> APIRouter:
             "reranker": has_reranker(state.config),
             "version": outcrop.__version__,
         }
-        return answer(found | more)
+        return answer(as_dict(state.engine.status(), **more))
 
     examining = threading.Lock()
 
