@@ -8,8 +8,7 @@ from docs.site.table import code, table
 
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.mcp.params import describe_wanted, input_schema
-from outcrop.serve.mcp.prompts import list_prompts
-from outcrop.serve.mcp.resources import list_templates
+from outcrop.serve.mcp.resources import list_prompts, list_templates
 from outcrop.serve.mcp.tools import TOOLS
 
 

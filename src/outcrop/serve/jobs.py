@@ -6,7 +6,6 @@ next to nothing. One server holds the file; a second one on the same index keeps
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import logging
@@ -14,7 +13,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -22,7 +21,7 @@ from typing import IO, Any, Final, Literal
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, NotAllowed, NotFound, OutcropError, OutsideRoots, StoreError
 from outcrop.records import Failure, IngestReport, Progress, Skipped
-from outcrop.serve.as_json import dump, plain
+from outcrop.serve.as_json import dump
 from outcrop.system.private import create_file, make_folder
 from outcrop.text.urls import is_url
 
@@ -30,7 +29,9 @@ log = logging.getLogger(__name__)
 
 JobKind = Literal["ingest", "sync", "reembed", "eval"]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
-Work = Callable[["Task", Callable[[Progress], None], Callable[[], bool]], IngestReport | None]
+Tell = Callable[[Progress], None]
+Stop = Callable[[], bool]
+Work = Callable[["Task", Tell, Stop], IngestReport | None]
 
 KEPT: Final = 100
 """Jobs remembered (not measured): enough to look back, few enough to write out at every change."""
@@ -216,7 +217,7 @@ class Jobs:
         try:
             report = self._works[entry.task.kind](entry.task, tell, entry.stop.is_set)
             ended = "cancelled" if entry.stop.is_set() else "done"
-            job = replace(entry.job, state=ended, report=_shortened(report))
+            job = replace(entry.job, state=ended, report=_shorten(report))
         except Cancelled:
             job = replace(entry.job, state="cancelled")
         except OutcropError as error:
@@ -232,33 +233,19 @@ class Jobs:
             else:
                 self._put(entry, replace(job, finished_at=time.time()))
 
-    def _ingest(
-        self, task: Task, progress: Callable[[Progress], None], stopped: Callable[[], bool]
-    ) -> IngestReport:
+    def _ingest(self, task: Task, tell: Tell, stopped: Stop) -> IngestReport:
         if not is_url(task.source):
             if os.path.realpath(task.source) != task.source:
                 raise OutsideRoots("this path leads elsewhere than when it was asked for; ask again")
             self._require_root(task.source)
-        return self._engine.add(
-            task.source,
-            collection=task.collection,
-            tags=task.tags,
-            force=task.force,
-            progress=progress,
-            stopped=stopped,
-        )
+        options: dict[str, Any] = {"collection": task.collection, "tags": task.tags, "force": task.force}
+        return self._engine.add(task.source, **options, progress=tell, stopped=stopped)
 
-    def _sync(
-        self, task: Task, progress: Callable[[Progress], None], stopped: Callable[[], bool]
-    ) -> IngestReport:
-        return self._engine.sync(
-            collection=task.collection, force=task.force, progress=progress, stopped=stopped
-        )
+    def _sync(self, task: Task, tell: Tell, stopped: Stop) -> IngestReport:
+        return self._engine.sync(collection=task.collection, force=task.force, progress=tell, stopped=stopped)
 
-    def _reembed(
-        self, _task: Task, progress: Callable[[Progress], None], stopped: Callable[[], bool]
-    ) -> IngestReport:
-        return IngestReport(embedded=self._engine.reembed(progress=progress, stopped=stopped))
+    def _reembed(self, _task: Task, tell: Tell, stopped: Stop) -> IngestReport:
+        return IngestReport(embedded=self._engine.reembed(progress=tell, stopped=stopped))
 
     # ------------------------------------------------------------------ keeping
 
@@ -275,7 +262,7 @@ class Jobs:
     def _keep(self) -> None:
         if self._lock is None:
             return
-        rows = [{"job": plain(entry.job), "task": plain(entry.task)} for entry in list(self._entries.values())]
+        rows = [{"job": entry.job, "task": entry.task} for entry in list(self._entries.values())]
         try:
             _write(self._file, dump(rows))
         except OSError as error:
@@ -305,28 +292,24 @@ def _write(file: Path, text: str) -> None:
     staging.replace(file)
 
 
-def _read(file: Path) -> Iterator[_Entry]:
+def _read(file: Path) -> list[_Entry]:
     """What an earlier run left; an unreadable file is logged and counts as empty."""
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            rows = json.loads(file.read_text("utf-8"))
-            entries = [
-                _Entry(_job(row["job"]), Task(**{**row["task"], "tags": tuple(row["task"]["tags"])}))
-                for row in rows
-            ]
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            log.warning("the list of jobs cannot be read, beginning a new one: %s", error)
-            return
-        yield from entries
+    try:
+        rows = json.loads(file.read_text("utf-8"))
+        return [
+            _Entry(_job(row["job"]), Task(**{**row["task"], "tags": tuple(row["task"]["tags"])}))
+            for row in rows
+        ]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        log.warning("the list of jobs cannot be read, beginning a new one: %s", error)
+        return []
 
 
 def _job(row: Mapping[str, Any]) -> Job:
     job = Job(**{**row, "progress": None, "report": _report(row["report"])})
-    if job.is_over:
-        return job
-    return Job(job.id, job.kind, job.source)
+    return job if job.is_over else Job(job.id, job.kind, job.source)
 
 
 def _report(row: Mapping[str, Any] | None) -> IngestReport | None:
@@ -334,20 +317,13 @@ def _report(row: Mapping[str, Any] | None) -> IngestReport | None:
         return None
     # A report of an older version lacks what was added since.
     values = {item.name: row[item.name] for item in fields(IngestReport) if item.name in row}
-    values["skipped"] = tuple(Skipped(**line) for line in row["skipped"])
-    values["failed"] = tuple(Failure(**line) for line in row["failed"])
-    values["remarks"] = tuple(Failure(**line) for line in row.get("remarks", ()))
-    values["document_ids"] = tuple(row["document_ids"])
-    return IngestReport(**values)
+    for name, line in (("skipped", Skipped), ("failed", Failure), ("remarks", Failure)):
+        values[name] = tuple(line(**found) for found in row.get(name, ()))
+    return IngestReport(**{**values, "document_ids": tuple(row["document_ids"])})
 
 
-def _shortened(report: IngestReport | None) -> IngestReport | None:
+def _shorten(report: IngestReport | None) -> IngestReport | None:
     if report is None:
         return None
-    return replace(
-        report,
-        skipped=report.skipped[:LISTED],
-        failed=report.failed[:LISTED],
-        remarks=report.remarks[:LISTED],
-        document_ids=report.document_ids[:LISTED],
-    )
+    lists = ("skipped", "failed", "remarks", "document_ids")
+    return replace(report, **{name: getattr(report, name)[:LISTED] for name in lists})

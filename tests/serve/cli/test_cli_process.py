@@ -35,7 +35,7 @@ def test_help_starts_fast_and_imports_nothing_heavy() -> None:
     # 0.05 to 0.11 s where this was written; loose, since machines differ.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
     code = (
-        "import sys, outcrop.serve.cli.app; from outcrop.serve.cli.commands import health, code, completion, "
+        "import sys, outcrop.serve.cli.app; from outcrop.serve.cli.commands import health, code, install, "
         "documents, evaluate, find, ingest; "
         "print([m for m in ('numpy', 'apsw', 'rich', 'outcrop.engine', 'outcrop.records.found') if m in sys.modules])"
     )

@@ -14,6 +14,7 @@ from tests.serve.http.running import serving
 
 from outcrop.errors import Cancelled, EmbedError
 from outcrop.serve import background
+from outcrop.system.cancel import check_wanted
 
 
 def wait_until(reached: Any, seconds: float = 20) -> None:
@@ -66,12 +67,14 @@ def test_a_failing_model_is_retried_with_growing_pauses(
 def test_a_search_stops_when_its_client_disconnects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = threading.Event()
 
-    def endless(*_: object, stopped: Any, **__: object) -> None:
+    def endless(*_: object, **__: object) -> None:
         until = time.monotonic() + 60
         while time.monotonic() < until:
-            if stopped():
+            try:
+                check_wanted()
+            except Cancelled:
                 gone.set()
-                raise Cancelled("stopped")
+                raise
             time.sleep(0.01)
 
     with serving(tmp_path) as running:

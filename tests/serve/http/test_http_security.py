@@ -18,11 +18,10 @@ from tests.serve.http.running import Running, serving
 from outcrop.config import load_config
 from outcrop.errors import ConfigError
 from outcrop.serve.http import limits, security
-from outcrop.serve.http.limits import MAX_BODY_BYTES
+from outcrop.serve.http.limits import MAX_BODY_BYTES, MAX_VALUES, Shape
 from outcrop.serve.http.metrics import escape
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.security import CSP, require_token
-from outcrop.serve.http.shape import MAX_VALUES, Shape
 
 TOKEN = "correct-horse"
 

@@ -22,7 +22,7 @@ import click
 
 import outcrop
 from outcrop.errors import Cancelled, ConfigError, NotFound, OutcropError, QueryError
-from outcrop.serve.cli.options import common_options
+from outcrop.serve.cli.options import COMMON
 from outcrop.serve.terminal import clean
 
 EXIT_USAGE: Final = 2
@@ -61,7 +61,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "eval": ("evaluate", "Measure search quality on your own questions."),
     "serve": ("serve", "Serve the index over HTTP: the page, the API and agents."),
     "instructions": ("install", "Print what teaches an agent to search, read and write notes."),
-    "completion": ("completion", "Print the script that completes commands in your shell."),
+    "completion": ("install", "Print the script that completes commands in your shell."),
 }
 
 _EPILOG = """\b
@@ -183,9 +183,11 @@ def _replace_what_cannot_be_encoded() -> None:
 @click.version_option(
     outcrop.__version__, "-V", "--version", prog_name="outcrop", message="%(prog)s %(version)s"
 )
-@common_options
 def cli() -> None:
     """Outcrop finds the right passages of your documents, on your own machine, with exact sources."""
+
+
+cli.params += COMMON
 
 
 def main() -> NoReturn:

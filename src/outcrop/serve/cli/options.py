@@ -30,8 +30,34 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     setattr(session, param.name, session.verbose + value if param.name == "verbose" else value)
 
 
-def _common(*names: str, **attributes: Any) -> Callable[[F], F]:
-    return click.option(*names, expose_value=False, is_eager=True, callback=_remember, **attributes)
+def _common(*names: str, **attributes: Any) -> click.Option:
+    return click.Option(names, expose_value=False, is_eager=True, callback=_remember, **attributes)
+
+
+COMMON: Final = (
+    _common(
+        "--db",
+        type=click.Path(dir_okay=False),
+        metavar="FILE|URL",
+        help="The index to use: a file, or a Postgres database as postgresql://user@host/database.",
+    ),
+    _common("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
+    _common("-v", "--verbose", count=True, help="Say more; twice shows tracebacks."),
+    _common("--no-color", is_flag=True, help="Plain output; NO_COLOR does the same."),
+    _common("--log-level", type=click.Choice(LOG_LEVELS), help="JSON log lines on standard error."),
+)
+"""What every command takes, before or after its name."""
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command whose function has the session as its first argument; the common options come last."""
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        made = click.command(name)(click.make_pass_decorator(Session, ensure=True)(function))
+        made.params += COMMON
+        return made
+
+    return make
 
 
 def stack(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
@@ -43,23 +69,6 @@ def stack(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
         return command
 
     return apply
-
-
-common_options: Final = stack(
-    (
-        _common(
-            "--db",
-            type=click.Path(dir_okay=False),
-            metavar="FILE|URL",
-            help="The index to use: a file, or a Postgres database as postgresql://user@host/database.",
-        ),
-        _common("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
-        _common("-v", "--verbose", count=True, help="Say more; twice shows tracebacks."),
-        _common("--no-color", is_flag=True, help="Plain output; NO_COLOR does the same."),
-        _common("--log-level", type=click.Choice(LOG_LEVELS), help="JSON log lines on standard error."),
-    )
-)
-"""What every command takes, before or after its name."""
 
 
 def complete_collections(

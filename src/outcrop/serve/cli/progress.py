@@ -49,13 +49,13 @@ def stop_on_signal(*numbers: signal.Signals) -> Iterator[threading.Event]:
 @contextmanager
 def show_progress(session: Session) -> Iterator[Callable[[Progress], None] | None]:
     """What to hand to the engine as `progress`; None where nobody watches."""
-    if not session.err.is_terminal:
+    if not session.err.console.is_terminal:
         yield None
         return
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    room = session.err.width - _WIDTH_OF_THE_REST
+    room = session.err.console.width - _WIDTH_OF_THE_REST
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),

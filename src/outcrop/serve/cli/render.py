@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from outcrop.serve.cli.places import path_from_here, place_from_here
-from outcrop.serve.cli.render_code import about_code, crop, declared_at, print_warnings
+from outcrop.serve.cli import render_code
+from outcrop.serve.cli.render_code import about_code, crop, path_from_here, place_from_here
 from outcrop.serve.excerpt import Marker, best_lines, cut_line, shared_indent
 from outcrop.serve.terminal import clean, clean_line, say_count
 
@@ -127,13 +127,13 @@ def _print_passage(out: Screen, hit: Hit, *, full: bool) -> None:
 
     marker = Marker(hit.why.matched_terms, hit.why.matched_phrases)
     text = clean(hit.text).expandtabs(4).strip("\n")
-    declared = declared_at(hit.code, hit.line_start)
+    declared = render_code.declared_at(hit.code, hit.line_start)
     lines, before, after = (text.split("\n"), 0, 0) if full else best_lines(text, marker, anchor=declared)
     indent = shared_indent(lines)
-    cut = out.is_terminal and bool(hit.document.language) and not full
+    cut = out.console.is_terminal and bool(hit.document.language) and not full
     signature = clean_line(hit.code.signature) if hit.code else ""
     if signature and (declared is None or not before <= declared < before + len(lines)):
-        room = max(out.width - 3, 20) if out.is_terminal else len(signature)
+        room = max(out.console.width - 3, 20) if out.console.is_terminal else len(signature)
         out.line(f"   {crop(signature, room)}", style="dim")
         before = max(before, 1)  # the passage is the middle of a declaration
     if before:
@@ -141,10 +141,10 @@ def _print_passage(out: Screen, hit: Hit, *, full: bool) -> None:
     for line in lines:
         shown = Text(line[indent:].rstrip())
         if cut:  # code that wraps no longer looks like code
-            shown = Text(cut_line(shown.plain, marker, max(out.width - 5, 20)))
+            shown = Text(cut_line(shown.plain, marker, max(out.console.width - 5, 20)))
         for start, end in marker.spans(shown.plain):
             shown.stylize("bold red", start, end)
-        if out.is_terminal and shown:
+        if out.console.is_terminal and shown:
             out.console.print(Padding(shown, (0, 0, 0, 3), expand=False))  # what wraps stays indented
         else:
             out.console.print(Text("   ") + shown if shown else "", soft_wrap=True)
@@ -183,7 +183,7 @@ def print_sources(out: Screen, context: Context) -> None:
     left = f", {say_count(len(context.left_out), 'hit')} did not fit" if context.left_out else ""
     out.line(f"{context.tokens:,} of {context.budget_tokens:,} tokens{left}", style="dim")
     if context.detail and context.sources:
-        print_warnings(out, context.detail)
+        render_code.print_warnings(out, context.detail)
     elif context.detail:
         out.line(clean_line(context.detail), style="yellow")
 

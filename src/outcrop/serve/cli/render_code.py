@@ -1,4 +1,4 @@
-"""Source code for people: what a chunk declares, what it is related to, and the summary of a map."""
+"""Source code for people: where it lies, what a chunk declares, what it is related to, and the summary of a map."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from outcrop.serve.cli.places import path_from_here
 from outcrop.serve.terminal import clean_line, say_count
 
 if TYPE_CHECKING:
-    from outcrop.records import CodeMap, CodeNotes, Definition, Related, Relation, Relative, StoredChunk
+    from outcrop.records import (
+        CodeMap,
+        CodeNotes,
+        Definition,
+        DocumentInfo,
+        Hit,
+        Related,
+        Relation,
+        Relative,
+        StoredChunk,
+    )
     from outcrop.serve.cli.session import Screen
 
 NAMES: Final = 3
@@ -34,6 +44,24 @@ _SECTIONS: Final[tuple[tuple[Relation, str], ...]] = (
 _SMALL_KINDS: Final = frozenset({"field", "variable", "property", "member"})
 _OTHER_KINDS: Final = {"header": "imports"}  # which is why the beginning of a file is related to another
 _LAST_NAME: Final = re.compile(r"[^\W\d]\w*(?=\W*\Z)")
+
+
+def path_from_here(info: DocumentInfo) -> str:
+    """The path of a document's file, from the current folder where it lies below; what is no file keeps its name."""
+    if info.origin != "file":
+        return info.path
+    try:
+        return str(Path(info.uri).relative_to(Path.cwd()))
+    except (ValueError, OSError):  # elsewhere; or the current folder was removed
+        return info.uri
+
+
+def place_from_here(hit: Hit) -> str:
+    """`notes/plan.md:12-30`, so that editors and terminals open it there."""
+    from outcrop.records import place_of
+
+    info = hit.document
+    return place_of(path_from_here(info), info.kind, hit.page, hit.line_start, hit.line_end)
 
 
 def about_code(notes: CodeNotes) -> str:
@@ -226,9 +254,9 @@ class _Columns:
     @classmethod
     def fit(cls, out: Screen, lines: Sequence[_Line]) -> _Columns:
         """As wide as the longest, but not so wide that one long path pushes every signature off the screen."""
-        if not out.is_terminal:
+        if not out.console.is_terminal:
             return cls(PIPE_COLUMNS)
-        width = out.width
+        width = out.console.width
         place = max((len(line.place) for line in lines if len(line.place) <= 0.45 * width), default=0)
         name = max((len(line.name) for line in lines if len(line.name) <= 0.3 * width), default=0)
         return cls(width, place, name)

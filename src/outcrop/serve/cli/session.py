@@ -30,18 +30,8 @@ class Screen:
 
     @cached_property
     def console(self) -> Console:
-        """What draws tables and bars."""
+        """What draws tables and bars, and knows whether it is a terminal and how wide."""
         return self._make()
-
-    @property
-    def is_terminal(self) -> bool:
-        """Whether somebody watches."""
-        return self.console.is_terminal
-
-    @property
-    def width(self) -> int:
-        """In columns."""
-        return self.console.width
 
     def line(self, *parts: str | tuple[str, str], style: str = "") -> None:
         """One line of parts, each with its style. It is never broken: what cannot be shown whole can be piped."""
@@ -120,10 +110,6 @@ class Session:
     def print_json_line(self, value: object) -> None:
         """One of several JSON documents, each on its own line."""
         click.echo(dump(value))
-
-
-pass_session = click.make_pass_decorator(Session, ensure=True)
-"""Hands the session to a command as its first argument."""
 
 
 def _console(no_color: bool, *, stderr: bool) -> Console:

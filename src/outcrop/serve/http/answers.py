@@ -11,13 +11,16 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic_core import PydanticSerializationError, to_json
 from starlette.responses import Response
 
-from outcrop.serve.as_json import plain
+from outcrop.serve.as_json import dump, plain
+
+SILENCE_S: Final = 15.0
+"""After this long a comment is sent, so that proxies do not take a quiet stream for a dead one (not measured)."""
 
 
 class ErrorBody(BaseModel):
@@ -54,6 +57,15 @@ def as_bytes(value: object) -> bytes:
         return to_json(data)  # three times as fast as json
     except PydanticSerializationError:  # a file name that is no text
         return json.dumps(data, separators=(",", ":")).encode()
+
+
+def frame(name: str, data: object) -> bytes:
+    """One event. JSON has no line breaks of its own, so it is one `data` line."""
+    return f"event: {name}\ndata: {dump(data)}\n\n".encode()
+
+
+STILL_HERE: Final = b": still here\n\n"
+"""The comment in a quiet stream."""
 
 
 @cache

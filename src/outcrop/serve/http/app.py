@@ -23,8 +23,7 @@ from outcrop.serve.http.routes.chat import chat_router
 from outcrop.serve.http.routes.coderag import coderag_router
 from outcrop.serve.http.routes.documents import documents_router
 from outcrop.serve.http.routes.embed import embed_router
-from outcrop.serve.http.routes.evals import evals_router
-from outcrop.serve.http.routes.jobs import jobs_router
+from outcrop.serve.http.routes.jobs import evals_router, jobs_router
 from outcrop.serve.http.routes.kb import kb_router
 from outcrop.serve.http.routes.search import search_router
 from outcrop.serve.http.routes.status import status_router

@@ -21,9 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outcrop.config import Config
 from outcrop.errors import ConfigError
-from outcrop.serve.http.limits import MAX_BODY_BYTES, READ_S, RateLimit
+from outcrop.serve.http.limits import MAX_BODY_BYTES, READ_S, RateLimit, Shape
 from outcrop.serve.http.problems import Refused, body_of
-from outcrop.serve.http.shape import Shape
 from outcrop.serve.http.work import TookTooLong, answer_in_time
 from outcrop.serve.patience import OVERDUE
 

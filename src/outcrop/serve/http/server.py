@@ -189,18 +189,9 @@ def serve(state: State, listening: socket.socket, *, workers: int = 0) -> None:
     _Server(uvicorn.Config(make_app(state, workers=workers), **settings), state).run(sockets=[listening])
 
 
-class _Forward(logging.Handler):
-    """uvicorn's records as ours, so that they end up where the rest of the log does."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Hand it on."""
-        if log.isEnabledFor(record.levelno):
-            log.handle(record)
-
-
 def _send_logs_to_ours() -> None:
-    theirs = logging.getLogger("uvicorn")
+    """What uvicorn warns of ends up where the rest of the log does."""
+    ours, theirs = logging.getLogger("outcrop"), logging.getLogger("uvicorn")
     theirs.propagate = False
-    theirs.setLevel(logging.WARNING)
-    if not any(isinstance(handler, _Forward) for handler in theirs.handlers):
-        theirs.addHandler(_Forward())
+    theirs.handlers = ours.handlers
+    theirs.setLevel(max(logging.WARNING, ours.getEffectiveLevel()))

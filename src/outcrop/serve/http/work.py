@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Depends
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outcrop.serve.background import Background
@@ -56,29 +53,15 @@ class Shared:
 
         return [Depends(require_writable)]
 
+    async def search(self, work: Callable[[], T]) -> T:
+        """The result of work that is done in a thread of the searches. It is told when the client has left."""
+        return await to_thread.run_sync(work, limiter=self.searches)
+
 
 def search_threads() -> int:
     """Searches done at a time. They hold the interpreter for most of their time: more threads than cores only make
     each of them slower (`benchmarks/serve_load.py`)."""
     return max(2, min(4, usable_cores()))
-
-
-async def run_while_wanted(
-    request: Request, limiter: CapacityLimiter, work: Callable[[Callable[[], bool]], T]
-) -> T:
-    """The result of work done in a thread, which is told when the client has left."""
-    gone = threading.Event()
-
-    async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        gone.set()
-
-    watcher = asyncio.create_task(watch())
-    try:
-        return await to_thread.run_sync(partial(work, gone.is_set), limiter=limiter)
-    finally:
-        watcher.cancel()
 
 
 class TookTooLong(Exception):

@@ -54,7 +54,7 @@ def search(
     opening files or guessing. Questions, names, error texts and "quoted phrases" all work. {scores}. STALE: the file
     changed since, read it itself. Then read_document around the lines. {data}."""
     # One more tells whether there are more.
-    answer = call.engine.search(query, limit=limit + 1, offset=offset, stopped=call.stopped, **options)
+    answer = call.engine.search(query, limit=limit + 1, offset=offset, **options)
     return show_answer(answer, limit, offset, max_tokens)
 
 
@@ -166,7 +166,7 @@ def context(
     if code or must or prefer:
         packed = call.engine.code_context(query, must=must or (), prefer=prefer or (), **options)
     else:
-        packed = call.engine.context(query, stopped=call.stopped, **options)
+        packed = call.engine.context(query, **options)
     return show_context(packed)
 
 

@@ -38,7 +38,7 @@ def search(
     if len(query.strip()) < 2:
         return no_hits(f"No hits: {why_empty('empty_query', '')}.")
     hits = limit or topK or DEFAULT_HITS
-    answer = call.state.kb.search(query, hits, stopped=call.stopped)
+    answer = call.state.kb.search(query, hits)
     if not answer.hits and answer.reason in (None, "no_hits", "empty_index", "filtered_out"):
         return no_hits(
             "No hits: no note scores 0.3 or more. Nothing is known of it yet, or it is in other words."

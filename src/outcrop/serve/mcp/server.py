@@ -21,11 +21,10 @@ from mcp.shared.exceptions import MCPError
 
 import outcrop
 from outcrop.errors import Cancelled, OutcropError, QueryError
+from outcrop.serve.mcp import resources
 from outcrop.serve.mcp.desk import Call, Desk
 from outcrop.serve.mcp.params import input_schema, read_arguments
-from outcrop.serve.mcp.prompts import get_prompt, list_prompts
 from outcrop.serve.mcp.reply import one_line, readable
-from outcrop.serve.mcp.resources import list_resources, list_templates, read_resource
 from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool
 from outcrop.serve.patience import Patience, patience_for
 
@@ -89,19 +88,23 @@ def make_server(desk: Desk) -> Server[Any]:
             raise MCPError(types.INTERNAL_ERROR, _unexpected("this", error)) from error
 
     async def on_list_resources(ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
-        return await in_thread(ctx, lambda call: list_resources(call, params.cursor if params else None))
+        return await in_thread(
+            ctx, lambda call: resources.list_resources(call, params.cursor if params else None)
+        )
 
     async def on_list_templates(_ctx: Context, _params: object) -> types.ListResourceTemplatesResult:
-        return list_templates()
+        return resources.list_templates()
 
     async def on_read_resource(ctx: Context, params: types.ReadResourceRequestParams) -> Any:
-        return await in_thread(ctx, lambda call: read_resource(call, params.uri))
+        return await in_thread(ctx, lambda call: resources.read_resource(call, params.uri))
 
     async def on_list_prompts(_ctx: Context, _params: object) -> types.ListPromptsResult:
-        return list_prompts()
+        return resources.list_prompts()
 
     async def on_get_prompt(ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await in_thread(ctx, lambda call: get_prompt(call, params.name, params.arguments or {}))
+        return await in_thread(
+            ctx, lambda call: resources.get_prompt(call, params.name, params.arguments or {})
+        )
 
     return Server(
         "outcrop",

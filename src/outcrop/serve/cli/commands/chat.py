@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from outcrop.serve.as_json import as_dict
-from outcrop.serve.cli.options import budget_option, common_options, search_option
+from outcrop.serve.cli.options import budget_option, command, search_option
 from outcrop.serve.cli.progress import stop_on_signal
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _EXCERPT_CHARS: Final = 400
 """Of a source's text, for /sources: enough to recognise it."""
 
 
-@click.command("chat")
+@command("chat")
 @click.argument("question", nargs=-1, metavar="[QUESTION]...")
 @click.option(
     "--mode",
@@ -51,8 +51,6 @@ _EXCERPT_CHARS: Final = 400
 @click.option(
     "--url", metavar="URL", help="Base URL of its OpenAI-compatible endpoint; Ollama's unless configured."
 )
-@common_options
-@pass_session
 def chat_command(
     session: Session,
     question: tuple[str, ...],
@@ -198,7 +196,7 @@ class _Screen:
         self._waiting: Status | None = None
 
     def __enter__(self) -> _Screen:
-        if self._session.err.is_terminal and not self._session.as_json:
+        if self._session.err.console.is_terminal and not self._session.as_json:
             self._waiting = self._session.err.console.status("thinking")
             self._waiting.start()
         return self

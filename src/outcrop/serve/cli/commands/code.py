@@ -13,13 +13,13 @@ from outcrop.errors import Ambiguous, NotFound
 from outcrop.serve.cli.options import (
     budget_option,
     collection_option,
-    common_options,
+    command,
     document_filters,
     many,
     read_filters,
 )
 from outcrop.serve.cli.render_code import print_map_summary, print_related
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean
 
 if TYPE_CHECKING:
@@ -27,14 +27,12 @@ if TYPE_CHECKING:
     from outcrop.records import Related, Relation
 
 
-@click.command("related")
+@command("related")
 @click.argument("target", metavar="TARGET")
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Of each kind at most."
 )
 @collection_option("Where to look for TARGET, when it is in several.")
-@common_options
-@pass_session
 def related_command(session: Session, target: str, limit: int, collection: str | None) -> None:
     """Show the callers, callees, tests and docs of a piece of code.
 
@@ -68,12 +66,10 @@ def _first(related: Related, limit: int) -> Related:
     return replace(related, relatives=tuple(item for kind in kinds for item in related.of(kind)[:limit]))
 
 
-@click.command("map")
+@command("map")
 @budget_option
 @many("--focus", "focus", metavar="TARGET", help="Centre it on this FILE:LINE, file or declaration.")
 @document_filters
-@common_options
-@pass_session
 def map_command(session: Session, /, budget_tokens: int | None, focus: tuple[str, ...], **filters: Any) -> None:
     """Outline the most central code, within a token budget.
 

@@ -10,9 +10,9 @@ import click
 
 from outcrop.records.asked import Filter
 from outcrop.serve.as_json import as_dict
-from outcrop.serve.cli.options import collection_option, common_options, document_filters, many, read_filters
+from outcrop.serve.cli.options import collection_option, command, document_filters, many, read_filters
 from outcrop.serve.cli.render import document_facts, print_collections, print_documents, print_facts
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line, say_count
 
 if TYPE_CHECKING:
@@ -20,15 +20,13 @@ if TYPE_CHECKING:
     from outcrop.records import DocumentInfo
 
 
-@click.command("ls")
+@command("ls")
 @document_filters
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="Documents at most.")
 @click.option("--collections", "only_collections", is_flag=True, help="List collections instead.")
 @click.option(
     "--hashes", is_flag=True, help="Only the SHA-256 of each document's source, and its uri: to diff by."
 )
-@common_options
-@pass_session
 def ls_command(
     session: Session, /, limit: int | None, only_collections: bool, hashes: bool, **filters: Any
 ) -> None:
@@ -59,14 +57,12 @@ def _print_hashes(session: Session, documents: Sequence[DocumentInfo]) -> None:
         click.echo(f"{info.sha256}  {clean_line(info.uri)}")
 
 
-@click.command("show")
+@command("show")
 @click.argument("reference", metavar="REF")
 @collection_option("Where to look for it, when it is in several.")
 @click.option("--chunks", "show_chunks", is_flag=True, help="Show how it was cut, chunk by chunk.")
 @click.option("--lines", metavar="A-B", help="Only these lines of the text.")
 @click.option("--info", "only_info", is_flag=True, help="What is known of it, without its text.")
-@common_options
-@pass_session
 def show_command(
     session: Session,
     reference: str,
@@ -133,13 +129,11 @@ def _cut(text: str, span: tuple[int, int | None]) -> str:
     return "\n".join(lines[first - 1 : last])
 
 
-@click.command("rm")
+@command("rm")
 @click.argument("references", nargs=-1, metavar="[REF]...")
 @collection_option("Remove this whole collection; with REF or --path: look only there.")
 @many("--path", "paths", metavar="GLOB", help="Remove documents with paths like this.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@common_options
-@pass_session
 def rm_command(
     session: Session, references: tuple[str, ...], collection: str | None, paths: tuple[str, ...], yes: bool
 ) -> None:

@@ -10,10 +10,10 @@ import click
 from outcrop.errors import NotFound, SourceError
 from outcrop.records.asked import Filter, SearchOptions
 from outcrop.serve.as_json import as_dict
-from outcrop.serve.cli.options import collection_option, common_options, read_given, search_option
+from outcrop.serve.cli.options import collection_option, command, read_given, search_option
 from outcrop.serve.cli.progress import stop_on_signal
 from outcrop.serve.cli.render_reports import print_evaluation, print_runs
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean_line
 from outcrop.system.private import write_text
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from outcrop.evals.runs import RankChange
 
 
-@click.command("eval")
+@command("eval")
 @click.argument("file", type=click.Path(exists=True, path_type=Path), required=False)
 @click.option(
     "-n",
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 @click.option(
     "--html", "html_path", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to this file."
 )
-@common_options
-@pass_session
 def eval_command(
     session: Session,
     /,

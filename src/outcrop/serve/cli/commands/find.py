@@ -10,21 +10,19 @@ from typing import Any, Final
 import click
 
 from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS, Message
-from outcrop.serve.cli.options import common_options, make_options, many, read_given
+from outcrop.serve.cli.options import command, make_options, many, read_given
 from outcrop.serve.cli.render import print_answer, print_sources
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean
 
 STDIN: Final = "-"
 _SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an object that holds it as "messages"'
 
 
-@click.command("search")
+@command("search")
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @make_options(SEARCH_OPTIONS, "limit", "offset")
 @click.option("--full", is_flag=True, help="Show whole passages, not only the best lines.")
-@common_options
-@pass_session
 def search_command(session: Session, /, query: tuple[str, ...], full: bool, **given: Any) -> None:
     """Find the passages that answer a query.
 
@@ -41,7 +39,7 @@ def search_command(session: Session, /, query: tuple[str, ...], full: bool, **gi
         click.get_current_context().exit(4 if answer.reason == "error" else 1)
 
 
-@click.command("context")
+@command("context")
 @click.argument("query", nargs=-1, metavar="[QUERY]...")
 @make_options({name: option for name, option in CONTEXT_OPTIONS.items() if name != "explain"}, "limit")
 @click.option(
@@ -54,8 +52,6 @@ def search_command(session: Session, /, query: tuple[str, ...], full: bool, **gi
     metavar="FILE",
     help="A conversation to take the question from, - for standard input; JSON: [{role, content}, …].",
 )
-@common_options
-@pass_session
 def context_command(
     session: Session,
     /,

@@ -12,23 +12,21 @@ import click
 
 from outcrop.errors import NotFound, OutcropError
 from outcrop.serve.as_json import as_dict
-from outcrop.serve.cli.options import common_options
+from outcrop.serve.cli.options import command
 from outcrop.serve.cli.progress import long_work
 from outcrop.serve.cli.render import print_checks, print_stale, print_status
 from outcrop.serve.cli.render_reports import print_move
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.session import Session
 
 if TYPE_CHECKING:
     from outcrop.config import Config
     from outcrop.records import Check
 
 
-@click.command("status")
+@command("status")
 @click.option(
     "--stale", "with_stale", is_flag=True, help="Also list documents whose files changed or vanished."
 )
-@common_options
-@pass_session
 def status_command(session: Session, with_stale: bool) -> None:
     """Say what the index holds."""
     with session.open_existing() as index:
@@ -43,10 +41,8 @@ def status_command(session: Session, with_stale: bool) -> None:
         print_stale(session.out, stale)
 
 
-@click.command("doctor")
+@command("doctor")
 @click.option("--repair", is_flag=True, help="Make again what is damaged and can be derived.")
-@common_options
-@pass_session
 def doctor_command(session: Session, repair: bool) -> None:
     """Check that the index and this machine are in order.
 
@@ -95,10 +91,8 @@ def _environment(config: Config) -> list[Check]:
     return checks
 
 
-@click.command("reembed")
+@command("reembed")
 @click.option("--model", metavar="NAME", help="Change to this model: static, mini, openai:NAME, onnx:FOLDER …")
-@common_options
-@pass_session
 def reembed_command(session: Session, model: str | None) -> None:
     """Give every chunk a vector of the model in use.
 
@@ -114,11 +108,9 @@ def reembed_command(session: Session, model: str | None) -> None:
         click.echo(f"{made:,} chunks embedded; the index uses {status.model}")
 
 
-@click.command("move")
+@command("move")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@common_options
-@pass_session
 def move_command(session: Session, source: str, target: str) -> None:
     """Copy an index to another store, and prove that it is the same.
 
@@ -142,12 +134,10 @@ def move_command(session: Session, source: str, target: str) -> None:
         click.get_current_context().exit(1)
 
 
-@click.command("grant")
+@command("grant")
 @click.argument("role", required=False)
 @click.argument("collections", nargs=-1, metavar="[COLLECTION]...")
 @click.option("--revoke", is_flag=True, help="Take all of it back: the role sees nothing any more.")
-@common_options
-@pass_session
 def grant_command(session: Session, role: str | None, collections: tuple[str, ...], revoke: bool) -> None:
     """Let a role of the database read the index, or some collections of it.
 

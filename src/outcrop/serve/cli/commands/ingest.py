@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from outcrop.errors import NotFound, ParseError, SourceError
-from outcrop.serve.cli.options import collection_option, common_options, many
+from outcrop.serve.cli.options import collection_option, command, many
 from outcrop.serve.cli.progress import long_work, show_progress, stop_on_signal
 from outcrop.serve.cli.render_reports import print_change, print_report
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.session import Session
 from outcrop.text.urls import is_url
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _strict = click.option("--strict", is_flag=True, help="Exit with 1 when any file
 _force = click.option("--force", is_flag=True, help="Read files again even if they did not change.")
 
 
-@click.command("add")
+@command("add")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @collection_option("Collection to put it in; a folder has one of its own name, the rest go to 'default'.")
 @many("--tag", "tags", metavar="TAG", help="Give every document this tag.")
@@ -48,8 +48,6 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
 )
 @_force
 @_strict
-@common_options
-@pass_session
 def add_command(
     session: Session,
     sources: tuple[str, ...],
@@ -139,13 +137,11 @@ def _add_one(add: Callable[[str], IngestReport], source: str, *, go_on: bool) ->
         return IngestReport(failed=(Failure(source, str(error)),))
 
 
-@click.command("sync")
+@command("sync")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(exists=True))
 @collection_option("Only the folders of this collection, or the collection a PATH belongs to.")
 @_force
 @_strict
-@common_options
-@pass_session
 def sync_command(
     session: Session, paths: tuple[str, ...], collection: str | None, force: bool, strict: bool
 ) -> None:
@@ -170,13 +166,11 @@ def _finish(session: Session, reports: Sequence[IngestReport], strict: bool) -> 
         click.get_current_context().exit(1)
 
 
-@click.command("watch")
+@command("watch")
 @click.argument(
     "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True, file_okay=False)
 )
 @collection_option("Collection to put them in; else each folder's own.")
-@common_options
-@pass_session
 def watch_command(session: Session, paths: tuple[str, ...], collection: str | None) -> None:
     """Keep folders fresh while their files change.
 

@@ -1,4 +1,4 @@
-"""install, instructions: tell a client how to start the server, and an agent how to use it."""
+"""install, instructions, completion: what others need to use Outcrop: clients, agents and shells."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.shell_completion import get_completion_class
 
 from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl
-from outcrop.serve.cli.options import common_options
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.options import command
+from outcrop.serve.cli.session import Session
 from outcrop.serve.mcp import clients
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.terminal import clean
@@ -37,7 +38,7 @@ alwaysApply: true
 """
 
 
-@click.command("install")
+@command("install")
 @click.argument("client", metavar="CLIENT", type=click.Choice(tuple(CLIENTS)))
 @click.option(
     "--project",
@@ -49,8 +50,6 @@ alwaysApply: true
 @click.option("--print", "only_print", is_flag=True, help="Print what to add; change nothing.")
 @click.option("--remove", is_flag=True, help="Take it out again.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@common_options
-@pass_session
 def install_command(
     session: Session,
     client: str,
@@ -174,15 +173,13 @@ def _tell(session: Session, client: Client, path: Path, *, changed: bool, remove
         click.echo(clean(f"{done} {path}. Restart {client.title} to pick it up."))
 
 
-@click.command("instructions")
+@command("instructions")
 @click.option(
     "--for",
     "reader",
     type=click.Choice(("claude", "agents", "cursor")),
     help="Wrap it for a file: claude (CLAUDE.md), agents (AGENTS.md) or cursor (a rule, .mdc).",
 )
-@common_options
-@pass_session
 def instructions_command(session: Session, reader: str | None) -> None:
     """Print what teaches an agent to search, read and write notes.
 
@@ -209,3 +206,23 @@ def wrap(text: str, reader: str | None) -> str:
     # One level down: the file has a title of its own.
     lines = [f"#{line}" if line.startswith("#") else line for line in text.splitlines()]
     return "\n".join((_BEGIN, *lines, _END)) + "\n"
+
+
+@command("completion")
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+def completion_command(session: Session, shell: str) -> None:
+    """Print the script that completes commands in your shell.
+
+    \b
+    bash: outcrop completion bash >> ~/.bashrc
+    zsh:  outcrop completion zsh >> ~/.zshrc
+    fish: outcrop completion fish > ~/.config/fish/completions/outcrop.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 - the choices above are click's own
+    root = click.get_current_context().find_root().command
+    script = kind(root, {}, "outcrop", "_OUTCROP_COMPLETE").source()
+    if session.as_json:
+        session.print_json({"shell": shell, "script": script})
+    else:
+        click.echo(script)

@@ -12,9 +12,9 @@ import click
 
 from outcrop.errors import QueryError
 from outcrop.serve.cli.commands.documents import read_lines
-from outcrop.serve.cli.options import common_options, kb_option
+from outcrop.serve.cli.options import command, kb_option
 from outcrop.serve.cli.render import print_answer
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line, say_count
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from outcrop.notes import KbFile, KnowledgeBase
 
 
-@click.command("note")
+@command("note")
 @click.argument("action", type=click.Choice(["write", "append", "read", "list", "search", "delete"]))
 @click.argument("words", nargs=-1, metavar="[PATH | PREFIX | QUERY] [TEXT]...")
 @click.option("--lines", metavar="A-B", help="read: only these lines.")
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 )
 @click.option("-y", "--yes", is_flag=True, help="delete: do not ask.")
 @kb_option("The folder of the notes; by default `kb` beside the index.")
-@common_options
-@pass_session
 def note_command(
     session: Session,
     action: str,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from outcrop.errors import ConfigError
-from outcrop.serve.cli.options import common_options, kb_option, many
-from outcrop.serve.cli.session import Session, pass_session
+from outcrop.serve.cli.options import command, kb_option, many
+from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean_line
 from outcrop.system.machine import install_command
 from outcrop.system.private import make_folder, open_new
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
 
 
-@click.command("serve")
+@command("serve")
 @click.option("--host", help="Address to listen on; any but this machine's own needs a token.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 takes any that is free.")
 @click.option(
@@ -45,8 +45,6 @@ EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
     help="Processes that search, for many clients at once; each takes some 100 MB.",
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
-@common_options
-@pass_session
 def serve_command(
     session: Session,
     host: str | None,
@@ -148,12 +146,10 @@ def _say_where(session: Session, config: Config, url: str) -> None:
     sys.stdout.flush()
 
 
-@click.command("mcp")
+@command("mcp")
 @click.option("--read-only", is_flag=True, help="Only the tools that read; nothing is written or refreshed.")
 @kb_option("The folder of the agent's notes; by default `kb` beside the index.")
 @many("--root", "roots", metavar="DIR", help="A folder the agent may have indexed.")
-@common_options
-@pass_session
 def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple[str, ...]) -> None:
     """Serve an agent over standard input and output.
 

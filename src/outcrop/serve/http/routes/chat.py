@@ -16,8 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from outcrop.chat import Event, Failed, Mode, event_name, open_chat
 from outcrop.records import Message
-from outcrop.serve.http.answers import problems, streamed
-from outcrop.serve.http.events import SILENCE_S, frame
+from outcrop.serve.http.answers import SILENCE_S, STILL_HERE, frame, problems, streamed
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.schema import Names, Strict
 
@@ -123,7 +122,7 @@ async def _frames(
             except TimeoutError:
                 if now - sent > SILENCE_S:
                     sent = now
-                    yield b": still here\n\n"
+                    yield STILL_HERE
                 continue
             if event is None:
                 return

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from outcrop.errors import QueryError
 from outcrop.records import Context, IngestReport, Message, PackedSource
 from outcrop.serve.http.answers import answer, documented, model_of, problems, shape
-from outcrop.serve.http.events import wait_for_job
 from outcrop.serve.http.problems import Refused
-from outcrop.serve.http.routes.jobs import JobAnswer
+from outcrop.serve.http.routes.jobs import JobAnswer, wait_for_job
 from outcrop.serve.http.schema import CoderagBody, targets_of
-from outcrop.serve.http.work import Shared, run_while_wanted
+from outcrop.serve.http.work import Shared
 from outcrop.serve.jobs import Task
 from outcrop.serve.patience import lift_limit
 from outcrop.serve.state import require_root
@@ -67,10 +66,10 @@ def coderag_router(shared: Shared) -> APIRouter:
         return answer(job.report)
 
     @router.post("/query", **documented(200, _Answer, 404, 409, 413, 415))
-    async def query(body: CoderagBody, request: Request) -> Response:
+    async def query(body: CoderagBody) -> Response:
         """The code that a conversation needs, never over `approxLength` tokens."""
 
-        def work(_stopped: Any) -> Response:
+        def work() -> Response:
             messages = [Message(turn.role, turn.content) for turn in body.messages]
             try:
                 asked = state.engine.query_of(messages)
@@ -86,7 +85,7 @@ def coderag_router(shared: Shared) -> APIRouter:
             )
             return answer(_packed(context, asked, body))
 
-        return await run_while_wanted(request, shared.searches, work)
+        return await shared.search(work)
 
     return router
 

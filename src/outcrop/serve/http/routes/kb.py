@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from outcrop.errors import QueryError
@@ -13,7 +13,7 @@ from outcrop.records import Answer
 from outcrop.serve.http.answers import answer, documented, model_of, shape
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.schema import MAX_ID, KbEditBody, KbMoveBody, KbSearchBody, KbTextBody, Line
-from outcrop.serve.http.work import Shared, run_while_wanted
+from outcrop.serve.http.work import Shared
 
 _Path = Annotated[str, Query(min_length=1, max_length=4096, description="The note's path below the root.")]
 _File = model_of(KbFile)
@@ -40,13 +40,9 @@ def _add_reading(router: APIRouter, shared: Shared) -> None:
         return answer({"files": kb.list(prefix, limit=limit, offset=offset)})
 
     @router.post("/search", **documented(200, model_of(Answer), 413, 415))
-    async def search(body: KbSearchBody, request: Request) -> Response:
+    async def search(body: KbSearchBody) -> Response:
         """The passages of the notes that answer a query; nothing that scores under 0.3."""
-
-        def work(stopped: Any) -> Response:
-            return answer(kb.search(body.query, limit=body.topK or body.limit, stopped=stopped))
-
-        return await run_while_wanted(request, shared.searches, work)
+        return await shared.search(lambda: answer(kb.search(body.query, limit=body.topK or body.limit)))
 
     @router.get("/file", **documented(200, model_of(KbText), 404, 409, 413))
     def read(path: _Path, line_start: Line = None, line_end: Line = None) -> Response:

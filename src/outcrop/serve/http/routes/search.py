@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from outcrop.engine import Engine
 from outcrop.records import Answer, CodeMap, Context, Filter, Graph, Related, StoredChunk
 from outcrop.serve.http.answers import answer, documented, model_of, send, shape
 from outcrop.serve.http.schema import Budget, CollectionParam, ContextBody, SearchBody, targets_of
-from outcrop.serve.http.work import Shared, run_while_wanted
+from outcrop.serve.http.work import Shared
 
 _Target = Annotated[
     str, Query(min_length=1, max_length=4096, description="A declaration, a file, or a place as FILE:LINE.")
@@ -30,33 +30,33 @@ def _add_search(router: APIRouter, shared: Shared) -> None:
     engine = shared.state.engine
 
     @router.post("/search", **documented(200, model_of(Answer), 404, 413, 415))
-    async def search(body: SearchBody, request: Request) -> Response:
+    async def search(body: SearchBody) -> Response:
         """The passages that answer a query, best first, each with why it stands where it stands."""
 
-        def work(stopped: Any) -> Response:
+        def work() -> Response:
             # The reranker is opened once, here: each process would load its own.
             if shared.searchers is not None and not body.given().get("rerank"):
                 timings_ms, found_json = shared.searchers.search(body.query, body.given())
                 shared.metrics.note_search(timings_ms)
                 return send(found_json)
-            found = engine.search(body.query, stopped=stopped, **body.given())
+            found = engine.search(body.query, **body.given())
             shared.metrics.note_search(found.timings_ms)
             return answer(found)
 
-        return await run_while_wanted(request, shared.searches, work)
+        return await shared.search(work)
 
     @router.post("/context", **documented(200, model_of(Context), 404, 409, 413, 415))
-    async def context(body: ContextBody, request: Request) -> Response:
+    async def context(body: ContextBody) -> Response:
         """One text for a prompt, never over the budget, with numbered sources."""
 
-        def work(stopped: Any) -> Response:
+        def work() -> Response:
             options = body.given("code", "boosts")
             if not body.code:
-                return answer(engine.context(body.query, stopped=stopped, **options))
+                return answer(engine.context(body.query, **options))
             must, prefer = targets_of(body.boosts, "must"), targets_of(body.boosts, "prefer")
             return answer(engine.code_context(body.query, must=must, prefer=prefer, **options))
 
-        return await run_while_wanted(request, shared.searches, work)
+        return await shared.search(work)
 
 
 def _add_code(router: APIRouter, engine: Engine) -> None:
