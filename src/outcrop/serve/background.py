@@ -51,7 +51,7 @@ class Background:
         self._thread.join(STOP_S)
 
     def _run(self) -> None:
-        embed, refresh = _Patient("embedding", self._embed), _Patient("refreshing the notes", self._refresh)
+        embed, refresh = _Patient("embedding", self._embed), _Patient("refreshing the notes", self._kb.refresh)
         _Patient("warming up", self._engine.warm).attempt()
         next_refresh = 0.0
         while not self._read_only and not self._stop.is_set():
@@ -66,14 +66,11 @@ class Background:
         if self._engine.pending():
             self._engine.embed_pending(stopped=self._stop.is_set)
 
-    def _refresh(self) -> None:
-        self._kb.refresh()
-
 
 class _Patient:
     """Repeats some work; after each failure it logs the reason and waits longer."""
 
-    def __init__(self, name: str, work: Callable[[], None]) -> None:
+    def __init__(self, name: str, work: Callable[[], object]) -> None:
         self._name = name
         self._work = work
         self._pause = 0.0

@@ -50,14 +50,6 @@ class _ToStderr(logging.Handler):
             sys.stderr.flush()
 
 
-class _Told(logging.Filter):
-    """Passes what people must see even without logs: records with `tell` set."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to tell it."""
-        return bool(getattr(record, "tell", False))
-
-
 def write_logs(level: str | None) -> None:
     """Send the package's logs of this level and above to standard error, as JSON lines.
 
@@ -69,7 +61,7 @@ def write_logs(level: str | None) -> None:
         logger.removeHandler(old)
     handler = _ToStderr()
     if level is None:
-        handler.addFilter(_Told())
+        handler.addFilter(lambda record: getattr(record, "tell", False))
         handler.setFormatter(PlainLine())
     else:
         handler.setFormatter(JsonLines())

@@ -1,6 +1,7 @@
 """The command line: the group, its commands by name, and what an error looks like.
 
 Nothing heavy is imported here: a command's module is loaded when that command runs, the engine when it opens an index.
+A command returns its exit code, or nothing where it is done.
 
 Exit codes: 0 done; 1 no hits, a failed check, or (add, sync) nothing indexed because all failed; 2 wrong usage;
 3 no such document or collection; 4 any other error; 130 interrupted.

@@ -103,6 +103,13 @@ class Session:
         else:
             draw(self.out, value)
 
+    def tell(self, value: object, line: str) -> None:
+        """A result that is one line, or a text, to people."""
+        if self.as_json:
+            self.print_json(value)
+        else:
+            click.echo(line)
+
     def print_json(self, value: object) -> None:
         """The one JSON document of a `--json` run."""
         click.echo(dump(value, indent=2 if sys.stdout.isatty() else None))

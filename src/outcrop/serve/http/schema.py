@@ -176,23 +176,19 @@ class OpenAiEmbeddings(BaseModel):
     encoding_format: Literal["float", "base64"] = "float"
 
 
-class Turn(Strict):
-    """A message of a conversation."""
+class CoderagTurn(Strict):
+    """A message of a conversation; members that other servers know are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
 
     role: Annotated[str, Field(min_length=1, max_length=40)]
     content: Annotated[str, Field(max_length=200_000)]
 
 
-class CoderagTurn(Turn):
-    """A message of a conversation; members that other servers know are ignored."""
-
-    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
-
-
 class CoderagBody(Strict):
     """A conversation for which code is wanted. Members that are not known are ignored, and named in `detail`."""
 
-    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="allow")
 
     messages: Annotated[list[CoderagTurn], Field(min_length=1, max_length=1000)]
     approxLength: int | None = Field(  # noqa: N815 - the protocol's name

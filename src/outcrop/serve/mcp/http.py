@@ -7,8 +7,8 @@ a thousand calls of `initialize` would lock every agent out. Here the one that w
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -32,36 +32,29 @@ class Sessions:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._unused: OrderedDict[str, None] = OrderedDict()
-        self._used: OrderedDict[str, None] = OrderedDict()
-        self._busy: dict[str, int] = {}
+        self._open: dict[str, _Use] = {}
 
     def __len__(self) -> int:
-        return len(self._unused) + len(self._used) + len(self._busy)
+        return len(self._open)
 
     def open(self, session: str) -> None:
         """A client opened it and has asked for nothing yet."""
-        self._unused[session] = None
+        self._open[session] = _Use()
 
     def enter(self, session: str) -> None:
         """A request of an open session begins; until it ends the session is not idle."""
-        if session in self._unused or session in self._used or session in self._busy:
-            self._unused.pop(session, None)
-            self._used.pop(session, None)
-            self._busy[session] = self._busy.get(session, 0) + 1
+        if session in self._open:
+            self._open[session].under_way += 1
 
     def leave(self, session: str) -> None:
         """A request of an open session ended."""
-        if session in self._busy:
-            self._busy[session] -= 1
-            if not self._busy[session]:
-                del self._busy[session]
-                self._used[session] = None
+        use = self._open.pop(session, None)
+        if use is not None:
+            self._open[session] = _Use(True, use.under_way - 1)
 
     def forget(self, session: str) -> None:
         """It is closed."""
-        for known in (self._unused, self._used, self._busy):
-            known.pop(session, None)
+        self._open.pop(session, None)
 
     def take_surplus(self) -> str | None:
         """A session to be closed, if there are too many: the longest idle, and first of all one of those that were
@@ -69,10 +62,17 @@ class Sessions:
         way stays."""
         if len(self) <= self._most:
             return None
-        for idle in (self._unused, self._used):
-            if idle:
-                return idle.popitem(last=False)[0]
-        return None
+        idle = [session for session, use in self._open.items() if not use.under_way]
+        first = min(idle, key=lambda session: self._open[session].used, default=None)
+        if first is not None:
+            self.forget(first)
+        return first
+
+
+@dataclass(slots=True)
+class _Use:
+    used: bool = False
+    under_way: int = 0
 
 
 _HEADER: Final = b"mcp-session-id"

@@ -8,18 +8,15 @@ Blocks and lines say which lines of the document they are (`data-line`, `data-en
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Final
+from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
-from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
-from markdown_it.utils import OptionsDict
 
 from outcrop.records import DocumentInfo, StoredChunk
 from outcrop.serve.page.highlight import highlight_source
@@ -34,6 +31,7 @@ MAX_LINE_CHARS: Final = 4_000
 """A longer line (minified code, data) is cut: it is neither readable nor worth highlighting (not measured)."""
 
 _SCHEMES: Final = ("http://", "https://", "mailto:")
+_LINK: Final = {"rel": "noopener noreferrer nofollow", "target": "_blank"}
 _FRONT_MATTER: Final = re.compile(
     r"(---|\+\+\+)[ \t]*\n.{0,65536}?^(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
@@ -150,47 +148,19 @@ def render_markdown(text: str) -> str:
     return front + str(_MARKDOWN.render("\n" * height + text[match.end() :]))
 
 
-def _keep_link(url: str) -> bool:
-    """Every link is parsed, so that its words are shown as words; `_open_link` decides whether it leads anywhere."""
-    return bool(url)
+def _tame_links(state: StateCore) -> None:
+    """Let links lead to the web only; any other is shown as its words."""
+    for child in (child for token in state.tokens for child in token.children or ()):
+        if child.type == "link_open":
+            href = str(child.attrGet("href") or "")
+            leads = href.lower().startswith(_SCHEMES)
+            tag = "a" if leads else "span"
+            child.attrs = {"href": href, **_LINK} if leads else {"class": "ref"}
+        if child.type in ("link_open", "link_close"):  # links never nest
+            child.tag = tag
 
 
-def _open_link(
-    _renderer: RendererHTML,
-    tokens: Sequence[Token],
-    at: int,
-    _options: OptionsDict,
-    _env: MutableMapping[str, Any],
-) -> str:
-    href = str(tokens[at].attrGet("href") or "")
-    if not href.lower().startswith(_SCHEMES):
-        return '<span class="ref">'
-    return f'<a href="{escape(href)}" rel="noopener noreferrer nofollow" target="_blank">'
-
-
-def _close_link(
-    _renderer: RendererHTML,
-    tokens: Sequence[Token],
-    at: int,
-    _options: OptionsDict,
-    _env: MutableMapping[str, Any],
-) -> str:
-    opened = next(tokens[before] for before in range(at, -1, -1) if _opens(tokens, before, at))
-    leads = str(opened.attrGet("href") or "").lower().startswith(_SCHEMES)
-    return "</a>" if leads else "</span>"
-
-
-def _opens(tokens: Sequence[Token], before: int, at: int) -> bool:
-    return tokens[before].type == "link_open" and tokens[before].level == tokens[at].level
-
-
-def _draw_image(
-    _renderer: RendererHTML,
-    tokens: Sequence[Token],
-    at: int,
-    _options: OptionsDict,
-    _env: MutableMapping[str, Any],
-) -> str:
+def _draw_image(_renderer: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
     words = tokens[at].content or str(tokens[at].attrGet("src") or "")
     return f'<span class="image">{escape(words)}</span>'
 
@@ -206,14 +176,9 @@ def _note_lines(state: StateCore) -> None:
             token.attrSet("data-end", str(token.map[1]))
 
 
-def _block_while_wanted(_state: StateBlock, _first: int, _last: int, _silent: bool) -> bool:
-    """A rule that matches nothing: asked at every block, it ends the work when nobody waits for it any more."""
-    check_wanted()
-    return False
-
-
-def _inline_while_wanted(_state: StateInline, _silent: bool) -> bool:
-    """The same within a block, at every place where something may begin."""
+def _look_up(*_: object) -> bool:
+    """A rule that matches nothing: asked at every block, and within one at every place where something may begin, it
+    ends the work when nobody waits for it any more."""
     check_wanted()
     return False
 
@@ -225,12 +190,11 @@ def _highlight_fence(code: str, language: str, _attributes: str) -> str:
 def _make_markdown() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "highlight": _highlight_fence})
     made.enable(["table", "strikethrough"])
-    made.validateLink = _keep_link  # type: ignore[method-assign]
+    made.validateLink = bool  # type: ignore[assignment]  # every link is parsed, so that its words are shown as words
     made.core.ruler.push("note_lines", _note_lines)
-    made.block.ruler.before("table", "wanted", _block_while_wanted)
-    made.inline.ruler.before("text", "wanted", _inline_while_wanted)
-    made.add_render_rule("link_open", _open_link)
-    made.add_render_rule("link_close", _close_link)
+    made.core.ruler.push("tame_links", _tame_links)
+    made.block.ruler.before("table", "wanted", _look_up)
+    made.inline.ruler.before("text", "wanted", _look_up)
     made.add_render_rule("image", _draw_image)
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -13,9 +13,7 @@ from outcrop.errors import NotFound
 from outcrop.serve.http.answers import answer, documented, model_of
 from outcrop.serve.http.schema import MAX_ID, DocumentId
 from outcrop.serve.page.render import View, render_view
-
-if TYPE_CHECKING:
-    from outcrop.serve.state import State
+from outcrop.serve.state import State
 
 HEADERS: Final = {"Cache-Control": "no-cache"}
 """With an ETag: asked for each time, sent only after an upgrade. The policy is on every answer of the server."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from outcrop.serve.as_json import as_dict
+from outcrop.serve.cli.app import EXIT_ERROR, EXIT_INTERRUPTED
 from outcrop.serve.cli.options import budget_option, command, search_option
 from outcrop.serve.cli.progress import stop_on_signal
 from outcrop.serve.cli.session import Session
@@ -29,9 +30,6 @@ _HELP: Final = """\
 /sources                 what the last answer could draw on, with its text
 /clear                   begin a new conversation
 /exit                    leave (Ctrl-D does so as well); Ctrl-C stops an answer"""
-_FAILED: Final = 4
-_STOPPED: Final = 130
-"""Exit codes, as the command line as a whole has them."""
 _EXCERPT_CHARS: Final = 400
 """Of a source's text, for /sources: enough to recognise it."""
 
@@ -59,7 +57,7 @@ def chat_command(
     budget_tokens: int | None,
     model: str | None,
     url: str | None,
-) -> None:
+) -> int:
     """Ask a model about your documents, with sources.
 
     With a QUESTION (or one on standard input) there is one answer; without, a conversation: /help says what one can
@@ -75,11 +73,10 @@ def chat_command(
             asked = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
         elif not asked and not session.as_json:
             talk.go_on()
-            return
+            return 0
         if not asked:
             raise click.UsageError("Nothing to ask: give a QUESTION, or write one to standard input.")
-        code = talk.ask(asked)
-    click.get_current_context().exit(code)
+        return talk.ask(asked)
 
 
 def _open_index(session: Session, **settings: str | None) -> Engine | ReopenedIndex:
@@ -170,8 +167,8 @@ class _Talk:
                 numbers = ", ".join(f"[{number}]" for number in end.unknown)
                 click.echo(f"There is no source {numbers}: the model made it up.", err=True)
         if isinstance(end, Done):
-            return _STOPPED if end.stopped else 0
-        return _FAILED
+            return EXIT_INTERRUPTED if end.stopped else 0
+        return EXIT_ERROR
 
     def _print_sources(self, sources: tuple[Source, ...] | list[Source], *, whole: bool = False) -> None:
         out = self.session.out

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Of each kind at most."
 )
 @collection_option("Where to look for TARGET, when it is in several.")
-def related_command(session: Session, target: str, limit: int, collection: str | None) -> None:
+def related_command(session: Session, target: str, limit: int, collection: str | None) -> int:
     """Show the callers, callees, tests and docs of a piece of code.
 
     TARGET is FILE:LINE, a file, or a declaration's name (Pool.acquire). Exits with 1 when nothing is related to it.
@@ -44,8 +44,7 @@ def related_command(session: Session, target: str, limit: int, collection: str |
         session.print_json(_first(found, limit))
     else:
         print_related(session.out, found, target, limit)
-    if not found.relatives:
-        click.get_current_context().exit(1)
+    return 0 if found.relatives else 1
 
 
 def _find(index: Engine, target: str, limit: int, collection: str | None) -> Related:
@@ -70,7 +69,7 @@ def _first(related: Related, limit: int) -> Related:
 @budget_option
 @many("--focus", "focus", metavar="TARGET", help="Centre it on this FILE:LINE, file or declaration.")
 @document_filters
-def map_command(session: Session, /, budget_tokens: int | None, focus: tuple[str, ...], **filters: Any) -> None:
+def map_command(session: Session, /, budget_tokens: int | None, focus: tuple[str, ...], **filters: Any) -> int:
     """Outline the most central code, within a token budget.
 
     The outline goes to standard output, ready for a prompt; a summary to standard error. Exits with 1 when there is no
@@ -85,5 +84,4 @@ def map_command(session: Session, /, budget_tokens: int | None, focus: tuple[str
         if drawn.text:
             click.echo(clean(drawn.text))
         print_map_summary(session.err, drawn, filtered=not where.is_empty())
-    if not drawn.entries:
-        click.get_current_context().exit(1)
+    return 0 if drawn.entries else 1

@@ -136,7 +136,7 @@ def _cut(text: str, span: tuple[int, int | None]) -> str:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def rm_command(
     session: Session, references: tuple[str, ...], collection: str | None, paths: tuple[str, ...], yes: bool
-) -> None:
+) -> int:
     """Remove documents from the index.
 
     The files themselves are never touched. Removing more than one document asks first, or needs --yes where there is
@@ -159,8 +159,7 @@ def rm_command(
         for info in documents if session.verbose or len(documents) == 1 else ():
             click.echo(clean(f"{info.collection}: {info.path}"))
         click.echo(f"{say_count(removed, 'document')} removed")
-    if not removed:
-        click.get_current_context().exit(1)
+    return 0 if removed else 1
 
 
 def _to_remove(

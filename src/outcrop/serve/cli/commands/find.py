@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ _SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an o
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @make_options(SEARCH_OPTIONS, "limit", "offset")
 @click.option("--full", is_flag=True, help="Show whole passages, not only the best lines.")
-def search_command(session: Session, /, query: tuple[str, ...], full: bool, **given: Any) -> None:
+def search_command(session: Session, /, query: tuple[str, ...], full: bool, **given: Any) -> int:
     """Find the passages that answer a query.
 
     The words of the QUERY need no quotes; quoted phrases ('"exact phrase"') must occur word for word, in a short query,
@@ -35,8 +36,7 @@ def search_command(session: Session, /, query: tuple[str, ...], full: bool, **gi
             session.print_json(answer)
         else:
             print_answer(session.out, answer, full=full, explain=given["explain"], verbose=session.verbose > 0)
-    if not answer.hits:
-        click.get_current_context().exit(4 if answer.reason == "error" else 1)
+    return exit_code(answer.hits, answer.reason)
 
 
 @command("context")
@@ -61,7 +61,7 @@ def context_command(
     prefer: tuple[str, ...],
     messages: str | None,
     **given: Any,
-) -> None:
+) -> int:
     """Pack the best passages into one text for a prompt.
 
     Never over the budget; each passage has its source. The text goes to standard output, a summary of the sources to
@@ -86,8 +86,12 @@ def context_command(
             if context.text:
                 click.echo(clean(context.text))
             print_sources(session.err, context)
-    if not context.sources:
-        click.get_current_context().exit(4 if context.reason == "error" else 1)
+    return exit_code(context.sources, context.reason)
+
+
+def exit_code(found: Sequence[object], reason: str | None) -> int:
+    """As grep has it: 1 where nothing was found, more where that is an error."""
+    return 0 if found else 4 if reason == "error" else 1
 
 
 def _read_messages(source: str) -> list[Message]:

@@ -43,7 +43,7 @@ def status_command(session: Session, with_stale: bool) -> None:
 
 @command("doctor")
 @click.option("--repair", is_flag=True, help="Make again what is damaged and can be derived.")
-def doctor_command(session: Session, repair: bool) -> None:
+def doctor_command(session: Session, repair: bool) -> int:
     """Check that the index and this machine are in order.
 
     Exits with 1 when a check fails.
@@ -66,8 +66,7 @@ def doctor_command(session: Session, repair: bool) -> None:
         session.print_json({"ok": ok, "checks": checks})
     else:
         print_checks(session.out, checks)
-    if not ok:
-        click.get_current_context().exit(1)
+    return 0 if ok else 1
 
 
 def _environment(config: Config) -> list[Check]:
@@ -102,16 +101,14 @@ def reembed_command(session: Session, model: str | None) -> None:
     with session.open_existing(model=model) as index, long_work(session) as told:
         made = index.reembed(**told)
         status = index.status()
-    if session.as_json:
-        session.print_json({"embedded": made, "model": status.model})
-    else:
-        click.echo(f"{made:,} chunks embedded; the index uses {status.model}")
+    line = f"{made:,} chunks embedded; the index uses {status.model}"
+    session.tell({"embedded": made, "model": status.model}, line)
 
 
 @command("move")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-def move_command(session: Session, source: str, target: str) -> None:
+def move_command(session: Session, source: str, target: str) -> int:
     """Copy an index to another store, and prove that it is the same.
 
     SRC and DST are files, or Postgres databases as postgresql://user@host/database?schema=team. DST is empty, or what
@@ -130,8 +127,7 @@ def move_command(session: Session, source: str, target: str) -> None:
         session.print_json({"ok": report.ok, "source": read, "target": written} | as_dict(report))
     else:
         print_move(session.out, report, str(read), str(written))
-    if not report.ok:
-        click.get_current_context().exit(1)
+    return 0 if report.ok else 1
 
 
 @command("grant")

@@ -60,7 +60,7 @@ def add_command(
     ray: str | None,
     force: bool,
     strict: bool,
-) -> None:
+) -> int:
     """Add folders, files, URLs or text to the index.
 
     A SOURCE is a folder, a file, a URL, or - for text from standard input. What is in the index already and did
@@ -83,7 +83,7 @@ def add_command(
 
         reports = [index.add(text=content, id=id_, title=title, kind=kind, **common) for content in texts]
         reports += [_add_one(add, source, go_on=len(sources) > 1) for source in others]
-    _finish(session, reports, strict)
+    return _finish(session, reports, strict)
 
 
 def _texts(sources: Sequence[str], text: str | None) -> list[str]:
@@ -144,7 +144,7 @@ def _add_one(add: Callable[[str], IngestReport], source: str, *, go_on: bool) ->
 @_strict
 def sync_command(
     session: Session, paths: tuple[str, ...], collection: str | None, force: bool, strict: bool
-) -> None:
+) -> int:
     """Bring folders up to date with what is on disk.
 
     Without a PATH: all folders that were added. New and changed files are indexed, deleted ones leave the index.
@@ -153,17 +153,16 @@ def sync_command(
     with session.open_existing() as index, long_work(session) as told:
         for path in paths or (None,):
             reports.append(index.sync(path, collection=collection, force=force, **told))
-    _finish(session, reports, strict)
+    return _finish(session, reports, strict)
 
 
-def _finish(session: Session, reports: Sequence[IngestReport], strict: bool) -> None:
+def _finish(session: Session, reports: Sequence[IngestReport], strict: bool) -> int:
     from outcrop.records import IngestReport
 
     report = sum(reports, IngestReport())
     session.show(report, partial(print_report, everything=session.verbose > 0))
     indexed = report.added + report.changed + report.moved + report.unchanged
-    if report.failed and (strict or not indexed):
-        click.get_current_context().exit(1)
+    return 1 if report.failed and (strict or not indexed) else 0
 
 
 @command("watch")

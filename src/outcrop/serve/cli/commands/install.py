@@ -164,13 +164,12 @@ def _write(path: Path, before: str, after: str) -> None:
 
 
 def _tell(session: Session, client: Client, path: Path, *, changed: bool, remove: bool) -> None:
-    if session.as_json:
-        session.print_json({"client": client.title, "file": str(path), "changed": changed})
-    elif not changed:
-        click.echo(f"{client.title} " + ("did not know Outcrop." if remove else "knows Outcrop already."))
+    if changed:
+        done = "taken out of" if remove else "added to"
+        line = f"Outcrop was {done} {path}. Restart {client.title} to pick it up."
     else:
-        done = "Outcrop was taken out of" if remove else "Outcrop was added to"
-        click.echo(clean(f"{done} {path}. Restart {client.title} to pick it up."))
+        line = f"{client.title} " + ("did not know Outcrop." if remove else "knows Outcrop already.")
+    session.tell({"client": client.title, "file": str(path), "changed": changed}, clean(line))
 
 
 @command("instructions")
@@ -191,10 +190,7 @@ def instructions_command(session: Session, reader: str | None) -> None:
     from outcrop.notes import instructions
 
     text = wrap(instructions(), reader)
-    if session.as_json:
-        session.print_json({"for": reader, "text": text})
-    else:
-        click.echo(text, nl=False)
+    session.tell({"for": reader, "text": text}, text.removesuffix("\n"))
 
 
 def wrap(text: str, reader: str | None) -> str:
@@ -222,7 +218,4 @@ def completion_command(session: Session, shell: str) -> None:
     assert kind is not None  # noqa: S101 - the choices above are click's own
     root = click.get_current_context().find_root().command
     script = kind(root, {}, "outcrop", "_OUTCROP_COMPLETE").source()
-    if session.as_json:
-        session.print_json({"shell": shell, "script": script})
-    else:
-        click.echo(script)
+    session.tell({"shell": shell, "script": script}, script)

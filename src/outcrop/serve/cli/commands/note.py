@@ -12,6 +12,7 @@ import click
 
 from outcrop.errors import QueryError
 from outcrop.serve.cli.commands.documents import read_lines
+from outcrop.serve.cli.commands.find import exit_code
 from outcrop.serve.cli.options import command, kb_option
 from outcrop.serve.cli.render import print_answer
 from outcrop.serve.cli.session import Session
@@ -39,7 +40,7 @@ def note_command(
     limit: int | None,
     yes: bool,
     kb: Path | None,
-) -> None:
+) -> int:
     """Write, append to, read, list, search or delete notes.
 
     \b
@@ -60,7 +61,7 @@ def note_command(
     opened = session.open(kb=kb) if writes else session.open_existing(kb=kb)
     with opened as engine:
         asked = _Asked(session, engine, KnowledgeBase(engine, engine.config.kb), words, lines, limit, yes)
-        getattr(asked, action)()
+        return getattr(asked, action)() or 0
 
 
 def _check(action: str, words: tuple[str, ...], lines: str | None) -> None:
@@ -96,18 +97,12 @@ class _Asked:
 
     def _written(self, note: KbFile, done: str) -> None:
         self.engine.embed_pending()  # no server may be there to do it
-        self._tell(note, f"{clean_line(note.path)} {done}: {say_count(note.lines, 'line')}")
-
-    def _tell(self, data: object, line: str) -> None:
-        if self.session.as_json:
-            self.session.print_json(data)
-        else:
-            click.echo(line)
+        self.session.tell(note, f"{clean_line(note.path)} {done}: {say_count(note.lines, 'line')}")
 
     def read(self) -> None:
         first, last = read_lines(self.lines)
         found = self.notes.read(self.words[0], first, last) if self.lines else self.notes.read(self.words[0])
-        self._tell(found, clean(found.text).removesuffix("\n"))
+        self.session.tell(found, clean(found.text).removesuffix("\n"))
 
     def list(self) -> None:
         found = self.notes.list(self.words[0] if self.words else "", self.limit or 1000)
@@ -115,13 +110,12 @@ class _Asked:
             f"{clean_line(note.path)}  {clean_line(note.title)}  {say_count(note.lines, 'line')}"
             for note in found
         ]
-        self._tell(found, "\n".join(rows) or "no notes")
+        self.session.tell(found, "\n".join(rows) or "no notes")
 
-    def search(self) -> None:
+    def search(self) -> int:
         answer = self.notes.search(" ".join(self.words), self.limit or 5)
         self.session.show(answer, partial(print_answer, verbose=self.session.verbose > 0))
-        if not answer.hits:
-            click.get_current_context().exit(4 if answer.reason == "error" else 1)
+        return exit_code(answer.hits, answer.reason)
 
     def delete(self) -> None:
         note = self.notes.read(self.words[0])  # NotFound before anybody is asked
@@ -129,7 +123,7 @@ class _Asked:
         if not self.yes:
             self.session.confirm(f"Delete {path} for good?", "Nothing was deleted.")
         self.notes.delete(note.path)
-        self._tell({"path": note.path}, f"{path} deleted")
+        self.session.tell({"path": note.path}, f"{path} deleted")
 
 
 def _text(words: tuple[str, ...]) -> str:

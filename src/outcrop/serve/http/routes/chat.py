@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -19,9 +19,7 @@ from outcrop.records import Message
 from outcrop.serve.http.answers import SILENCE_S, STILL_HERE, frame, problems, streamed
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.schema import Names, Strict
-
-if TYPE_CHECKING:
-    from outcrop.serve.state import State
+from outcrop.serve.state import State
 
 _log = logging.getLogger(__name__)
 
