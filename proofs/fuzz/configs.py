@@ -12,7 +12,7 @@ from pathlib import Path
 from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.serve.mcp.clients import CLIENTS, make_entry, with_entry, without_entry
-from outcrop.serve.mcp.jsonc import read_jsonc
+from outcrop.serve.mcp.edits import read_jsonc
 from outcrop.sources.credentials import holds_credentials, looks_secret
 from outcrop.sources.gitindex import IndexTooLarge, read_index
 from outcrop.sources.gitrepo import core_setting, object_format, repository_at

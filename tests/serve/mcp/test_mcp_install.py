@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from outcrop.errors import ConfigError
 from outcrop.serve.mcp.clients import CLIENTS, make_entry, settings_folder, with_entry, without_entry
-from outcrop.serve.mcp.jsonc import put_entry, read_jsonc, remove_entry
+from outcrop.serve.mcp.edits import put_entry, read_jsonc, remove_entry
 
 ENTRY = {"command": "/bin/outcrop", "args": ["mcp", "--db", "/x/index.db"]}
 

@@ -1,7 +1,6 @@
 """Where each client keeps its servers, and what an entry looks like there.
 
-Paths and shapes are those of the clients' own documentation in November 2026. A client that moves its file needs one
-line here.
+Paths and shapes are those of the clients' own documentation in November 2026; one that moves its file needs a line.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from outcrop.errors import ConfigError
-from outcrop.serve.mcp.jsonc import put_entry, read_jsonc, remove_entry
-from outcrop.serve.mcp.toml_table import put_table, remove_table
+from outcrop.serve.mcp.edits import put_entry, put_table, read_jsonc, remove_entry, remove_table
 
 NAME: Final = "outcrop"
 """How clients list the server."""
@@ -118,9 +116,6 @@ def _checked(
     ours = after.get(section, {}).pop(NAME, None) if isinstance(after.get(section, {}), dict) else None
     rest = {name: value for name, value in before.get(section, {}).items() if name != NAME}
     expected = {**before, section: rest}
-    if (
-        ours != (dict(entry) if entry is not None else None)
-        or {**after, section: after.get(section, {})} != expected
-    ):
+    if ours != entry or {**after, section: after.get(section, {})} != expected:
         raise ConfigError("it is written in a way that cannot be changed safely from here")
     return text

@@ -1,4 +1,4 @@
-"""Change one entry of a JSON file that a person also edits: comments, order and spacing of the rest stay as they are.
+"""Change one entry of a JSON or TOML file that a person also edits: comments, order and spacing of the rest stay.
 
 The editors' files are JSON with comments and trailing commas. A value is put in or taken out as text; whoever calls
 compares what the result says with what it should say before a byte is written.
@@ -13,8 +13,12 @@ from typing import Any, Final
 
 from outcrop.errors import ConfigError
 
-_BLANK: Final = re.compile(r"(?:[\s\ufeff]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING: Final = r'(?P<string>"(?:[^"\\]++|\\.)*+")'
+_COMMENT: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/|\ufeff", re.DOTALL)
+_LAST_COMMA: Final = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+_SPACE: Final = re.compile(r"\s*")
 _DECODER: Final = json.JSONDecoder()
+_HEADER: Final = re.compile(r"\s*\[")
 
 
 @dataclass(slots=True)
@@ -43,66 +47,42 @@ class Node:
 
 def read_jsonc(text: str) -> Node:
     """The file as a tree with places; ConfigError where it is no JSON, even with comments."""
+    bare = _blank(_COMMENT, text)
+    strict = _blank(_LAST_COMMA, bare)
     try:
-        node = _value(text, _skip(text, 0))
-        if _skip(text, node.end) != len(text):
-            raise _broken(text, node.end)
-    except (RecursionError, json.JSONDecodeError, IndexError) as error:
+        json.loads(strict)
+        return _read(bare, strict, _skip(strict, 0))
+    except (RecursionError, ValueError) as error:
         raise ConfigError(f"it is not JSON: {error}") from error
-    return node
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """The text without what matches, but for strings; all else stays in its place."""
+    return pattern.sub(lambda match: match["string"] or re.sub(r"\S", " ", match[0]), text)
 
 
 def _skip(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
+    found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
-def _value(text: str, at: int) -> Node:
-    if text[at] == "{":
-        return _object(text, at)
-    if text[at] == "[":
-        return _array(text, at)
-    value, end = _DECODER.raw_decode(text, at)
-    return Node(at, end, value)
-
-
-def _object(text: str, start: int) -> Node:
-    node = Node(start, start, {})
-    at = _skip(text, start + 1)
-    while text[at] != "}":
-        key, end = _DECODER.raw_decode(text, at)
-        colon = _skip(text, end)
-        if not isinstance(key, str) or text[colon] != ":":
-            raise _broken(text, at)
-        member = Member(key, at, _value(text, _skip(text, colon + 1)))
-        node.members.append(member)
-        node.value[key] = member.node.value
-        at = _skip(text, member.node.end)
-        if text[at] == ",":
-            member.comma = at
-            at = _skip(text, at + 1)
-        elif text[at] != "}":
-            raise _broken(text, at)
+def _read(bare: str, strict: str, at: int) -> Node:
+    """The value at this place of a text that is JSON; in `bare` there is a comma after the last member, too."""
+    if strict[at] != "{":
+        value, end = _DECODER.raw_decode(strict, at)
+        return Node(at, end, value)
+    node = Node(at, at, {})
+    at = _skip(strict, at + 1)
+    while strict[at] != "}":
+        key, colon = _DECODER.raw_decode(strict, at)
+        held = _read(bare, strict, _skip(strict, _skip(strict, colon) + 1))
+        after = _skip(bare, held.end)
+        comma = after if bare[after] == "," else None
+        node.members.append(Member(key, at, held, comma))
+        node.value[key] = held.value
+        at = after if comma is None else _skip(strict, after + 1)
     node.end = at + 1
     return node
-
-
-def _array(text: str, start: int) -> Node:
-    values = []
-    at = _skip(text, start + 1)
-    while text[at] != "]":
-        item = _value(text, at)
-        values.append(item.value)
-        at = _skip(text, item.end)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-        elif text[at] != "]":
-            raise _broken(text, at)
-    return Node(start, at + 1, values)
-
-
-def _broken(text: str, at: int) -> json.JSONDecodeError:
-    return json.JSONDecodeError("something else was expected", text, at)
 
 
 def put_entry(text: str, section: str, name: str, entry: dict[str, Any]) -> str:
@@ -189,3 +169,71 @@ def _step(text: str, root: Node) -> str:
     if first is None or "\n" not in text[root.start : first.start]:
         return "  "
     return _indent_of(text, first.start)[len(_indent_of(text, root.start)) :] or "  "
+
+
+# ------------------------------------------------------------------ TOML
+
+
+def put_table(text: str, section: str, name: str, entry: dict[str, Any]) -> str:
+    """The text with the table `[section.name]` holding the entry: in the place of the old one, or at the end."""
+    line = _line_end(text)
+    rows = [f"[{section}.{name}]", *(f"{key} = {_render_toml(value)}" for key, value in entry.items())]
+    table = "".join(row + line for row in rows)
+    kept, at = _without(text, section, name)
+    if at is None:
+        gap = "" if not text else line if text.endswith("\n") else line * 2
+        return text + gap + table
+    return kept[:at] + table + kept[at:]
+
+
+def remove_table(text: str, section: str, name: str) -> str:
+    """The text without that table, its subtables and the empty line before it."""
+    kept, at = _without(text, section, name)
+    if at is None:
+        return text
+    before, after = kept[:at], kept[at:]
+    for blank in ("\r\n\r\n", "\n\n"):
+        if before.endswith(blank) and (not after or after.startswith(("\n", "\r\n"))):
+            before = before[: -len(blank) // 2]
+            break
+    return before + after
+
+
+def _without(text: str, section: str, name: str) -> tuple[str, int | None]:
+    """The text without the lines of the table, and where it began. Comments before the next table belong to that."""
+    own = re.compile(
+        rf"""\s*\[\s*["']?{re.escape(section)}["']?\s*\.\s*["']?{re.escape(name)}["']?\s*(\.[^\]]*)?\]\s*(#.*)?"""
+    )
+    kept: list[str] = []
+    waiting: list[str] = []
+    first: int | None = None
+    inside = False
+    for line in text.splitlines(keepends=True):
+        if _HEADER.match(line) and not line.lstrip().startswith("[["):
+            inside = own.fullmatch(line.rstrip("\r\n")) is not None
+            if inside and first is None:
+                first = sum(map(len, kept))
+            if inside:
+                waiting.clear()
+                continue
+        elif _HEADER.match(line):
+            inside = False
+        if not inside:
+            kept += [*waiting, line]
+            waiting.clear()
+        elif not line.strip() or line.lstrip().startswith("#"):
+            waiting.append(line)
+        else:
+            waiting.clear()
+    kept += waiting
+    return "".join(kept), first
+
+
+def _render_toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return (
+            "{ " + ", ".join(f"{json.dumps(key)} = {_render_toml(item)}" for key, item in value.items()) + " }"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_render_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
