@@ -130,20 +130,20 @@ class LazyGroup(click.Group):
         try:
             code = super().main(given, prog_name, **extra)
         except click.ClickException as error:
+            code = error.exit_code
             if as_json:
                 _say_json("UsageError", error.format_message())
             else:
                 error.show()
-            sys.exit(error.exit_code)
         except OutcropError as error:
+            code = next((c for kind, c in EXIT_CODES.items() if isinstance(error, kind)), EXIT_ERROR)
             _say_error(error, as_json, verbose=verbose)
-            sys.exit(next((c for kind, c in EXIT_CODES.items() if isinstance(error, kind)), EXIT_ERROR))
         except (click.Abort, KeyboardInterrupt):
+            code = EXIT_INTERRUPTED
             if as_json:
                 _say_json("Cancelled", "interrupted")
             else:
                 click.echo("Interrupted.", err=True)
-            sys.exit(EXIT_INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -40,9 +40,6 @@ MIN_SHOWN: Final = 0.0005
 _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning"}
 
 
-# ------------------------------------------------------------------ search
-
-
 def print_answer(
     out: Screen, answer: Answer, *, full: bool = False, explain: bool = False, verbose: bool = False
 ) -> None:
@@ -188,9 +185,6 @@ def print_sources(out: Screen, context: Context) -> None:
         out.line(clean_line(context.detail), style="yellow")
 
 
-# ------------------------------------------------------------------ documents
-
-
 def print_documents(out: Screen, documents: Sequence[DocumentInfo]) -> None:
     """One line per document: id, collection, kind, chunks, path, title."""
     if not documents:
@@ -262,9 +256,6 @@ def document_facts(info: DocumentInfo) -> dict[str, str]:
         **{f"meta.{name}": value for name, value in info.meta.items()},
     }
     return {name: value for name, value in facts.items() if value}
-
-
-# ------------------------------------------------------------------ care
 
 
 def print_status(out: Screen, status: Status) -> None:

@@ -34,12 +34,7 @@ PIPE_COLUMNS: Final = 100
 MIN_SIGNATURE: Final = 16
 """Columns below which the beginning of a signature says nothing."""
 
-_SECTIONS: Final[tuple[tuple[Relation, str], ...]] = (
-    ("caller", "callers"),
-    ("callee", "callees"),
-    ("test", "tests"),
-    ("doc", "docs"),
-)
+RELATIONS: Final[tuple[Relation, ...]] = ("caller", "callee", "test", "doc")
 # A field is often named like a variable somewhere else; where something larger is used too, that is what is meant.
 _SMALL_KINDS: Final = frozenset({"field", "variable", "property", "member"})
 _OTHER_KINDS: Final = {"header": "imports"}  # which is why the beginning of a file is related to another
@@ -96,11 +91,11 @@ def print_related(out: Screen, related: Related, asked: str, limit: int) -> None
     used = {item.name for chunk in related.target if chunk.code for item in chunk.code.mentions}
     sections = [
         (
-            label,
+            f"{kind}s",
             _relative_lines(related.of(kind)[:limit], used if kind == "callee" else ()),
             related.of(kind)[limit:],
         )
-        for kind, label in _SECTIONS
+        for kind in RELATIONS
     ]
     columns = _Columns.fit(out, [*targets, *(line for _, lines, _ in sections for line in lines)])
     for line in targets[:TARGETS]:
@@ -145,9 +140,6 @@ def print_warnings(out: Screen, detail: str, listed: int = 5) -> None:
         out.line(f"warning: {clean_line(remark)}", style="yellow")
     if len(remarks) > listed:
         out.line(f"warning: and {len(remarks) - listed:,} more like these", style="yellow")
-
-
-# ------------------------------------------------------------------ lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +269,7 @@ class _Columns:
 
 
 def _missing(none: Sequence[str]) -> str:
-    if len(none) == len(_SECTIONS):
+    if len(none) == len(RELATIONS):
         return (
             "Nothing in the index uses it, and it uses nothing that is declared there. "
             "`outcrop add FOLDER` brings in code that may."

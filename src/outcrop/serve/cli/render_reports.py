@@ -94,9 +94,6 @@ def _print_lines(
         out.line(f"  {rest:,} × other reasons", style=style)
 
 
-# ------------------------------------------------------------------ a move
-
-
 def print_move(out: Screen, report: MoveReport, source: str, target: str) -> None:
     """A table of what both hold, what was done, what differs, and what to do next."""
     if report.collections:
@@ -168,9 +165,6 @@ def _what_next(report: MoveReport, source: str, target: str) -> str:
     return (
         f"{source} was left as it is: nothing in it was changed or deleted. The copy is used with --db {target}"
     )
-
-
-# ------------------------------------------------------------------ evaluations
 
 
 def print_evaluation(session: Session, report: EvalReport) -> None:

@@ -23,23 +23,6 @@ SILENCE_S: Final = 15.0
 """After this long a comment is sent, so that proxies do not take a quiet stream for a dead one (not measured)."""
 
 
-class ErrorBody(BaseModel):
-    """What went wrong and what to do next."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    code: str
-    message: str
-
-
-class Problem(BaseModel):
-    """The one shape of an error."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    error: ErrorBody
-
-
 def answer(value: object, status: int = 200) -> Response:
     """A record, or anything made of records, as a JSON response."""
     return send(as_bytes(value), status)
@@ -110,6 +93,10 @@ def _described(kind: Any) -> Any:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return dict[str, _described(args[1])]  # type: ignore[misc]
     return kind
+
+
+ErrorBody = _make_model("ErrorBody", "What went wrong and what to do next.", {"code": str, "message": str})
+Problem = _make_model("Problem", "The one shape of an error.", {"error": ErrorBody})
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -17,16 +17,10 @@ from starlette.types import Scope
 import outcrop
 from outcrop.errors import OutcropError
 from outcrop.serve.background import Background
-from outcrop.serve.http.metrics import Measured, Metrics
+from outcrop.serve.http.metrics import Metrics
 from outcrop.serve.http.problems import Refused, body_of, describe_invalid, refusal_of
+from outcrop.serve.http.routes import documents, embed, jobs, kb, search, status
 from outcrop.serve.http.routes.chat import chat_router
-from outcrop.serve.http.routes.coderag import coderag_router
-from outcrop.serve.http.routes.documents import documents_router
-from outcrop.serve.http.routes.embed import embed_router
-from outcrop.serve.http.routes.jobs import evals_router, jobs_router
-from outcrop.serve.http.routes.kb import kb_router
-from outcrop.serve.http.routes.search import search_router
-from outcrop.serve.http.routes.status import status_router
 from outcrop.serve.http.searchers import Searchers
 from outcrop.serve.http.security import Guard
 from outcrop.serve.http.work import THREADS, Shared, search_threads
@@ -34,24 +28,12 @@ from outcrop.serve.mcp.http import McpApp
 from outcrop.serve.page.routes import page_router
 from outcrop.serve.state import State
 
-ROUTERS: Final = (
-    status_router,
-    search_router,
-    documents_router,
-    jobs_router,
-    embed_router,
-    kb_router,
-    coderag_router,
-    evals_router,
-)
 DESCRIPTION: Final = "Documents in, the right passages out, with exact sources."
 
 
 def make_app(state: State, *, workers: int = 0) -> FastAPI:
-    """The ASGI application over one state. Its lifespan starts and stops the jobs and the background work.
-
-    With `workers` searches are done by so many processes of their own.
-    """
+    """The ASGI application over one state. Its lifespan starts and stops the jobs and the background work; `workers` is
+    how many processes search for it."""
     shared = Shared(
         state=state,
         metrics=Metrics(),
@@ -86,8 +68,10 @@ def make_app(state: State, *, workers: int = 0) -> FastAPI:
         lifespan=live,
         redirect_slashes=False,
     )
-    for make_router in ROUTERS:
-        app.include_router(make_router(shared))
+    for make in (status.status_router, search.search_router, documents.documents_router, jobs.jobs_router):
+        app.include_router(make(shared))
+    for make in (embed.embed_router, kb.kb_router, search.coderag_router, jobs.evals_router):
+        app.include_router(make(shared))
     app.include_router(chat_router(state))
     app.include_router(page_router(state))
     app.router.routes.append(Route("/mcp", endpoint=agents, include_in_schema=False))
@@ -95,9 +79,7 @@ def make_app(state: State, *, workers: int = 0) -> FastAPI:
         app.add_exception_handler(kind, _answer_error)
     if state.config.token:
         _declare_token(app)
-    # The last one added is the outermost: what the guard refuses is counted as well.
-    app.add_middleware(Guard, config=state.config)
-    app.add_middleware(Measured, metrics=shared.metrics)
+    app.add_middleware(Guard, config=state.config, metrics=shared.metrics)
     return app
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from outcrop.serve.state import State
 
@@ -42,9 +41,12 @@ class Metrics:
         self._seconds: defaultdict[Labels, _Histogram] = defaultdict(_Histogram)
         self._steps: defaultdict[Labels, _Histogram] = defaultdict(_Histogram)
 
-    def note_request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """A request was answered."""
-        method = method if method in _METHODS else "other"  # a client may not make up new series
+    def note_request(self, scope: Scope, status: int, seconds: float) -> None:
+        """A request was answered. It counts by the template of its route: there are as many series as routes."""
+        route = getattr(scope.get("route"), "path", _UNROUTED)
+        method = (
+            scope["method"] if scope["method"] in _METHODS else "other"
+        )  # a client may not make up new series
         with self._lock:
             self._requests[("route", route), ("method", method), ("status", str(status))] += 1
             self._seconds[(("route", route),)].add(seconds)
@@ -100,8 +102,7 @@ def _family(lines: list[str], name: str, kind: str, text: str, samples: Iterable
 
 
 def _histograms(lines: list[str], name: str, text: str, series: Mapping[Labels, _Histogram]) -> None:
-    lines.append(f"# HELP {name} {text}")
-    lines.append(f"# TYPE {name} histogram")
+    _family(lines, name, "histogram", text, ())
     for labels, histogram in series.items():
         seen = 0
         for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), histogram.counts, strict=True):
@@ -109,30 +110,3 @@ def _histograms(lines: list[str], name: str, text: str, series: Mapping[Labels, 
             lines.append(f"{_labelled(f'{name}_bucket', (*labels, ('le', bound)))} {seen}")
         lines.append(f"{_labelled(f'{name}_sum', labels)} {histogram.total:.9g}")
         lines.append(f"{_labelled(f'{name}_count', labels)} {seen}")
-
-
-class Measured:
-    """The middleware that counts: by the template of the route, so that there are as many series as routes."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and note how it went."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        started, status = time.perf_counter(), 500
-
-        async def note_status(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, note_status)
-        finally:
-            route = getattr(scope.get("route"), "path", _UNROUTED)
-            self._metrics.note_request(route, scope["method"], status, time.perf_counter() - started)

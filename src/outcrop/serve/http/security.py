@@ -1,8 +1,7 @@
 """What stands before every route: who may ask, under which name, from which page, how much and how often.
 
 One ASGI middleware, outermost, so that nothing is parsed, routed or mounted before it said yes, and every answer,
-whoever made it, leaves with the same headers. The order is the order of cost: names first, then the token, then the
-body.
+whoever made it, leaves with the same headers and is counted. The order is that of cost: names, the token, the body.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import hmac
 import ipaddress
 import logging
 import secrets
+import time
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from outcrop.config import Config
 from outcrop.errors import ConfigError
 from outcrop.serve.http.limits import MAX_BODY_BYTES, READ_S, RateLimit, Shape
+from outcrop.serve.http.metrics import Metrics
 from outcrop.serve.http.problems import Refused, body_of
 from outcrop.serve.http.work import TookTooLong, answer_in_time
 from outcrop.serve.patience import OVERDUE
@@ -95,11 +96,8 @@ class Access:
         """A page of somebody else whose name was pointed at this server asks under that name: refused."""
         name = _host_name(header or "")
         if name not in self.hosts and name != own_address.lower():
-            raise Refused(
-                403,
-                "this server is not known under that name; add it to allowed_hosts",
-                code="unknown_host",
-            )
+            message = "this server is not known under that name; add it to allowed_hosts"
+            raise Refused(403, message, code="unknown_host")
 
     def check_origin(self, origin: str | None, host: str) -> bool:
         """Whether the asking page is one of another, allowed origin; any but those and our own are refused."""
@@ -110,11 +108,8 @@ class Access:
             return False
         if origin in self.origins:
             return True
-        raise Refused(
-            403,
-            "pages of this origin may not call this server; add it to allowed_origins",
-            code="unknown_origin",
-        )
+        message = "pages of this origin may not call this server; add it to allowed_origins"
+        raise Refused(403, message, code="unknown_origin")
 
     def check_token(self, path: str, authorization: str | None) -> None:
         """Check the token, if one is set and the path is not the bare page."""
@@ -124,11 +119,8 @@ class Access:
         scheme, _, given = (authorization or "").partition(" ")
         is_right = hmac.compare_digest(given.strip().encode(), self.token.encode())
         if scheme.lower() != "bearer" or not is_right:
-            raise Refused(
-                401,
-                "show the token: Authorization: Bearer TOKEN",
-                headers={"WWW-Authenticate": 'Bearer realm="outcrop"'},
-            )
+            wanted = {"WWW-Authenticate": 'Bearer realm="outcrop"'}
+            raise Refused(401, "show the token: Authorization: Bearer TOKEN", headers=wanted)
 
 
 def _host_name(header: str) -> str:
@@ -148,21 +140,22 @@ def _host_name(header: str) -> str:
 class Guard:
     """The middleware."""
 
-    def __init__(self, app: ASGIApp, config: Config) -> None:
+    def __init__(self, app: ASGIApp, config: Config, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
         self._access = Access.of(config)
         self._rate = RateLimit(config.requests_per_minute)
         self._counting = CapacityLimiter(COUNTING_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or refuse it with the reason."""
+        """Let a request through, or refuse it with the reason; either is counted."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})  # nothing here speaks it
             return
-        answer = _Answer(scope, send)
+        answer, started = _Answer(scope, send), time.perf_counter()
         try:
             headers = _headers(scope)
             if self._check(scope, headers, answer):
@@ -181,6 +174,8 @@ class Guard:
             name = secrets.token_hex(4)
             log.exception("unexpected error", extra={"error_id": name, "path": scope["path"]})
             await answer.refuse(Refused(500, f"an unexpected error; the server's log has it as {name}"))
+        finally:
+            self._metrics.note_request(scope, answer.status or 500, time.perf_counter() - started)
 
     def _check(self, scope: Scope, headers: dict[str, str], answer: _Answer) -> bool:
         """Raises Refused; True when the request is only a browser's question whether it may ask."""
@@ -224,53 +219,40 @@ async def _read_body(
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if scope["method"] in _WRITING and kind != "application/json":
         raise Refused(415, "send the body as JSON, with Content-Type: application/json")
-    reading = _Body(counting)
+    shape, kept, size = Shape(), bytearray(), 0
+    refused: Refused | None = None
     try:
         async with asyncio.timeout(READ_S):
-            while True:
+            more = True
+            while more:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Refused(400, "the request ended before all of it had come")
-                await reading.take(message.get("body", b""))
-                if not message.get("more_body", False):
-                    return reading.whole()
+                piece, more = message.get("body", b""), message.get("more_body", False)
+                size += len(piece)
+                if size > MAX_BODY_BYTES:
+                    raise refused or _too_large()
+                if refused is not None:
+                    continue
+                try:
+                    await _feed(shape, piece, counting)
+                except Refused as error:
+                    # The rest is read, though not kept: a client that is cut off while it sends never sees the answer.
+                    refused = error
+                else:
+                    kept += piece
     except TimeoutError as error:
         raise Refused(408, f"the request took longer than {READ_S:.0f} s to come") from error
+    if refused is not None:
+        raise refused
+    return bytes(kept)
 
 
-class _Body:
-    """A body as it comes. One whose shape is refused is still read to its end, though not kept: a client that is
-    cut off while it sends never sees the answer."""
-
-    def __init__(self, counting: CapacityLimiter) -> None:
-        self._counting = counting
-        self._shape = Shape()
-        self._kept = bytearray()
-        self._size = 0
-        self._refused: Refused | None = None
-
-    async def take(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > MAX_BODY_BYTES:
-            raise self._refused or _too_large()
-        if self._refused is not None:
-            return
-        try:
-            if len(piece) > COUNTED_AT_ONCE:
-                await to_thread.run_sync(self._shape.feed, piece, limiter=self._counting)
-            else:
-                self._shape.feed(piece)
-        except Refused as refused:
-            self._refused = refused
-            self._kept.clear()
-        else:
-            self._kept += piece
-
-    def whole(self) -> bytes:
-        """All of it; Refused if its shape was."""
-        if self._refused is not None:
-            raise self._refused
-        return bytes(self._kept)
+async def _feed(shape: Shape, piece: bytes, counting: CapacityLimiter) -> None:
+    if len(piece) > COUNTED_AT_ONCE:
+        await to_thread.run_sync(shape.feed, piece, limiter=counting)
+    else:
+        shape.feed(piece)
 
 
 def _too_large() -> Refused:
@@ -298,12 +280,12 @@ class _Answer:
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope = scope
         self._send = send
-        self._started = False
+        self.status = 0
         self.allowed_origin = ""
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            self._started = True
+            self.status = message["status"]
             given = {name.lower() for name, _ in message.get("headers", ())}
             more = [header for header in _HEADERS if header[0] not in given]
             if b"cache-control" not in given and not self._scope["path"].startswith("/assets/"):
@@ -315,7 +297,7 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, refused: Refused) -> None:
-        if self._started:  # half an answer is out: all that is left is to end it, which the server does
+        if self.status:  # half an answer is out: all that is left is to end it, which the server does
             return
         body = body_of(refused.code, refused.message)
         await self.send_bytes(refused.status, body, {"Content-Type": "application/json", **refused.headers})

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 import h11
 import uvicorn
@@ -173,20 +173,21 @@ def serve(state: State, listening: socket.socket, *, workers: int = 0) -> None:
     """Serve until SIGINT or SIGTERM; with `workers`, so many processes do the searching."""
     _send_logs_to_ours()
     most = most_connections()
-    settings: dict[str, Any] = {
-        "http": TimedProtocol,
-        "ws": "none",
-        "lifespan": "on",
-        "log_config": None,
-        "access_log": False,
-        "server_header": False,
-        "proxy_headers": False,  # anybody could claim to be somebody else
-        "limit_concurrency": most,
-        "timeout_keep_alive": KEEP_ALIVE_S,
-        "timeout_graceful_shutdown": GRACE_S,
-        "backlog": min(ACCEPTED_AT_ONCE, most),
-    }
-    _Server(uvicorn.Config(make_app(state, workers=workers), **settings), state).run(sockets=[listening])
+    config = uvicorn.Config(
+        make_app(state, workers=workers),
+        http=TimedProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # anybody could claim to be somebody else
+        limit_concurrency=most,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=GRACE_S,
+        backlog=min(ACCEPTED_AT_ONCE, most),
+    )
+    _Server(config, state).run(sockets=[listening])
 
 
 def _send_logs_to_ours() -> None:

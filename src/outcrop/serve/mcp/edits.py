@@ -171,9 +171,6 @@ def _step(text: str, root: Node) -> str:
     return _indent_of(text, first.start)[len(_indent_of(text, root.start)) :] or "  "
 
 
-# ------------------------------------------------------------------ TOML
-
-
 def put_table(text: str, section: str, name: str, entry: dict[str, Any]) -> str:
     """The text with the table `[section.name]` holding the entry: in the place of the old one, or at the end."""
     line = _line_end(text)

@@ -6,7 +6,7 @@ made for this one answer, and each hit begins with it: a text cannot close a fen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,15 +44,8 @@ def one_line(text: str, most: int = LONGEST_LINE) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-class Fence:
-    """A delimiter for one answer that none of its texts holds."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.mark = draw_mark(list(texts), MARK_BYTES)
-
-    def around(self, text: str) -> str:
-        """The text between the two lines."""
-        return f"<data {self.mark}>\n{text}\n</data {self.mark}>"
+def _fence(mark: str, text: str) -> str:
+    return f"<data {mark}>\n{text}\n</data {mark}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +59,17 @@ class Part:
 def fence_parts(parts: Sequence[Part], first: int = 1) -> str:
     """Numbered items in one fence; each line that numbers one carries the mark, so none can be made up in a text."""
     parts = [Part(one_line(part.line), clean(part.text)) for part in parts]
-    fence = Fence([text for part in parts for text in (part.line, part.text)])
+    mark = draw_mark([text for part in parts for text in (part.line, part.text)], MARK_BYTES)
     shown = [
-        f"{fence.mark} [{number}] {part.line}" + (f"\n{part.text}" if part.text else "")
+        f"{mark} [{number}] {part.line}" + (f"\n{part.text}" if part.text else "")
         for number, part in enumerate(parts, first)
     ]
-    return fence.around("\n\n".join(shown))
+    return _fence(mark, "\n\n".join(shown))
 
 
 def fence_text(text: str) -> str:
     """One text in a fence of its own."""
-    return Fence([text]).around(readable(text))
+    return _fence(draw_mark([text], MARK_BYTES), readable(text))
 
 
 def fitting(parts: Sequence[Part], max_tokens: int) -> int:

@@ -100,9 +100,6 @@ def _page_starts(chunks: Sequence[StoredChunk]) -> dict[int, int]:
     return starts
 
 
-# ------------------------------------------------------------------ lines
-
-
 def render_lines(
     lines: Sequence[str], language: str, first: int = 1, pages: Mapping[int, int] | None = None
 ) -> str:
@@ -132,9 +129,6 @@ def highlight(lines: Sequence[str], language: str) -> Iterator[str]:
             if piece:
                 done.append(f'<span class="{style}">{escape(piece)}</span>' if style else escape(piece))
     yield "".join(done)
-
-
-# ------------------------------------------------------------------ Markdown
 
 
 def render_markdown(text: str) -> str:

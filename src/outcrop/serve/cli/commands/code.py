@@ -18,13 +18,13 @@ from outcrop.serve.cli.options import (
     many,
     read_filters,
 )
-from outcrop.serve.cli.render_code import print_map_summary, print_related
+from outcrop.serve.cli.render_code import RELATIONS, print_map_summary, print_related
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
-    from outcrop.records import Related, Relation
+    from outcrop.records import Related
 
 
 @command("related")
@@ -61,8 +61,7 @@ def _find(index: Engine, target: str, limit: int, collection: str | None) -> Rel
 
 
 def _first(related: Related, limit: int) -> Related:
-    kinds: tuple[Relation, ...] = ("caller", "callee", "test", "doc")
-    return replace(related, relatives=tuple(item for kind in kinds for item in related.of(kind)[:limit]))
+    return replace(related, relatives=tuple(item for kind in RELATIONS for item in related.of(kind)[:limit]))
 
 
 @command("map")

@@ -67,15 +67,12 @@ def embed_router(shared: Shared) -> APIRouter:
 
 
 def _embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
-    """Vectors of length one, some texts at a time: nobody waits for more once the client has left."""
+    """Vectors of length one, as clients of such an endpoint expect; a vector of zeros stays one. Some texts at a time:
+    nobody waits for more once the client has left."""
     parts = []
     for at in range(0, len(texts), AT_ONCE):
         check_wanted()
-        parts.append(_unit(embedder.embed_documents(texts[at : at + AT_ONCE])))
-    return np.concatenate(parts)
-
-
-def _unit(rows: Matrix) -> Matrix:
-    """Rows of length one, as clients of such an endpoint expect; a row of zeros stays one."""
+        parts.append(embedder.embed_documents(texts[at : at + AT_ONCE]))
+    rows = np.concatenate(parts)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
