@@ -14,7 +14,6 @@ from outcrop.records.database_url import DatabaseUrl
 # JSON lets them stand as they are, but a terminal may obey the first and hide text by the others.
 _STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 
 

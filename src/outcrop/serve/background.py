@@ -25,8 +25,7 @@ STOP_S: Final = 10.0
 
 
 class Background:
-    """One thread that keeps an index fresh until stopped. On a read-only server it warms the index up and writes
-    nothing."""
+    """One thread that keeps an index fresh until stopped; on a read-only server it only warms the index up."""
 
     def __init__(self, engine: Engine, kb: KnowledgeBase, *, read_only: bool = False) -> None:
         self._engine = engine

@@ -16,7 +16,6 @@ LEAD: Final = 1
 MAX_LINE_CHARS: Final = 320
 """A longer line (minified code, a paragraph on one line) is cut around its first matching word."""
 
-
 Span = tuple[int, int]
 
 

@@ -15,8 +15,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """How one interface writes options: the type of a list (`own` has those of single options), of a date, and what
-    is said of an option."""
+    """How one interface writes options: the type of a list (`own`: of single options), of a date, and the help."""
 
     texts: Any
     date: Any

@@ -108,8 +108,6 @@ class Jobs:
             "reembed": self._reembed,
         }
 
-    # ------------------------------------------------------------------ asking
-
     def register(self, kind: JobKind, work: Work) -> None:
         """Register how jobs of a kind are run, for work that is not the engine's own."""
         self._works[kind] = work
@@ -161,8 +159,6 @@ class Jobs:
         if entry is None:
             raise NotFound("there is no such job; the last hundred are remembered")
         return entry
-
-    # ------------------------------------------------------------------ working
 
     def start(self) -> None:
         """Resume what an earlier run left and start working; a read-only server does neither."""
@@ -246,8 +242,6 @@ class Jobs:
 
     def _reembed(self, _task: Task, tell: Tell, stopped: Stop) -> IngestReport:
         return IngestReport(embedded=self._engine.reembed(progress=tell, stopped=stopped))
-
-    # ------------------------------------------------------------------ keeping
 
     def _put(self, entry: _Entry, job: Job) -> None:
         entry.job = job

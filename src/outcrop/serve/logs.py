@@ -57,8 +57,7 @@ def write_logs(level: str | None) -> None:
     are written that stand in no report and are marked `tell`, each as a plain line.
     """
     logger = logging.getLogger("outcrop")
-    for old in [handler for handler in logger.handlers if isinstance(handler, _ToStderr)]:
-        logger.removeHandler(old)
+    logger.handlers = [handler for handler in logger.handlers if not isinstance(handler, _ToStderr)]
     handler = _ToStderr()
     if level is None:
         handler.addFilter(lambda record: getattr(record, "tell", False))

@@ -26,8 +26,7 @@ def long_work(session: Session) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def stop_on_signal(*numbers: signal.Signals) -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM, or the signals given, set while the block runs. A second one insists, by
-    KeyboardInterrupt."""
+    """An event that SIGINT and SIGTERM, or the signals given, set while the block runs; a second one interrupts."""
     stop = threading.Event()
 
     def ask(_number: int, _frame: FrameType | None) -> None:

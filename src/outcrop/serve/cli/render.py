@@ -13,19 +13,7 @@ from outcrop.serve.excerpt import Marker, best_lines, cut_line, shared_indent
 from outcrop.serve.terminal import clean, clean_line, say_count
 
 if TYPE_CHECKING:
-    from outcrop.records import (
-        Answer,
-        Check,
-        CollectionInfo,
-        Context,
-        DocumentInfo,
-        Explanation,
-        Hit,
-        LeftOut,
-        MeaningShare,
-        StaleDocument,
-        Status,
-    )
+    from outcrop import records
     from outcrop.serve.cli.session import Screen
 
 REVISION_CHARS: Final = 7
@@ -41,7 +29,7 @@ _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning
 
 
 def print_answer(
-    out: Screen, answer: Answer, *, full: bool = False, explain: bool = False, verbose: bool = False
+    out: Screen, answer: records.Answer, *, full: bool = False, explain: bool = False, verbose: bool = False
 ) -> None:
     """Hits one below the other, and how long it took. `verbose` adds the commit of each, `explain` why it is there."""
     for number, hit in enumerate(answer.hits, 1):
@@ -58,7 +46,7 @@ def print_answer(
         out.line(f"{read}; ms: {steps}", style="dim")
 
 
-def _weights(share: MeaningShare | None) -> str:
+def _weights(share: records.MeaningShare | None) -> str:
     """How much meaning weighed against words."""
     if share is None:
         return ""
@@ -66,7 +54,7 @@ def _weights(share: MeaningShare | None) -> str:
     return f"; meaning weighs {prose}" + ("" if prose == code else f" in prose, {code} in code")
 
 
-def _print_left_out(out: Screen, left_out: Sequence[LeftOut]) -> None:
+def _print_left_out(out: Screen, left_out: Sequence[records.LeftOut]) -> None:
     """What else was considered, a line each: where, score, reason."""
     for item in left_out[:LEFT_OUT_SHOWN]:
         line = f"left out: {clean_line(place_from_here(item.hit))}  {item.hit.score:.2f}  {item.told}"
@@ -75,9 +63,8 @@ def _print_left_out(out: Screen, left_out: Sequence[LeftOut]) -> None:
         out.line(f"and {len(left_out) - LEFT_OUT_SHOWN} more, which --json shows", style="dim")
 
 
-def print_hit(out: Screen, number: int, hit: Hit, *, full: bool, explain: bool, verbose: bool) -> None:
-    """`1. path:12-30  Title › Heading  0.83`, of source code `1. path:12-30  Pool.acquire · method  0.83`; then the
-    passage."""
+def print_hit(out: Screen, number: int, hit: records.Hit, *, full: bool, explain: bool, verbose: bool) -> None:
+    """`1. path:12-30  Title › Heading  0.83`, or of source code `Pool.acquire · method`; then the passage."""
     about = _about(hit)
     facts = f"  {_FOUND_BY[hit.match_type]}, {clean_line(hit.document.collection)}"
     if hit.revision and (explain or verbose):
@@ -100,7 +87,7 @@ def print_hit(out: Screen, number: int, hit: Hit, *, full: bool, explain: bool, 
     out.line()
 
 
-def _about(hit: Hit) -> str:
+def _about(hit: records.Hit) -> str:
     """What a hit is, beside where: the declaration, or the title and the headings."""
     if hit.code is not None and (about := about_code(hit.code)):
         return about
@@ -108,17 +95,17 @@ def _about(hit: Hit) -> str:
     return " › ".join(crop(clean_line(part), HEADING_CHARS) for part in parts if part)
 
 
-def _link_style(info: DocumentInfo) -> str:
+def _link_style(info: records.DocumentInfo) -> str:
     """A file can be opened with a click in terminals that know links; the address is percent-encoded."""
     return f"bold cyan link {Path(info.uri).as_uri()}" if info.origin == "file" else "bold cyan"
 
 
-def _title(info: DocumentInfo) -> str:
+def _title(info: records.DocumentInfo) -> str:
     """The title, unless it is only the file's name again."""
     return "" if info.path.endswith(info.title) else info.title
 
 
-def _print_passage(out: Screen, hit: Hit, *, full: bool) -> None:
+def _print_passage(out: Screen, hit: records.Hit, *, full: bool) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -149,7 +136,7 @@ def _print_passage(out: Screen, hit: Hit, *, full: bool) -> None:
         out.line("   ⋮", style="dim")
 
 
-def explanation(why: Explanation) -> str:
+def explanation(why: records.Explanation) -> str:
     """The legs, the signals and the sum, on one line."""
     parts = []
     if why.lexical_rank is not None and why.lexical_score is not None:
@@ -169,7 +156,7 @@ def explanation(why: Explanation) -> str:
     return " · ".join(parts)
 
 
-def print_sources(out: Screen, context: Context) -> None:
+def print_sources(out: Screen, context: records.Context) -> None:
     """What a packed context is made of."""
     for source in context.sources:
         note = "  cut to fit" if source.truncated else ""
@@ -185,7 +172,7 @@ def print_sources(out: Screen, context: Context) -> None:
         out.line(clean_line(context.detail), style="yellow")
 
 
-def print_documents(out: Screen, documents: Sequence[DocumentInfo]) -> None:
+def print_documents(out: Screen, documents: Sequence[records.DocumentInfo]) -> None:
     """One line per document: id, collection, kind, chunks, path, title."""
     if not documents:
         out.line("no documents", style="dim")
@@ -206,7 +193,7 @@ def print_documents(out: Screen, documents: Sequence[DocumentInfo]) -> None:
         )
 
 
-def print_collections(out: Screen, collections: Sequence[CollectionInfo]) -> None:
+def print_collections(out: Screen, collections: Sequence[records.CollectionInfo]) -> None:
     """A table of collections."""
     if not collections:
         out.line("no collections yet; `outcrop add FOLDER` makes one", style="dim")
@@ -226,7 +213,7 @@ def print_collections(out: Screen, collections: Sequence[CollectionInfo]) -> Non
         out.line((f"{title:<{name}}", "cyan"), f"  {held:>{documents}}  {cut:>{chunks}}  {moment}{roots}")
 
 
-def _roots(info: CollectionInfo) -> list[str]:
+def _roots(info: records.CollectionInfo) -> list[str]:
     """What was added to a collection, one below the other; never cut, so that it can be opened."""
     more = len(info.roots) - ROOTS_SHOWN
     shown = [clean_line(root) for root in info.roots[:ROOTS_SHOWN]]
@@ -240,7 +227,7 @@ def print_facts(out: Screen, facts: Mapping[str, str]) -> None:
         out.line((f"{name:<{width}}  ", "dim"), clean_line(value))
 
 
-def document_facts(info: DocumentInfo) -> dict[str, str]:
+def document_facts(info: records.DocumentInfo) -> dict[str, str]:
     """What is known of a document."""
     facts = {
         "id": str(info.id),
@@ -258,7 +245,7 @@ def document_facts(info: DocumentInfo) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def print_status(out: Screen, status: Status) -> None:
+def print_status(out: Screen, status: records.Status) -> None:
     """The index in a few lines, then its collections."""
     stats = status.stats
     model = str(status.model)
@@ -277,7 +264,7 @@ def print_status(out: Screen, status: Status) -> None:
     print_collections(out, status.collections)
 
 
-def print_stale(out: Screen, stale: Sequence[StaleDocument]) -> None:
+def print_stale(out: Screen, stale: Sequence[records.StaleDocument]) -> None:
     """Documents whose files have changed since they were indexed."""
     for item in stale:
         path, collection = clean_line(path_from_here(item.document)), item.document.collection
@@ -287,7 +274,7 @@ def print_stale(out: Screen, stale: Sequence[StaleDocument]) -> None:
     out.line(say_count(len(stale), "stale document") + advice, style="dim")
 
 
-def print_checks(out: Screen, checks: Sequence[Check]) -> None:
+def print_checks(out: Screen, checks: Sequence[records.Check]) -> None:
     """One line per check."""
     width = max(len(check.name) for check in checks)
     for check in checks:

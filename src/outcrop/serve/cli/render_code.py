@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Final
 from outcrop.serve.terminal import clean_line, say_count
 
 if TYPE_CHECKING:
-    from outcrop.records import (
-        CodeMap,
-        CodeNotes,
-        Definition,
-        DocumentInfo,
-        Hit,
-        Related,
-        Relation,
-        Relative,
-        StoredChunk,
-    )
+    from outcrop import records
     from outcrop.serve.cli.session import Screen
 
 NAMES: Final = 3
@@ -34,14 +24,14 @@ PIPE_COLUMNS: Final = 100
 MIN_SIGNATURE: Final = 16
 """Columns below which the beginning of a signature says nothing."""
 
-RELATIONS: Final[tuple[Relation, ...]] = ("caller", "callee", "test", "doc")
+RELATIONS: Final[tuple[records.Relation, ...]] = ("caller", "callee", "test", "doc")
 # A field is often named like a variable somewhere else; where something larger is used too, that is what is meant.
 _SMALL_KINDS: Final = frozenset({"field", "variable", "property", "member"})
 _OTHER_KINDS: Final = {"header": "imports"}  # which is why the beginning of a file is related to another
 _LAST_NAME: Final = re.compile(r"[^\W\d]\w*(?=\W*\Z)")
 
 
-def path_from_here(info: DocumentInfo) -> str:
+def path_from_here(info: records.DocumentInfo) -> str:
     """The path of a document's file, from the current folder where it lies below; what is no file keeps its name."""
     if info.origin != "file":
         return info.path
@@ -51,7 +41,7 @@ def path_from_here(info: DocumentInfo) -> str:
         return info.uri
 
 
-def place_from_here(hit: Hit) -> str:
+def place_from_here(hit: records.Hit) -> str:
     """`notes/plan.md:12-30`, so that editors and terminals open it there."""
     from outcrop.records import place_of
 
@@ -59,14 +49,14 @@ def place_from_here(hit: Hit) -> str:
     return place_of(path_from_here(info), info.kind, hit.page, hit.line_start, hit.line_end)
 
 
-def about_code(notes: CodeNotes) -> str:
+def about_code(notes: records.CodeNotes) -> str:
     """`ConnectionPool.acquire · method`; of a chunk with several declarations `ConnectionPool: acquire, release`."""
     if notes.symbol and notes.kind:
         return f"{clean_line(notes.symbol)} · {clean_line(notes.kind)}"
     return names_of(notes) or clean_line(notes.kind)
 
 
-def names_of(notes: CodeNotes) -> str:
+def names_of(notes: records.CodeNotes) -> str:
     """The name of the main declaration, else the names of those that stand side by side."""
     symbol = clean_line(notes.symbol)
     if symbol and notes.kind:
@@ -77,7 +67,7 @@ def names_of(notes: CodeNotes) -> str:
     return f"{symbol}: {listed}" if symbol and listed else symbol or listed
 
 
-def declared_at(notes: CodeNotes | None, line_start: int) -> int | None:
+def declared_at(notes: records.CodeNotes | None, line_start: int) -> int | None:
     """At which line of a chunk, from 0, its main declaration stands; None where it has none or it began before."""
     if notes is None or not notes.kind:
         return None
@@ -85,7 +75,7 @@ def declared_at(notes: CodeNotes | None, line_start: int) -> int | None:
     return next((item.line - line_start for item in found), None)
 
 
-def print_related(out: Screen, related: Related, asked: str, limit: int) -> None:
+def print_related(out: Screen, related: records.Related, asked: str, limit: int) -> None:
     """The target's places, then what is related to it, at most `limit` in a section."""
     targets = _target_lines(related.target, asked)
     used = {item.name for chunk in related.target if chunk.code for item in chunk.code.mentions}
@@ -115,7 +105,7 @@ def print_related(out: Screen, related: Related, asked: str, limit: int) -> None
         out.line(missing, style="dim")
 
 
-def print_map_summary(out: Screen, drawn: CodeMap, *, filtered: bool) -> None:
+def print_map_summary(out: Screen, drawn: records.CodeMap, *, filtered: bool) -> None:
     """How much of the code is on the map, or why nothing is."""
     if drawn.entries:
         said = (
@@ -158,7 +148,7 @@ class _Line:
         return f"{self.path}:{self.first}{last}"
 
 
-def _line(chunk: StoredChunk) -> _Line:
+def _line(chunk: records.StoredChunk) -> _Line:
     notes = chunk.code
     name = (names_of(notes) or _OTHER_KINDS.get(notes.kind, clean_line(notes.kind))) if notes else ""
     if not name and not chunk.document.language:
@@ -168,10 +158,10 @@ def _line(chunk: StoredChunk) -> _Line:
     return _Line(clean_line(path_from_here(chunk.document)), chunk.line_start, chunk.line_end, name, signature)
 
 
-def _target_lines(chunks: Sequence[StoredChunk], asked: str) -> list[_Line]:
+def _target_lines(chunks: Sequence[records.StoredChunk], asked: str) -> list[_Line]:
     """Neighbours as one line: a class is many chunks, and a file is all of its."""
     lines: list[_Line] = []
-    before: StoredChunk | None = None
+    before: records.StoredChunk | None = None
     for chunk in chunks:
         item = _asked_for(chunk, asked)
         if item is not None:
@@ -184,7 +174,7 @@ def _target_lines(chunks: Sequence[StoredChunk], asked: str) -> list[_Line]:
     return lines
 
 
-def _asked_for(chunk: StoredChunk, asked: str) -> Definition | None:
+def _asked_for(chunk: records.StoredChunk, asked: str) -> records.Definition | None:
     """The declaration of the name that was asked for, where it is not the chunk's main one."""
     name = _LAST_NAME.search(asked)
     if chunk.code is None or name is None or chunk.document.uri.endswith(asked):
@@ -195,14 +185,14 @@ def _asked_for(chunk: StoredChunk, asked: str) -> Definition | None:
     return next((item for item in named if item.name == name[0]), named[0] if named else None)
 
 
-def _definition_line(chunk: StoredChunk, item: Definition) -> _Line:
+def _definition_line(chunk: records.StoredChunk, item: records.Definition) -> _Line:
     at, lines = item.line - chunk.line_start, chunk.text.split("\n")
     signature = clean_line(lines[at]).rstrip(" {:") if 0 <= at < len(lines) else ""
     name = f"{item.scope}.{item.name}" if item.scope else item.name
     return _Line(clean_line(path_from_here(chunk.document)), item.line, item.line, clean_line(name), signature)
 
 
-def _extend(line: _Line, chunk: StoredChunk) -> _Line:
+def _extend(line: _Line, chunk: records.StoredChunk) -> _Line:
     """The line with one more chunk, under the name that both share."""
     symbol = clean_line(chunk.code.symbol).split(".") if chunk.code else []
     both = zip(line.name.partition(":")[0].split("."), symbol, strict=False)
@@ -210,7 +200,7 @@ def _extend(line: _Line, chunk: StoredChunk) -> _Line:
     return replace(line, last=chunk.line_end, name=name, signature=line.signature if name == line.name else "")
 
 
-def _relative_lines(relatives: Iterable[Relative], used: Collection[str]) -> list[_Line]:
+def _relative_lines(relatives: Iterable[records.Relative], used: Collection[str]) -> list[_Line]:
     """A line for each declaration, where the strongest of its parts stands. Of a chunk that holds several, those that
     are `used`."""
     joined: dict[tuple[int, str], _Line] = {}
@@ -226,7 +216,7 @@ def _relative_lines(relatives: Iterable[Relative], used: Collection[str]) -> lis
     return list(joined.values())
 
 
-def _used_line(chunk: StoredChunk, meant: Sequence[Definition]) -> _Line:
+def _used_line(chunk: records.StoredChunk, meant: Sequence[records.Definition]) -> _Line:
     if len(meant) == 1:
         return _definition_line(chunk, meant[0])
     scopes = {item.scope for item in meant}

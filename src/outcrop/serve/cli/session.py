@@ -63,8 +63,7 @@ class Session:
         return self.log_level is not None or config.log_level != "warning"  # which is the default
 
     def open(self, *, create: bool = True, **settings: Any) -> Engine:
-        """The index, created where there is none; closed with the `with` block. Says what people should know about it,
-        unless a log does."""
+        """The index, created where there is none. Says what people should know about it, unless a log does."""
         from outcrop.engine import Engine
 
         engine = Engine(self.config(**settings), create=create)
@@ -110,13 +109,9 @@ class Session:
         else:
             click.echo(line)
 
-    def print_json(self, value: object) -> None:
-        """The one JSON document of a `--json` run."""
-        click.echo(dump(value, indent=2 if sys.stdout.isatty() else None))
-
-    def print_json_line(self, value: object) -> None:
-        """One of several JSON documents, each on its own line."""
-        click.echo(dump(value))
+    def print_json(self, value: object, *, line: bool = False) -> None:
+        """The one JSON document of a `--json` run, or a `line` of several."""
+        click.echo(dump(value, indent=2 if sys.stdout.isatty() and not line else None))
 
 
 def _console(no_color: bool, *, stderr: bool) -> Console:

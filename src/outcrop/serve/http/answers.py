@@ -21,6 +21,7 @@ from outcrop.serve.as_json import dump, plain
 
 SILENCE_S: Final = 15.0
 """After this long a comment is sent, so that proxies do not take a quiet stream for a dead one (not measured)."""
+STILL_HERE: Final = b": still here\n\n"
 
 
 def answer(value: object, status: int = 200) -> Response:
@@ -45,10 +46,6 @@ def as_bytes(value: object) -> bytes:
 def frame(name: str, data: object) -> bytes:
     """One event. JSON has no line breaks of its own, so it is one `data` line."""
     return f"event: {name}\ndata: {dump(data)}\n\n".encode()
-
-
-STILL_HERE: Final = b": still here\n\n"
-"""The comment in a quiet stream."""
 
 
 @cache

@@ -31,8 +31,7 @@ CLIENTS: Final = 10_000
 CONNECTIONS: Final = 1000
 """Connections at a time, if the system allows them (not measured): far more than there are people."""
 RESERVED_FILES: Final = 256
-"""Open files that are left for everything else: some forty threads with the three files of a database each, pipes to
-child processes, the connections that are accepted in one go."""
+"""Open files left for the rest: forty threads with a database's three files each, pipes, what is accepted at once."""
 ACCEPTED_AT_ONCE: Final = 64
 """Connections taken from the queue before those that are too many are dropped; asyncio would take a thousand."""
 
@@ -93,8 +92,7 @@ def most_connections() -> int:
 
 
 def make_room(connections: Iterable[Connection]) -> bool:
-    """Drop the connection that has waited longest for its client; False where none waits, as each has a request that
-    is being answered."""
+    """Drop the connection that has waited longest for its client; False where each is being answered."""
     waiting = [(since, one) for one in connections if (since := one.waiting_since()) is not None]
     if not waiting:
         return False

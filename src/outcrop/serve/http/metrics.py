@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, get_args
 
 from starlette.types import Scope
 
+from outcrop.serve.jobs import JobState
 from outcrop.serve.state import State
 
 BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -76,12 +77,9 @@ class Metrics:
         }
         for name, (text, value) in gauges.items():
             _family(lines, f"outcrop_{name}", "gauge", text, [((), value)])
-        states: dict[Labels, int] = {
-            (("state", name),): 0 for name in ("queued", "running", "done", "failed", "cancelled")
-        }
-        for job in state.jobs.list():
-            states[(("state", job.state),)] += 1
-        _family(lines, "outcrop_jobs", "gauge", "Remembered jobs by state.", states.items())
+        jobs = Counter(job.state for job in state.jobs.list())
+        states = [((("state", name),), jobs[name]) for name in get_args(JobState)]
+        _family(lines, "outcrop_jobs", "gauge", "Remembered jobs by state.", states)
         return "\n".join(lines) + "\n"
 
 

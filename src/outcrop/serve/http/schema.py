@@ -145,6 +145,7 @@ def _require_bool(value: object) -> object:
 
 
 _Passage = Annotated[str, Field(max_length=100_000)]
+_Text = Annotated[str, Field(min_length=1, max_length=100_000)]
 
 
 class EmbedBody(Strict):
@@ -166,12 +167,7 @@ class OpenAiEmbeddings(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
 
-    input: (
-        Annotated[str, Field(min_length=1, max_length=100_000)]
-        | Annotated[
-            list[Annotated[str, Field(min_length=1, max_length=100_000)]], Field(min_length=1, max_length=512)
-        ]
-    )
+    input: _Text | Annotated[list[_Text], Field(min_length=1, max_length=512)]
     model: Annotated[str, Field(max_length=200)] = Field(default="", description="Ignored: there is one model.")
     encoding_format: Literal["float", "base64"] = "float"
 

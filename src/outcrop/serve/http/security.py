@@ -188,9 +188,8 @@ class Guard:
         if scope["path"] != "/healthz":
             wait = self._rate.wait_s(str((scope.get("client") or ("",))[0]))
             if wait:
-                raise Refused(
-                    429, f"too many requests; ask again in {wait} s", headers={"Retry-After": str(wait)}
-                )
+                after = {"Retry-After": str(wait)}
+                raise Refused(429, f"too many requests; ask again in {wait} s", headers=after)
         self._access.check_token(scope["path"], headers.get("authorization"))
         return False
 
@@ -239,6 +238,7 @@ async def _read_body(
                 except Refused as error:
                     # The rest is read, though not kept: a client that is cut off while it sends never sees the answer.
                     refused = error
+                    kept.clear()
                 else:
                     kept += piece
     except TimeoutError as error:

@@ -67,8 +67,7 @@ def make_entry(client: Client, command: list[str]) -> dict[str, Any]:
 
 
 def with_entry(client: Client, path: Path, text: str, entry: Mapping[str, Any]) -> str:
-    """The client's file with our entry in it; what a person added to that entry stays. ConfigError where the rest would
-    not stay as it is."""
+    """The client's file with our entry; what a person added to it stays. ConfigError where the rest would change."""
     before = _read(path, text)
     section = before.get(client.section, {})
     kept = section.get(NAME) if isinstance(section, dict) else None

@@ -1,5 +1,4 @@
-"""Where the tools find the engine: opened in a thread by the first call that needs it, so that listing the tools does
-not wait; and one call of a tool."""
+"""Where tools find the engine: opened by the first call that needs it, so that listing the tools does not wait."""
 
 from __future__ import annotations
 

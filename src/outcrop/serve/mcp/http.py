@@ -57,9 +57,8 @@ class Sessions:
         self._open.pop(session, None)
 
     def take_surplus(self) -> str | None:
-        """A session to be closed, if there are too many: the longest idle, and first of all one of those that were
-        opened and never used, so that a flood of them does not drive out agents that work. One with a request under
-        way stays."""
+        """A session to be closed, if there are too many: the longest idle. Those that were never used go first, so that
+        a flood of them does not drive out agents that work; one with a request under way stays."""
         if len(self) <= self._most:
             return None
         idle = [session for session, use in self._open.items() if not use.under_way]
@@ -119,13 +118,9 @@ class McpApp:
         """Close what is too many, as its client would: by the protocol's own DELETE."""
         while (surplus := self._open.take_surplus()) is not None:
             log.info("closing the longest idle of too many sessions")
-            headers = [
-                *((name, value) for name, value in scope["headers"] if name == b"host"),
-                (_HEADER, surplus.encode("ascii")),
-            ]
-            await self._sessions.handle_request(
-                {**scope, "method": "DELETE", "headers": headers}, _no_body, _no_answer
-            )
+            host = [header for header in scope["headers"] if header[0] == b"host"]
+            closing = {**scope, "method": "DELETE", "headers": [*host, (_HEADER, surplus.encode("ascii"))]}
+            await self._sessions.handle_request(closing, _no_body, _no_answer)
 
 
 def _session_in(headers: object) -> str:

@@ -15,7 +15,6 @@ from outcrop.serve.terminal import say_count
 if TYPE_CHECKING:
     from outcrop.notes import KbFile
 
-
 DEFAULT_HITS: Final = 5
 MAX_HITS: Final = 10
 MAX_NOTE_CHARACTERS: Final = 1_000_000

@@ -76,9 +76,8 @@ def fitting(parts: Sequence[Part], max_tokens: int) -> int:
     """How many of the items fit, at least one."""
     total = 0
     for number, part in enumerate(parts):
-        total += (
-            estimate_tokens(part.line) + estimate_tokens(part.text) + 8
-        )  # 8: the mark, the number, the blank line
+        # 8: the mark, the number, the blank line
+        total += estimate_tokens(part.line) + estimate_tokens(part.text) + 8
         if total > max_tokens and number:
             return number
     return len(parts)
@@ -109,9 +108,6 @@ def take_lines(text: str, first: int, last: int | None, max_tokens: int) -> Line
         taken.append(line)
     cut = not taken and first <= end
     if cut:
-        taken = [
-            lines[first - 1]
-            .encode("utf-8", "replace")[: max_tokens * BYTES_PER_TOKEN]
-            .decode("utf-8", "ignore")
-        ]
+        beginning = lines[first - 1].encode("utf-8", "replace")[: max_tokens * BYTES_PER_TOKEN]
+        taken = [beginning.decode("utf-8", "ignore")]
     return Lines("\n".join(taken), first, first + len(taken) - 1, len(lines), cut)

@@ -102,10 +102,8 @@ def read_resource(call: Call, uri: str) -> types.ReadResourceResult:
     else:
         raise NotFound(f"there are {_DOCUMENT}NUMBER, {_NOTE}PATH and {_INSTRUCTIONS}")
     if len(text) > LONGEST:
-        text = (
-            text[:LONGEST]
-            + f"\n[cut after {LONGEST:,} characters of {len(text):,}; read_document has the rest]"
-        )
+        cut = f"\n[cut after {LONGEST:,} characters of {len(text):,}; read_document has the rest]"
+        text = text[:LONGEST] + cut
     return types.ReadResourceResult(
         contents=[types.TextResourceContents(uri=uri, text=readable(text), mime_type=kind)]
     )

@@ -149,9 +149,7 @@ def list_tools(*, read_only: bool) -> list[types.Tool]:
 def _describe(tool: Tool) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=not tool.writes, open_world_hint=False)
     if tool.writes:
-        hints = hints.model_copy(
-            update={"destructive_hint": tool.destructive, "idempotent_hint": tool.idempotent}
-        )
+        hints.destructive_hint, hints.idempotent_hint = tool.destructive, tool.idempotent
     output = {"type": "object", "properties": tool.data, "required": list(tool.data)} if tool.data else None
     return types.Tool(
         name=tool.name,

@@ -23,8 +23,7 @@ from outcrop.serve.page.highlight import highlight_source
 from outcrop.system.cancel import check_wanted
 
 MAX_CHARS: Final = 300_000
-"""A document up to this size is shown whole: at most a second of highlighting, some ten thousand lines in the
-browser."""
+"""A document up to this size is shown whole: at most a second of highlighting, ten thousand lines in the browser."""
 WINDOW_LINES: Final = 2_000
 """How many lines of a larger one are shown at a time (not measured)."""
 MAX_LINE_CHARS: Final = 4_000

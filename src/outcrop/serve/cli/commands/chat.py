@@ -137,8 +137,7 @@ class _Talk:
             click.echo(_HELP, err=True)
 
     def ask(self, question: str) -> int:
-        """One question and its answer; the exit code that says how it went. Ctrl-C ends the answer, a second one the
-        program."""
+        """One question, its answer, and the exit code. Ctrl-C ends the answer, a second one the program."""
         from outcrop.chat import Delta, Done, Failed, Sources
         from outcrop.records import Message
 
@@ -160,15 +159,15 @@ class _Talk:
             self.history.append(Message("assistant", "".join(said)))
         else:
             self.history.pop()  # a question without an answer would be asked again with the next
-        if isinstance(end, Done) and not self.session.as_json:
+        if not isinstance(end, Done):
+            return EXIT_ERROR
+        if not self.session.as_json:
             cited = [source for number in end.citations for source in self.sources if source.number == number]
             self._print_sources(cited)
             if end.unknown:
                 numbers = ", ".join(f"[{number}]" for number in end.unknown)
                 click.echo(f"There is no source {numbers}: the model made it up.", err=True)
-        if isinstance(end, Done):
-            return EXIT_INTERRUPTED if end.stopped else 0
-        return EXIT_ERROR
+        return EXIT_INTERRUPTED if end.stopped else 0
 
     def _print_sources(self, sources: tuple[Source, ...] | list[Source], *, whole: bool = False) -> None:
         out = self.session.out
@@ -208,7 +207,7 @@ class _Screen:
         from outcrop.chat import Delta, Done, Failed, Notice, ToolCall, event_name
 
         if self._session.as_json:
-            self._session.print_json_line({"event": event_name(event), **as_dict(event)})
+            self._session.print_json({"event": event_name(event), **as_dict(event)}, line=True)
         elif isinstance(event, Delta):
             self._write(event.text)
         elif isinstance(event, Notice):

@@ -199,7 +199,7 @@ def _tell(session: Session, index: Engine, reports: Sequence[IngestReport], quie
     if quiet and not happened:
         return
     if session.as_json:
-        session.print_json_line(report)
+        session.print_json(report, line=True)
         return
     names = []
     for document_id in report.document_ids[: SHOWN_PATHS if quiet else 0]:

@@ -1,5 +1,4 @@
-"""serve, mcp: the index over HTTP for programs, agents and the page, and over standard input for the agent that starts
-it."""
+"""serve, mcp: the index over HTTP for programs, agents and the page, and over standard input for one agent."""
 
 from __future__ import annotations
 
@@ -139,7 +138,7 @@ def _page(url: str, config: Config) -> str:
 def _say_where(session: Session, config: Config, url: str) -> None:
     """Where the server is. The token is shown to a person at a terminal only: elsewhere it would end up in a log."""
     if session.as_json:
-        session.print_json_line({"url": url})
+        session.print_json({"url": url}, line=True)
     else:
         shown = _page(url, config) if sys.stdout.isatty() else url
         click.echo(f"Outcrop is at {shown} (Ctrl-C ends it)")

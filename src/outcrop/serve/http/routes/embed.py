@@ -18,8 +18,7 @@ from outcrop.serve.http.work import Shared
 from outcrop.system.cancel import check_wanted
 
 AT_ONCE: Final = 64
-"""Texts between two looks whether the client is still there (not measured): few for a transformer, enough for a remote
-model."""
+"""Texts between two looks at the client (not measured): few for a transformer, enough for a remote model."""
 
 _Usage = shape("Usage", prompt_tokens=int, total_tokens=int)
 _OneEmbedding = shape("OneEmbedding", object=str, index=int, embedding=list[float] | str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Path
@@ -19,7 +19,7 @@ from outcrop.serve.http import answers
 from outcrop.serve.http.answers import answer, documented, model_of, shape
 from outcrop.serve.http.schema import CaseBody, IngestBody, SyncBody
 from outcrop.serve.http.work import Shared
-from outcrop.serve.jobs import Job, Jobs, Task
+from outcrop.serve.jobs import Job, Jobs, Stop, Task, Tell
 from outcrop.serve.state import require_root
 from outcrop.text.urls import is_url
 
@@ -117,9 +117,7 @@ def evals_router(shared: Shared) -> APIRouter:
     def kept_cases() -> tuple[EvalCase, ...]:
         return load_cases(cases_file) if cases_file.is_file() else ()
 
-    def run_cases(
-        _task: Task, tell: Callable[[Progress], None], stopped: Callable[[], bool]
-    ) -> IngestReport | None:
+    def run_cases(_task: Task, tell: Tell, stopped: Stop) -> IngestReport | None:
         cases = kept_cases()
         if not cases:
             raise SourceError("there are no cases yet; save some with POST /api/eval/cases")
