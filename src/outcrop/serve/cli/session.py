@@ -34,7 +34,7 @@ class Screen:
         return self._make()
 
     def line(self, *parts: str | tuple[str, str], style: str = "") -> None:
-        """One line of parts, each with its style. It is never broken: what cannot be shown whole can be piped."""
+        """One line of parts, each with its style. It is not wrapped: terminals do that, a pipe gets it whole."""
         from rich.text import Text
 
         self.console.print(Text.assemble(*parts, style=style), soft_wrap=True)

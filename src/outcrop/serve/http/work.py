@@ -54,7 +54,7 @@ class Shared:
         return [Depends(require_writable)]
 
     async def search(self, work: Callable[[], T]) -> T:
-        """The result of work that is done in a thread of the searches. It is told when the client has left."""
+        """Do this work in one of the threads for searches; its `check_wanted()` ends it when the client has left."""
         return await to_thread.run_sync(work, limiter=self.searches)
 
 

@@ -61,21 +61,7 @@ def make_server(desk: Desk) -> Server[Any]:
         return types.ListToolsResult(tools=list_tools(read_only=desk.read_only))
 
     async def on_call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = find_tool(params.name)
-        try:
-            if tool.writes and desk.read_only:
-                raise QueryError(f"this server only reads; {tool.name} is not available here")
-            given = read_arguments(tool.name, tool.takes, params.arguments).given()
-            reply = await _run(
-                ctx, desk, threads, lambda call: tool.run(call, **given), limited=not tool.writes
-            )
-        except OutcropError as error:
-            return _failed(str(error))
-        except Exception as error:
-            log.exception("tool %s failed", tool.name)
-            return _failed(_unexpected(tool.name, error))
-        content = types.TextContent(text=readable(reply.text))
-        return types.CallToolResult(content=[content], structured_content=reply.data)
+        return await _call_tool(ctx, desk, threads, params)
 
     async def in_thread(ctx: Context, work: Callable[[Call], T]) -> T:
         """For resources and prompts, whose errors are the protocol's own."""
@@ -169,6 +155,25 @@ def find_tool(name: str) -> Tool:
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(TOOLS)}"
         raise MCPError(types.INVALID_PARAMS, f"there is no such tool; {hint}")
     return tool
+
+
+async def _call_tool(
+    ctx: Context, desk: Desk, threads: anyio.CapacityLimiter, params: types.CallToolRequestParams
+) -> types.CallToolResult:
+    """What a tool replies; its errors are results too."""
+    tool = find_tool(params.name)
+    try:
+        if tool.writes and desk.read_only:
+            raise QueryError(f"this server only reads; {tool.name} is not available here")
+        given = read_arguments(tool.name, tool.takes, params.arguments).given()
+        reply = await _run(ctx, desk, threads, lambda call: tool.run(call, **given), limited=not tool.writes)
+    except OutcropError as error:
+        return _failed(str(error))
+    except Exception as error:
+        log.exception("tool %s failed", tool.name)
+        return _failed(_unexpected(tool.name, error))
+    content = types.TextContent(text=readable(reply.text))
+    return types.CallToolResult(content=[content], structured_content=reply.data)
 
 
 def _unexpected(name: str, error: Exception) -> str:

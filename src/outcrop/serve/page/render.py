@@ -169,7 +169,7 @@ def _note_lines(state: StateCore) -> None:
             token.attrSet("data-end", str(token.map[1]))
 
 
-def _look_up(*_: object) -> bool:
+def _ask_whether_wanted(*_: object) -> bool:
     """A rule that matches nothing: asked at every block, and within one at every place where something may begin, it
     ends the work when nobody waits for it any more."""
     check_wanted()
@@ -186,8 +186,8 @@ def _make_markdown() -> MarkdownIt:
     made.validateLink = bool  # type: ignore[assignment]  # every link is parsed, so that its words are shown as words
     made.core.ruler.push("note_lines", _note_lines)
     made.core.ruler.push("tame_links", _tame_links)
-    made.block.ruler.before("table", "wanted", _look_up)
-    made.inline.ruler.before("text", "wanted", _look_up)
+    made.block.ruler.before("table", "wanted", _ask_whether_wanted)
+    made.inline.ruler.before("text", "wanted", _ask_whether_wanted)
     made.add_render_rule("image", _draw_image)
     return made
 
