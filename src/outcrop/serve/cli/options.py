@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from outcrop.errors import OutcropError
-from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS, Filter
+from outcrop.records import Filter
+from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS
 from outcrop.records.options import Option
 from outcrop.serve.cli.session import Session
 

@@ -122,7 +122,9 @@ class Shape:
         """The next bytes of a body."""
         if data and not self._begun:
             self._begun = True
-            _require_utf8(data)
+            # Python's parser also reads UTF-16 and UTF-32, in which nothing of what follows would hold.
+            if b"\0" in data[:4] or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise Refused(400, "send the JSON in UTF-8")
         for start in range(0, len(data), _PIECE):
             self._count(self._outside_strings(data[start : start + _PIECE]))
 
@@ -161,12 +163,6 @@ class Shape:
         self._values += marks.count(b",") + marks.count(b"[") + marks.count(b"{")
         if self._values > self._max_values:
             raise _too_many(self._max_values)
-
-
-def _require_utf8(start: bytes) -> None:
-    """Python's parser also reads UTF-16 and UTF-32, in which nothing of the above would hold."""
-    if b"\0" in start[:4] or start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Refused(400, "send the JSON in UTF-8")
 
 
 def _too_many(most: int) -> Refused:

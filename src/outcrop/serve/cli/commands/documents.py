@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.records.asked import Filter
+from outcrop.records import Filter
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import collection_option, command, document_filters, many, read_filters
 from outcrop.serve.cli.render import document_facts, print_collections, print_documents, print_facts

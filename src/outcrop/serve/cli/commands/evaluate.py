@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outcrop.errors import NotFound, SourceError
-from outcrop.records.asked import Filter, SearchOptions
+from outcrop.records import Filter, SearchOptions
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import collection_option, command, read_given, search_option
 from outcrop.serve.cli.progress import stop_on_signal

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import click
 
-from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS, Message
+from outcrop.records import Message
+from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS
 from outcrop.serve.cli.options import command, make_options, many, read_given
 from outcrop.serve.cli.render import print_answer, print_sources
 from outcrop.serve.cli.session import Session

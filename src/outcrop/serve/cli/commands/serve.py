@@ -78,11 +78,12 @@ def serve_command(
     require_token(config)
     listening = bind(config.host, config.port)
     url = url_of(listening, config.host)
+    page = f"{url}#token={config.token}" if config.token else url
     try:
         with Engine(config) as engine:
-            _say_where(session, config, url)
+            _say_where(session, url, page)
             if open_page:
-                click.launch(_page(url, config))
+                click.launch(page)
             serve(make_state(engine, read_only=read_only), listening, workers=workers)
     finally:
         listening.close()
@@ -131,17 +132,12 @@ def make_token(file: Path) -> str:
     return token
 
 
-def _page(url: str, config: Config) -> str:
-    return f"{url}#token={config.token}" if config.token else url
-
-
-def _say_where(session: Session, config: Config, url: str) -> None:
+def _say_where(session: Session, url: str, page: str) -> None:
     """Where the server is. The token is shown to a person at a terminal only: elsewhere it would end up in a log."""
     if session.as_json:
         session.print_json({"url": url}, line=True)
     else:
-        shown = _page(url, config) if sys.stdout.isatty() else url
-        click.echo(f"Outcrop is at {shown} (Ctrl-C ends it)")
+        click.echo(f"Outcrop is at {page if sys.stdout.isatty() else url} (Ctrl-C ends it)")
     sys.stdout.flush()
 
 

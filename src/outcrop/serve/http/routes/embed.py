@@ -47,17 +47,10 @@ def embed_router(shared: Shared) -> APIRouter:
         texts: Sequence[str] = [body.input] if isinstance(body.input, str) else body.input
         embedder = engine.parts.embedder
         rows = _embed(embedder, texts)
-        in_base64 = body.encoding_format == "base64"
-        data = [
-            {
-                "object": "embedding",
-                "index": index,
-                "embedding": base64.b64encode(row.astype("<f4").tobytes()).decode()
-                if in_base64
-                else row.tolist(),
-            }
-            for index, row in enumerate(rows)
-        ]
+        vectors: list[Any] = rows.tolist()
+        if body.encoding_format == "base64":
+            vectors = [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in rows]
+        data = [{"object": "embedding", "index": at, "embedding": one} for at, one in enumerate(vectors)]
         words = sum(len(text.split()) for text in texts)
         usage = {"prompt_tokens": words, "total_tokens": words}
         return answer({"object": "list", "data": data, "model": embedder.model.name, "usage": usage})
