@@ -24,7 +24,7 @@ from outcrop.serve.http.app import make_app
 from outcrop.serve.http.connections import ACCEPTED_AT_ONCE, make_room, most_connections
 from outcrop.serve.http.limits import READ_S
 from outcrop.serve.state import State
-from outcrop.workers.children import kill_children
+from outcrop.workers.process import kill_children
 
 log = logging.getLogger(__name__)
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from outcrop.records.parsed import is_url
 from outcrop.serve.cli.options import collection_option, common_options, many
 from outcrop.serve.cli.progress import show_progress
 from outcrop.serve.cli.session import Session, pass_session
 from outcrop.serve.cli.signals import stop_on_signal
-from outcrop.text.urls import is_url
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine

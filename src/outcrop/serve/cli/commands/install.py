@@ -26,7 +26,7 @@ from outcrop.serve.mcp.clients import (
     without_entry,
 )
 from outcrop.serve.terminal import clean
-from outcrop.workers.children import python_command
+from outcrop.workers.process import python_command
 
 if TYPE_CHECKING:
     from outcrop.config import Config

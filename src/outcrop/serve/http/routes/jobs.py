@@ -8,12 +8,12 @@ from fastapi import APIRouter, Body, Path
 from starlette.responses import Response, StreamingResponse
 
 from outcrop.records import Filter
+from outcrop.records.parsed import is_url
 from outcrop.serve.http.answers import answer, documented, model_of, problems, shape, streamed
 from outcrop.serve.http.events import job_events
 from outcrop.serve.http.parts import Shared
 from outcrop.serve.http.schema import IngestBody, SyncBody
 from outcrop.serve.jobs import Job, Task
-from outcrop.text.urls import is_url
 
 JobAnswer = shape("JobAnswer", job=Job)
 JobId = Annotated[str, Path(min_length=1, max_length=40, description="The job's id.")]
