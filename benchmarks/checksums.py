@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Report
 from outcrop.index.files import CHECKED_IN_USE
-from outcrop.index.packed import Watched, map_watched, sum_blocks, write_arrays
+from outcrop.index.packed import map_watched, write_arrays
+from outcrop.index.segment import Watched, sum_blocks
 
 SEGMENT_ROWS: Final = 50_000
 DIMENSIONS: Final = 256

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from outcrop.chunk.size import measure_tokens
+from outcrop.chunk.cut import measure_tokens
 from outcrop.chunk.strategies import STRATEGIES, ChunkOptions, chunk_document
 from outcrop.records import Chunk, Document, Heading
 

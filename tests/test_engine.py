@@ -20,7 +20,7 @@ from outcrop.contracts import Embedder
 from outcrop.embed.static import StaticEmbedder
 from outcrop.errors import Cancelled, ConfigError, EmbedError, NotFound, QueryError, SourceError, StoreError
 from outcrop.index.arrays import SearchArrays
-from outcrop.index.packed import map_arrays
+from outcrop.index.packed import map_watched
 from outcrop.records import Filter, IngestReport, Matrix, Model, Text, Trust, Vector
 
 NOTES = {
@@ -446,7 +446,7 @@ def test_damaged_array_data_is_noticed_in_a_search_and_made_again(tmp_path: Path
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(Text(f"note {i} on gneiss", id=str(i)) for i in range(600))
     for path in (tmp_path / "i.db.arrays").glob("segment-*"):
-        data, rows = bytearray(path.read_bytes()), map_arrays(path)["rows"].tobytes()
+        data, rows = bytearray(path.read_bytes()), map_watched(path)[0]["rows"].tobytes()
         end = data.index(rows) + len(rows)
         data[end - 400 : end] = b"\xff" * 400
         path.unlink()

@@ -10,7 +10,7 @@ from tests.index.searched import SearchedSqlite, Signs
 
 import outcrop
 from outcrop.config import load_config
-from outcrop.engine import opened
+from outcrop.engine import reading
 from outcrop.index.arrays import SearchArrays
 from outcrop.store.postgres.in_place.derive import SearchDeriver
 from outcrop.store.postgres.in_place.search import DatabaseSearch
@@ -30,7 +30,7 @@ def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[o
     (tmp_path / "searched").mkdir()
     with open_engine(tmp_path / "arrays") as by_arrays:
         deriver = SearchDeriver(Terms(), Signs.path_weight)
-        monkeypatch.setattr(opened, "open_store", lambda path, *_, **__: SearchedSqlite(path, deriver))
+        monkeypatch.setattr(reading, "open_store", lambda path, *_, **__: SearchedSqlite(path, deriver))
         with open_engine(tmp_path / "searched") as searched:
             for kb in (by_arrays, searched):
                 kb.add(SOURCES / "index")

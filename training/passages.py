@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from outcrop.embed.vocabulary import words
+from outcrop.embed.static import words
 from outcrop.rank.excerpt import passage
 
 _STEM_CHARS = 6

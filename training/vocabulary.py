@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from outcrop.embed.vocabulary import words
+from outcrop.embed.static import words
 
 _PLAIN = re.compile(r"[a-z]{2,22}")
 _NUMBER = re.compile(r"[0-9]{1,4}")
@@ -19,7 +19,7 @@ SEEN_TOGETHER = 30
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
-    """In how many texts each word occurs, words as the engine cuts them (`outcrop.embed.vocabulary`)."""
+    """In how many texts each word occurs, words as the engine cuts them (`outcrop.embed.static`)."""
     found: Counter[str] = Counter()
     for text in texts:
         found.update(set(words(text)))

@@ -25,7 +25,7 @@ from benchmarks.masking.places import NAMED, WAYS, manifest
 from benchmarks.report import Report, cpu_s, say  # first: it holds numpy to one core
 
 import outcrop  # isort: skip
-from outcrop.mask.text import cover, find_secrets  # isort: skip
+from outcrop.mask.document import cover, find_secrets  # isort: skip
 
 BAR_SHARE = 0.03
 """Of the CPU time of an ingest."""

@@ -25,8 +25,7 @@ import numpy as np
 from outcrop.contracts import Embedder, Reranker
 from outcrop.embed import models
 from outcrop.embed.keys import path_text, split_context
-from outcrop.embed.static import PACKAGED_MODEL, StaticEmbedder
-from outcrop.embed.vocabulary import ID_BYTES, Vocabulary
+from outcrop.embed.static import ID_BYTES, PACKAGED_MODEL, StaticEmbedder, Vocabulary
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
 

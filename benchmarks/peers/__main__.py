@@ -32,9 +32,10 @@ from benchmarks.peers.engines import OWN_PYTHON, TOP
 from benchmarks.peers.quality import Labels, documents_of, lay_out_labelled, ndcg, overlap, read_labels, recall
 from outcrop.engine import Engine
 from outcrop.index.arrays import FEED_ROWS, SEGMENT_ROWS
-from outcrop.index.dense import nearest
-from outcrop.index.lexical import score_segment, weigh_terms
-from outcrop.index.segment import Segment, build_segment, merge_segments, save_segment
+from outcrop.index.columns import build_segment, merge_segments
+from outcrop.index.legs import nearest, score_segment, weigh_terms
+from outcrop.index.packed import save_segment
+from outcrop.index.segment import Segment
 from outcrop.records import FeedRow, Vector
 from outcrop.text.terms import STOP_WORDS, Terms
 

@@ -13,7 +13,7 @@ from benchmarks.report import folder_bytes
 
 def measure_sizes(options: argparse.Namespace) -> dict[str, Any]:
     """Sizes in bytes, in all and a chunk."""
-    from outcrop.index.packed import map_arrays
+    from outcrop.index.packed import map_watched
 
     db = options.work / "index.db"
     connection = apsw.Connection(str(db), flags=apsw.SQLITE_OPEN_READONLY)
@@ -25,7 +25,7 @@ def measure_sizes(options: argparse.Namespace) -> dict[str, Any]:
         sizes[f"table {name}"] = size
     connection.close()
     for file in (db.parent / f"{db.name}.arrays").glob("segment-*"):
-        for name, array in map_arrays(file).items():
+        for name, array in map_watched(file)[0].items():
             sizes[f"array {name}"] += array.nbytes
     return {
         "text_bytes": text,

@@ -13,9 +13,9 @@ from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.serve.mcp.clients import CLIENTS, make_entry, with_entry, without_entry
 from outcrop.serve.mcp.edits import read_jsonc
-from outcrop.sources.credentials import holds_credentials, looks_secret
+from outcrop.sources.checkout import core_setting, object_format, repository_at
+from outcrop.sources.exclusions import holds_credentials, looks_secret
 from outcrop.sources.gitindex import IndexTooLarge, read_index
-from outcrop.sources.gitrepo import core_setting, object_format, repository_at
 from proofs.fuzz.mutate import change, change_json, change_some
 from proofs.fuzz.seeds import Seeds
 from proofs.fuzz.target import CHOICES_BYTES, Draw, Target, made_folder, need

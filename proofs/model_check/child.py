@@ -66,8 +66,8 @@ def open_children() -> Iterator[Children]:
 def main() -> None:
     """Fork a child for each line."""
     import outcrop.code.request
+    import outcrop.maintain.compare
     import outcrop.maintain.copy
-    import outcrop.maintain.parity
     import outcrop.parse.code
     import outcrop.store.postgres
     import outcrop.store.postgres.in_place.derive

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         SearchOptions,
         Text,
     )
-    from outcrop.write.chunk_text import chunk_text
+    from outcrop.write.prepare import chunk_text
 
 __version__ = "0.1.0"
 
@@ -63,41 +63,22 @@ __all__ = [
     "open",
 ]
 
-# Where each public name lives. They are imported when first asked for: the command line imports this package to show
-# its help, and must not wait for numpy and SQLite to do so.
+# Where public names live that are not records. They are imported when first asked for: the command line imports this
+# package to show its help, and must not wait for numpy and SQLite to do so.
 _HOMES = {
-    "chunk_text": "outcrop.write.chunk_text",
+    "chunk_text": "outcrop.write.prepare",
     **dict.fromkeys(("Config", "load_config"), "outcrop.config"),
     **dict.fromkeys(("Embedder", "Reranker", "Store", "Tokenizer"), "outcrop.contracts"),
     **dict.fromkeys(("Engine", "open"), "outcrop.engine"),
     "OutcropError": "outcrop.errors",
-    **dict.fromkeys(
-        (
-            "Answer",
-            "Chunk",
-            "CodeMap",
-            "Context",
-            "Directive",
-            "DocumentInfo",
-            "Filter",
-            "Hit",
-            "IngestReport",
-            "Message",
-            "Progress",
-            "Related",
-            "SearchOptions",
-            "Text",
-        ),
-        "outcrop.records",
-    ),
 }
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module 'outcrop' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), "open_engine" if name == "open" else name)
+    home = importlib.import_module(_HOMES.get(name, "outcrop.records"))
+    value = getattr(home, "open_engine" if name == "open" else name)
     globals()[name] = value  # the next access does not come through here
     return value
 

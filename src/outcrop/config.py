@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl, is_url
@@ -65,8 +65,7 @@ class Config:
     max_file_bytes: int = 32 * 1024 * 1024
     """A larger file is left out, with a line in the report."""
     parse_timeout_s: float = 60.0
-    """The longest that a file of any format may take to be read, masked and cut into chunks; over it, it is a line in
-    the report."""
+    """The longest that a file may take to be read, masked and cut into chunks; over it, it is a line in the report."""
     parse_memory_bytes: int = 1024 * 1024 * 1024
     """The most memory that reading a PDF, an Office file or a page may take."""
     readers: int = 2
@@ -182,10 +181,8 @@ def default_data_dir(env: Mapping[str, str]) -> Path:
 
 
 def find_own_folders(config: Config, environ: Mapping[str, str] | None = None) -> list[Path]:
-    """The folders on the way to an index that are Outcrop's own: the default data folder and those below it.
-
-    Empty for an index that lies elsewhere, in a folder that somebody chose.
-    """
+    """The folders on the way to an index that are Outcrop's own: the default data folder and those below it. Empty for
+    an index that lies elsewhere, in a folder that somebody chose."""
     try:
         home = default_data_dir(os.environ if environ is None else environ).absolute()
     except ConfigError:
@@ -254,9 +251,7 @@ def _read_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 _FIELDS = {f.name: f for f in fields(Config)}
 _CHOICES = {
-    "chunker": ("auto", "prose", "headings", "recursive"),
-    "log_level": ("debug", "info", "warning", "error"),
-    "vector_index": ("", "hnsw", "ivfflat"),
+    name: get_args(hint) for name, hint in get_type_hints(Config).items() if get_origin(hint) is Literal
 }
 
 

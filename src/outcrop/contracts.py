@@ -51,65 +51,48 @@ class Embedder(Protocol):
     @property
     def model(self) -> Model:
         """Which model this is; stored beside every vector."""
-        ...
 
     @property
     def path_weight(self) -> float:
         """How much the vector of the path counts beside that of the text."""
-        ...
 
     @property
     def trust(self) -> Trust:
         """How much its similarities weigh against word matches."""
-        ...
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """One row a text, as documents."""
-        ...
 
     def embed_paths(self, paths: Sequence[str]) -> Matrix:
         """One row a path."""
-        ...
 
     def embed_query(self, text: str) -> Vector:
         """A query, of unit length (all zeros when the model knows none of its words)."""
-        ...
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores texts against a query; higher is better. Optional, off by default. Safe to call from any thread.
-
-    It may have an attribute `blend` (a Trust): how much its order weighs against the first one, for prose and for
-    code, 0 to 1.
-    """
+    """Scores texts against a query; higher is better. Optional, off by default. Safe to call from any thread. It may
+    have an attribute `blend` (a Trust): how much its order weighs against the first one, for prose and for code, 0 to
+    1."""
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
-        """Scores of the first of `texts`, best candidates first: as many as fit into `seconds`, perhaps none.
-
-        Raises EmbedError when it is not available.
-        """
-        ...
+        """Scores of the first of `texts`, best candidates first: as many as fit into `seconds`, perhaps none. Raises
+        EmbedError when it is not available."""
 
 
 @runtime_checkable
 class Commentator(Protocol):
-    """Says in words what code does. Optional, off by default: without one a summary is made from the code's names.
-
-    Safe to call from any thread.
-    """
+    """Says in words what code does. Optional, off by default: without one a summary is made from the code's names. Safe
+    to call from any thread."""
 
     @property
     def name(self) -> str:
         """Who comments: another name whenever it would say something else. Comments are stored under it."""
-        ...
 
     def comment(self, chunks: Sequence[tuple[str, str]]) -> list[str]:
-        """One or two sentences for each (place, code), empty where it has nothing to say.
-
-        A place is a path and a name: `src/pool.py ConnectionPool.acquire`. Raises EmbedError when it is not available.
-        """
-        ...
+        """One or two sentences for each (place, code), empty where it has nothing to say. A place is a path and a name:
+        `src/pool.py ConnectionPool.acquire`. Raises EmbedError when it is not available."""
 
 
 @runtime_checkable
@@ -118,7 +101,6 @@ class Tokenizer(Protocol):
 
     def count(self, text: str) -> int:
         """How many tokens this text is."""
-        ...
 
 
 class Store(Protocol):
@@ -139,7 +121,8 @@ class Store(Protocol):
         *,
         defer_embedding: bool = False,
     ) -> list[int]:
-        """Insert or replace documents and remove others in one transaction; the ids of `writes`, in order.
+        """Insert or replace documents and remove others in one transaction; the ids of `writes`, in order. Where two of
+        them name the same document, the one that comes last counts.
 
         Raises MissingVectors when a key is neither in `vectors` nor stored for `model`; nothing is written then. With
         `defer_embedding` the document is written all the same: words find it, and it is pending until `fill` brings the
@@ -154,7 +137,7 @@ class Store(Protocol):
         *,
         defer_embedding: bool = False,
     ) -> None:
-        """The document's file has a new name: as `write`, keeping the document's id and creation time."""
+        """Its file has a new name: as `write`, keeping id and creation time; what stood under that name goes."""
 
     def touch(self, states: Mapping[int, tuple[int | None, int | None]]) -> None:
         """Remember new (mtime_ns, size) of documents whose content proved unchanged. Not an update of them."""
@@ -173,8 +156,7 @@ class Store(Protocol):
         """The model whose vectors are searched; None in a new database. The first write sets it."""
 
     def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
-        """Up to `limit` (key, chunk id) of chunks, of one document or of all, that have no vector of `model`, oldest
-        first."""
+        """Up to `limit` (key, chunk id), of one document or of all, without a vector of `model`, oldest first."""
 
     def unembedded_paths(
         self, model: Model, limit: int, document: int | None = None
@@ -190,14 +172,12 @@ class Store(Protocol):
         """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
-        """Store vectors of pending documents; how many documents are complete now.
-
-        All chunks of such a document get new ids, in order, and the old ones join `removals`, so that derived arrays
-        take them in. Keys that nothing uses any more are ignored. Raises StoreError when `model` is not active.
-        """
+        """Store vectors of pending documents; how many documents are complete now. All chunks of such a document get
+        new ids, in order, and the old ones join `removals`, so that derived arrays take them in. Keys that nothing uses
+        any more are ignored. Raises StoreError when `model` is not active."""
 
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep vectors of a model that is not active yet; if it is, as `fill`."""
+        """Keep vectors of a model that is not active yet; if it is, as `fill`. What nothing uses is passed over."""
 
     def activate(self, model: Model) -> None:
         """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
@@ -219,10 +199,11 @@ class Store(Protocol):
         """These chunks, in the order asked for; those that are gone are left out."""
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
-        """All chunks of a document, in order."""
+        """The chunks of a document in order; none if there is no such document."""
 
     def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
-        """uri → state of every document of a collection (below a root)."""
+        """uri → state of every document of a collection, or of those below a root: what was added with this root, and
+        files that lie in it whatever root they were added with."""
 
     def roots(self) -> list[tuple[str, str]]:
         """(collection, root) of every folder that documents came from."""
@@ -263,10 +244,8 @@ class Store(Protocol):
         """
 
     def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
-        """The vectors of `model` that are kept under these keys: exactly what is stored, which 16-bit floats hold.
-
-        A store may keep them in as few as eight bits a dimension.
-        """
+        """The vectors of `model` that are kept under these keys: exactly what is stored, which 16-bit floats hold. A
+        store may keep them in as few as eight bits a dimension."""
 
     # -- what search needs
     def lineage(self, version: int) -> str | None:
@@ -280,10 +259,8 @@ class Store(Protocol):
         """Ids of the documents that pass a filter, ascending."""
 
     def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending.
-
-        `among` names the only chunks that are looked at. Without it a store may have to read every text.
-        """
+        """Ids of the chunks whose text holds these words in this order, ignoring case, ascending. `among` names the
+        only chunks that are looked at. Without it a store may have to read every text."""
 
     def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
         """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""
@@ -293,7 +270,7 @@ class Store(Protocol):
 
     # -- upkeep
     def snapshot(self) -> AbstractContextManager[None]:
-        """Everything this thread reads inside comes from one snapshot of the database."""
+        """Everything this thread reads inside comes from one snapshot of the database; may be nested."""
 
     def stats(self) -> StoreStats:
         """Row counts and sizes."""
@@ -302,16 +279,14 @@ class Store(Protocol):
         """Problems found by a full consistency check; none when all is well."""
 
     def close(self) -> None:
-        """Close every connection of this process."""
+        """Close every connection of this process; using the store afterwards raises StoreError."""
 
 
 @runtime_checkable
 class SearchableStore(Store, Protocol):
-    """A store that is searched in place, because no one machine holds copies of all its rows.
-
-    It keeps what `derived.Deriver` makes of each chunk, changed in the same transaction as the chunk. Inside a
-    `snapshot` all of these answers agree.
-    """
+    """A store that is searched in place, because no one machine holds copies of all its rows. It keeps what
+    `derived.Deriver` makes of each chunk, changed in the same transaction as the chunk. Inside a `snapshot` all of
+    these answers agree."""
 
     def totals(self) -> Totals:
         """Chunks and terms of the whole index, as far as this user may see it."""
@@ -326,9 +301,7 @@ class SearchableStore(Store, Protocol):
         self, vector: Vector, count: int, where: Filter = ..., among: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The `count` chunks whose text or summary is nearest to a vector of unit length, best first, and the cosine.
-
-        Only chunks that pass the filter and, where given, are in `among`. Never fewer than there are.
-        """
+        Only chunks that pass the filter and, where given, are in `among`. Never fewer than there are."""
 
     def narrow(self, where: Filter, most: int) -> NDArray[np.int64] | None:
         """The ids of all chunks that pass a filter, ascending; None when they are more than `most`."""

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.cost import cpu_below
 
-from outcrop.chunk.size import measure_tokens
+from outcrop.chunk.cut import measure_tokens
 from outcrop.chunk.strategies import STRATEGIES, ChunkOptions, chunk_document
 from outcrop.records import Document, Heading
 

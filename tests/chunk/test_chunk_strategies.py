@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from outcrop.chunk.size import measure_tokens
+from outcrop.chunk.cut import measure_tokens
 from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
 from outcrop.errors import ConfigError
 from outcrop.records import Chunk, Document, Heading

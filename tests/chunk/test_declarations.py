@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.cost import calls
 
+from outcrop.chunk.cut import measure_tokens
 from outcrop.chunk.declarations import MAX_DEFINITIONS, MAX_MENTIONS
-from outcrop.chunk.size import measure_tokens
 from outcrop.chunk.strategies import AUTO_CODE_TOKENS, ChunkOptions, chunk_document
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits

@@ -22,8 +22,17 @@ from outcrop.embed.models import open_embedder
 from outcrop.errors import ClusterError, EmbedError, SourceError
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import SourceFile
-from outcrop.write.batches import BYTES_A_BATCH, FILES_A_BATCH, cut
-from outcrop.write.prepare import Job, Prepared, Recipe, Unchanged, Unreadable, vector_keys
+from outcrop.write.prepare import (
+    BYTES_A_BATCH,
+    FILES_A_BATCH,
+    Job,
+    Prepared,
+    Recipe,
+    Unchanged,
+    Unreadable,
+    cut_batches,
+    vector_keys,
+)
 
 RECIPE = Recipe(ChunkOptions(), ParseLimits(60.0, 2**30), 1_000_000, "notes")
 
@@ -41,7 +50,7 @@ def static() -> Embedding:
 def test_every_file_is_in_one_batch_and_no_batch_is_too_large() -> None:
     sizes = [10, BYTES_A_BATCH, 30 * BYTES_A_BATCH, *range(2000)]
     jobs = [job(Path(f"/notes/{number}.md"), size) for number, size in enumerate(sizes)]
-    batches = cut(jobs, cores=2)
+    batches = cut_batches(jobs, cores=2)
     assert [pair for batch in batches for pair in batch] == list(enumerate(jobs))
     for batch in batches:
         assert len(batch) <= FILES_A_BATCH
@@ -49,8 +58,8 @@ def test_every_file_is_in_one_batch_and_no_batch_is_too_large() -> None:
 
 
 def test_few_files_are_enough_for_all_cores() -> None:
-    assert len(cut([job(Path(f"/{number}")) for number in range(64)], cores=8)) >= 32
-    assert len(cut([job(Path("/one"))], cores=64)) == 1
+    assert len(cut_batches([job(Path(f"/{number}")) for number in range(64)], cores=8)) >= 32
+    assert len(cut_batches([job(Path("/one"))], cores=64)) == 1
 
 
 def test_a_file_that_only_this_machine_has_is_said_to_be_missing_there(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ import pytest
 from tests.embed.onnx_models import QUERY_TOKEN, write_card, write_cross, write_embedder
 
 from outcrop.contracts import Reranker
-from outcrop.embed.cross import CrossEncoder
 from outcrop.embed.inference.runner import Runner
-from outcrop.embed.onnx import OnnxEmbedder
+from outcrop.embed.onnx import CrossEncoder, OnnxEmbedder
 from outcrop.errors import EmbedError
 
 ENOUGH = 60.0

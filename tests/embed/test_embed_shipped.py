@@ -12,9 +12,8 @@ import pytest
 import outcrop
 import outcrop_models
 from outcrop.config import load_config
-from outcrop.embed.cross import CrossEncoder
 from outcrop.embed.models import open_embedder, open_reranker
-from outcrop.embed.onnx import OnnxEmbedder
+from outcrop.embed.onnx import CrossEncoder, OnnxEmbedder
 from outcrop.embed.static import PACKAGED_MODEL
 from outcrop.records import Text, Trust
 

@@ -166,7 +166,7 @@ def test_any_text_gives_a_finite_vector_and_a_query_of_length_one_or_zero(text: 
 def test_the_cache_of_stretches_stays_bounded_and_does_not_change_vectors(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("outcrop.embed.vocabulary._CACHED_STRETCHES", 10)
+    monkeypatch.setattr("outcrop.embed.static._CACHED_STRETCHES", 10)
     embedder = StaticEmbedder(tiny)
     text = " ".join(f"red{number}blue" for number in range(100))
     first, again = embedder.embed_documents([text, text])

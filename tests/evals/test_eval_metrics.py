@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from outcrop.evals.metrics import first_rank, mean, ndcg_at, percentile, recall_at, reciprocal_rank, top_1
+from outcrop.evals.run import first_rank, mean, ndcg_at, percentile, recall_at, reciprocal_rank, top_1
 
 # Two expected documents, found at ranks 2 and 4.
 GAINS = [0.0, 1.0, 0.0, 1.0, 0.0]

@@ -11,9 +11,10 @@ from tests.store.builders import vector
 
 from outcrop.index.arrays import SearchArrays
 from outcrop.index.candidates import find_candidates
-from outcrop.index.lexical import weigh_terms
+from outcrop.index.columns import build_segment
+from outcrop.index.legs import weigh_terms
 from outcrop.index.names import MODULE, NAME_ARRAYS, PRIVATE
-from outcrop.index.segment import Segment, View, build_segment
+from outcrop.index.segment import Segment, View
 from outcrop.records import CodeNotes, FeedRow, Filter, Matrix, Role
 from outcrop.store.sqlite.store import SqliteStore
 from outcrop.text.terms import Terms

@@ -16,9 +16,9 @@ from tests.store.builders import make_code, make_write, put
 import outcrop.index.arrays as arrays_module
 import outcrop.index.files as files_module
 from outcrop.index.arrays import SearchArrays
+from outcrop.index.columns import build_segment
 from outcrop.index.files import SegmentFiles
-from outcrop.index.packed import map_arrays
-from outcrop.index.segment import build_segment
+from outcrop.index.packed import map_watched
 from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 from outcrop.text.terms import Terms
 
@@ -52,7 +52,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def saved_chunks(folder: Path) -> set[int]:
     """Ids of all chunks in any file of the folder, named by the manifest or not."""
-    return {int(chunk) for path in folder.glob("segment-*") for chunk in map_arrays(path)["chunk_ids"]}
+    return {int(chunk) for path in folder.glob("segment-*") for chunk in map_watched(path)[0]["chunk_ids"]}
 
 
 def test_what_was_saved_is_taken_over_without_building(
@@ -231,7 +231,7 @@ def test_damage_is_named_and_a_rebuild_mends_it(store: SqliteStore, folder: Path
     assert not list(arrays.check())
     victim = next(folder.glob("segment-*"))
     content = bytearray(victim.read_bytes())
-    content[content.index(map_arrays(victim)["rows"].tobytes())] ^= 4
+    content[content.index(map_watched(victim)[0]["rows"].tobytes())] ^= 4
     victim.unlink()  # the mapping of the old file stays what it was
     victim.write_bytes(content)
     assert [problem.endswith("/rows is damaged") for problem in arrays.check()] == [True]

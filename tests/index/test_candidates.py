@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from tests.index.rows import TERMS, feed_row, view_of
 
 from outcrop.index.candidates import find_candidates
-from outcrop.index.lexical import weigh_terms
-from outcrop.index.segment import Segment, View, build_segment
+from outcrop.index.columns import build_segment
+from outcrop.index.legs import weigh_terms
+from outcrop.index.segment import Segment, View
 from outcrop.records import Vector
 from outcrop.records.candidates import COLUMNS, Candidates
 

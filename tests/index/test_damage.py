@@ -12,8 +12,9 @@ import pytest
 
 import outcrop
 from outcrop.index import arrays as arrays_module
-from outcrop.index.packed import BLOCK_BYTES, DamagedArrays, Watched, map_arrays, sum_blocks
-from outcrop.index.segment import ARRAYS, build_segment
+from outcrop.index.columns import build_segment
+from outcrop.index.packed import ARRAYS, map_watched
+from outcrop.index.segment import BLOCK_BYTES, DamagedArrays, Watched, sum_blocks
 
 QUERIES = (
     ("copper kettle", "keyword"),
@@ -76,7 +77,7 @@ def spoil(home: Path, name: str, how: str) -> bool:
         length = int.from_bytes(content[8:12], "little")
         base = -(-(16 + length) // 64) * 64
         start = base + {row[0]: row[3] for row in json.loads(content[16 : 16 + length])["arrays"]}[name]
-        size = map_arrays(file)[name].nbytes if name in ARRAYS else 64
+        size = map_watched(file)[0][name].nbytes if name in ARRAYS else 64
         at, end = start + size // 3, start + size // 3 + max(1, size // 6)
         if not size:
             continue
@@ -109,7 +110,7 @@ def test_a_damaged_array_of_any_kind_changes_no_answer_and_is_made_again(
 
 def test_only_the_damaged_part_is_made_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = sorted((home / "index.db.arrays").glob("segment-*"), key=lambda file: file.stat().st_size)
-    small = len(map_arrays(files[0])["chunk_ids"])
+    small = len(map_watched(files[0])[0]["chunk_ids"])
     assert len(files) == 2
     built: list[int] = []
 

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from tests.index.rows import TERMS, feed_row
 
 from outcrop.errors import StoreError
+from outcrop.index.columns import build_segment
 from outcrop.index.evidence import packages_of
 from outcrop.index.names import NAME_ARRAYS
-from outcrop.index.segment import build_segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention
-from outcrop.store.postgres.in_place.derive import SearchDeriver
-from outcrop.store.postgres.in_place.facts import FORMAT, unpack_facts
+from outcrop.store.postgres.in_place.derive import FORMAT, SearchDeriver, unpack_facts
 from outcrop.text.phrases import holds_phrase, phrase_words
 
 DIMENSIONS = 12

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from tests.index.rows import TERMS, feed_row, view_of
 
 from outcrop.index.candidates import find_candidates
+from outcrop.index.columns import build_segment
 from outcrop.index.describe import MAX_DEFINITIONS, describe, find_declared
-from outcrop.index.lexical import weigh_terms
+from outcrop.index.legs import weigh_terms
 from outcrop.index.query import Symbol, read_query
-from outcrop.index.segment import View, build_segment
+from outcrop.index.segment import View
 from outcrop.records import CodeNotes, Definition, FeedRow, Role
 from outcrop.records.candidates import Candidates
 

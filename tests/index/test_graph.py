@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.index.rows import TERMS, feed_row, view_of
 
 import outcrop
+from outcrop.index.columns import build_segment
 from outcrop.index.evidence import Edges
 from outcrop.index.graph import ASKED_FACTOR, Graph
 from outcrop.index.names import MODULE, PACKAGE, PRIVATE, name_mark, name_number
-from outcrop.index.segment import build_segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind
 
 Links = dict[tuple[str, str], float]

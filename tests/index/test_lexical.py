@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from tests.index.rows import feed_row, segment_of_texts, view_of
 
-from outcrop.index.columns import TITLE_WEIGHT
-from outcrop.index.lexical import MAX_TERMS, PRIOR_ROWS, matched_terms, score_segment, weigh_terms
-from outcrop.index.segment import View, build_segment, merge_segments
+from outcrop.index.columns import TITLE_WEIGHT, build_segment, merge_segments
+from outcrop.index.legs import MAX_TERMS, PRIOR_ROWS, matched_terms, score_segment, weigh_terms
+from outcrop.index.segment import View
 from outcrop.text.terms import Terms
 
 # Words that are their own stems and no stop words, so that every analyser sees the same terms.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.index.rows import TERMS, feed_row
 
+from outcrop.index.columns import build_segment, merge_segments
 from outcrop.index.names import (
     CALLABLE,
     FILE_WORDS,
@@ -34,7 +35,7 @@ from outcrop.index.names import (
     name_mark,
     name_number,
 )
-from outcrop.index.segment import Segment, build_segment, merge_segments
+from outcrop.index.segment import Segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind
 
 

@@ -16,18 +16,10 @@ from numpy.typing import NDArray
 from tests.index.rows import arrays_of, assert_same, feed_row, segment_of_texts
 
 import outcrop.index.columns as columns_module
-import outcrop.index.segment as segment_module
-from outcrop.index.columns import MAX_FREQUENCY
+from outcrop.index.columns import MAX_FREQUENCY, build_segment, merge_segments
 from outcrop.index.names import MODULE, NAME_ARRAYS, PACKAGE
-from outcrop.index.packed import damaged_arrays, map_arrays, write_arrays
-from outcrop.index.segment import (
-    ARRAYS,
-    Segment,
-    build_segment,
-    load_segment,
-    merge_segments,
-    save_segment,
-)
+from outcrop.index.packed import ARRAYS, damaged_arrays, load_segment, map_watched, save_segment, write_arrays
+from outcrop.index.segment import Segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind, Role
 from outcrop.text.terms import Terms
 
@@ -238,7 +230,7 @@ def saved(tmp_path: Path) -> tuple[Path, int]:
 
 def saved_again(file: Path, **others: NDArray[Any]) -> Path:
     """The file with other arrays in place of some."""
-    arrays = {name: array.copy() for name, array in map_arrays(file).items()}
+    arrays = {name: array.copy() for name, array in map_watched(file)[0].items()}
     other = file.with_name("other")
     other.unlink(missing_ok=True)
     write_arrays(other, arrays | others)
@@ -251,7 +243,7 @@ def place_of(file: Path, name: str) -> tuple[int, int]:
     length = int.from_bytes(content[8:12], "little")
     base = -(-(16 + length) // 64) * 64
     listed = {other: start for other, _, _, start in json.loads(content[16 : 16 + length])["arrays"]}
-    return base + listed[name], base + listed[name] + map_arrays(file)[name].nbytes
+    return base + listed[name], base + listed[name] + map_watched(file)[0][name].nbytes
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -269,11 +261,11 @@ def test_a_flipped_byte_is_found(saved: tuple[Path, int], name: str) -> None:
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_that_cannot_be_what_was_saved_are_refused(saved: tuple[Path, int], name: str) -> None:
     file, rows = saved
-    array = map_arrays(file)[name]
+    array = map_watched(file)[0][name]
     for other in (array.astype(np.float64), array[None], array[:-1], array[:0]):
         with pytest.raises(ValueError, match=r"other"):
             load_segment(saved_again(file, **{name: other}), rows)
-    whole = map_arrays(file)
+    whole = map_watched(file)[0]
     del whole[name]
     write_arrays(file.with_name("without"), whole)
     with pytest.raises(ValueError, match="does not hold the arrays"):
@@ -302,7 +294,7 @@ def test_files_that_cannot_be_what_was_saved_are_refused(saved: tuple[Path, int]
 def test_offsets_that_lead_astray_are_refused(saved: tuple[Path, int]) -> None:
     file, rows = saved
     for place, value in ((0, 1), (-1, 10**9), (2, 10**9)):
-        wrong = map_arrays(file)["offsets"].copy()
+        wrong = map_watched(file)[0]["offsets"].copy()
         wrong[place] = value
         with pytest.raises(ValueError, match="belong together"):
             load_segment(saved_again(file, offsets=wrong), rows)
@@ -316,7 +308,7 @@ def test_a_segment_of_very_many_rows_has_wider_numbers_for_them(
     ]
     deleted = [np.zeros(3, np.bool_)] * 2
     assert merge_segments(parts, deleted).rows.dtype == np.uint16
-    monkeypatch.setattr(segment_module, "row_type", lambda _: np.uint32)
+    monkeypatch.setattr(columns_module, "row_type", lambda _: np.uint32)
     wide = merge_segments(parts, deleted)
     assert wide.rows.dtype == np.uint32
     save_segment(wide, tmp_path / "wide")

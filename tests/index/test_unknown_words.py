@@ -12,8 +12,7 @@ import pytest
 import outcrop
 from outcrop.embed.static import StaticEmbedder
 from outcrop.index.describe import _read_words
-from outcrop.index.names import words_of
-from outcrop.text.terms import Terms
+from outcrop.text.terms import Terms, words_of
 
 SOURCES = Path(outcrop.__file__).parent
 

@@ -14,7 +14,7 @@ import outcrop
 from outcrop.config import load_config
 from outcrop.contracts import Store
 from outcrop.errors import ConfigError, Conflict
-from outcrop.maintain.parity import MAX_CHARACTERS, QUERIES, compare_rankings, draw_queries
+from outcrop.maintain.compare import MAX_CHARACTERS, QUERIES, compare_rankings, draw_queries
 from outcrop.records import MIN_OVERLAP, RankingParity, Text
 from outcrop.store.sqlite.store import open_sqlite
 

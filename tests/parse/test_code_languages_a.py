@@ -8,7 +8,7 @@ import pytest
 
 from outcrop.parse.code import LANGUAGES, Language, find_language, read_code
 from outcrop.parse.code.languages import grammar_of
-from outcrop.parse.code.modules import module_path, use_leaves
+from outcrop.parse.code.references import module_path, use_leaves
 from outcrop.records import Declaration, Outline
 
 PYTHON = '''"""Pools – geprüft 🚀."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from outcrop.parse.code import find_language
+from outcrop.parse.code.declarations import first_sentence
 from outcrop.parse.code.extract import extract_outline
-from outcrop.parse.code.modules import import_leaves, module_path
-from outcrop.parse.code.signatures import first_sentence
+from outcrop.parse.code.references import import_leaves, module_path
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Declaration, Outline

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.chunk.sections import Outline
+from outcrop.chunk.boundaries import Outline
 from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.config import load_config
 from outcrop.engine import Engine

@@ -11,7 +11,7 @@ from tests.index.searched import SearchedSqlite, Signs
 
 import outcrop
 from outcrop.config import load_config
-from outcrop.engine import opened
+from outcrop.engine import reading
 from outcrop.read.rank import MAX_PHRASES, READ_CANDIDATES, find_held
 from outcrop.records import Message, Text
 from outcrop.store.postgres.in_place.derive import SearchDeriver
@@ -37,7 +37,7 @@ def kb(
     """An engine over each way of searching."""
     if request.param != "arrays":
         deriver = SearchDeriver(Terms(), Signs.path_weight)
-        monkeypatch.setattr(opened, "open_store", lambda path, *_, **__: SearchedSqlite(path, deriver))
+        monkeypatch.setattr(reading, "open_store", lambda path, *_, **__: SearchedSqlite(path, deriver))
     config = load_config({"db": tmp_path / "index.db"}, environ={})
     with outcrop.Engine(config, embedder=Signs()) as engine:
         engine.add_texts(Text(text, id=name, title=name) for name, text in TEXTS.items())

@@ -17,9 +17,9 @@ exec -a "$4" "$5" "${{@:6}}"
 """
 CODE = """
 import outcrop, subprocess, sys
-from outcrop.workers import children
+from outcrop.workers import process
 print(sys.executable, outcrop.__file__, flush=True)
-subprocess.run([*children.python_command(), "-c", "import numpy, sys; print(sys.executable)"], check=True)
+subprocess.run([*process.python_command(), "-c", "import numpy, sys; print(sys.executable)"], check=True)
 """
 
 

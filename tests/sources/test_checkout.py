@@ -15,10 +15,9 @@ import pytest
 from tests.cost import calls
 
 from outcrop.records import Skipped
-from outcrop.sources.checkout import Checkout, Checkouts, blob_id, is_dirty
+from outcrop.sources.checkout import Checkout, Checkouts, blob_id, is_dirty, repository_at
 from outcrop.sources.folder import walk
 from outcrop.sources.gitindex import IndexTooLarge, Tracked, read_index
-from outcrop.sources.gitrepo import repository_at
 
 LONG = "long/" + "n" * 240 + "/" + "m" * 240
 
@@ -354,5 +353,5 @@ def test_a_folder_is_held_by_the_innermost_repository(top: Path, tmp_path: Path)
     side = checkouts.holding(str(tmp_path.resolve() / "tree"))
     assert side is not None
     assert side.tracked is not None
-    assert side.branch == "side"
+    assert side.repository.branch == "side"
     assert set(side.tracked) == set(tracked_at(top))

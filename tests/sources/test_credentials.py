@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from outcrop.records import Skipped, SourceFile
-from outcrop.sources.credentials import CREDENTIALS, holds_credentials, looks_secret
+from outcrop.sources.exclusions import CREDENTIALS, holds_credentials, looks_secret
 from outcrop.sources.folder import walk
 
 KEY = b"-----BEGIN %s-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC5\n-----END %s-----\n"

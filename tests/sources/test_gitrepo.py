@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from outcrop.records import SourceFile
-from outcrop.sources.checkout import Checkouts
+from outcrop.sources.checkout import Checkouts, Repository
 from outcrop.sources.folder import walk
-from outcrop.sources.gitrepo import Repository
 
 
 def git(folder: Path, *arguments: str) -> str:

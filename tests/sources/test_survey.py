@@ -17,7 +17,7 @@ from tests.cost import calls
 from outcrop.records import FileState, SourceFile
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.folder import walk
-from outcrop.sources.survey import Stamp, Survey, survey_documents
+from outcrop.sources.revisions import Stamp, Survey, survey_documents
 
 HOUR_NS = 3_600_000_000_000
 

@@ -23,7 +23,7 @@ from outcrop.records import (
     SourceFile,
     Vector,
 )
-from outcrop.store.sqlite.text_blocks import Entry, pack_block, unpack_block
+from outcrop.store.sqlite.chunks import Entry, pack_block, unpack_block
 
 MODEL = Model("small", "1", 8)
 OTHER = Model("other", "2", 4)

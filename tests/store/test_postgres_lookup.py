@@ -20,7 +20,7 @@ from tests.store.places import open_at_url
 from outcrop.errors import QueryError
 from outcrop.records import Filter
 from outcrop.store.filters import glob_plain, glob_regex
-from outcrop.store.postgres import PostgresStore, Tuning, deriving, nearness, searching, upkeep
+from outcrop.store.postgres import PostgresStore, Tuning, deriving, searching, upkeep, vectors
 from outcrop.text.terms import Terms
 
 WORDS = "apple pear plum cherry quince medlar grape melon fig date".split()
@@ -194,7 +194,7 @@ def test_lists_of_vectors_are_made_anew_when_they_have_become_long(
     postgres_url: str, probe: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upkeep, "FRESH_ROWS", 10)
-    monkeypatch.setattr(nearness, "ROWS_A_LIST", 5)
+    monkeypatch.setattr(vectors, "ROWS_A_LIST", 5)
     with closing(open_at_url(postgres_url, Tuning(kind="ivfflat", effort=10))) as store:
         lists = "SELECT regexp_replace(array_to_string(reloptions, ''), '[^0-9]', '', 'g')::int FROM pg_class"
         lists += " WHERE oid = 'points_1_ivfflat'::regclass"
@@ -210,14 +210,14 @@ def test_lists_of_vectors_are_made_anew_when_they_have_become_long(
 
 
 def test_a_query_searches_the_index_as_far_as_it_is_asked_for() -> None:
-    graph = nearness.VectorIndex("points_1_hnsw", "hnsw", True, 200_000)
-    lists = nearness.VectorIndex("points_1_ivfflat", "ivfflat", True, 200_000)
-    assert nearness.reach(graph, 200, 1) == ("hnsw.ef_search", 400)
-    assert nearness.reach(graph, 200, 0.5) == ("hnsw.ef_search", 200)
-    assert nearness.reach(graph, 5, 1) == ("hnsw.ef_search", nearness.MIN_EF)
-    assert nearness.reach(graph, 200, 50) == ("hnsw.ef_search", nearness.MAX_EF)
-    assert nearness.reach(lists, 200, 1) == ("ivfflat.probes", 45)
-    assert nearness.reach(lists, 200, 100) == ("ivfflat.probes", 444), "all of them"
+    graph = vectors.VectorIndex("points_1_hnsw", "hnsw", True, 200_000)
+    lists = vectors.VectorIndex("points_1_ivfflat", "ivfflat", True, 200_000)
+    assert vectors.reach(graph, 200, 1) == ("hnsw.ef_search", 400)
+    assert vectors.reach(graph, 200, 0.5) == ("hnsw.ef_search", 200)
+    assert vectors.reach(graph, 5, 1) == ("hnsw.ef_search", vectors.MIN_EF)
+    assert vectors.reach(graph, 200, 50) == ("hnsw.ef_search", vectors.MAX_EF)
+    assert vectors.reach(lists, 200, 1) == ("ivfflat.probes", 45)
+    assert vectors.reach(lists, 200, 100) == ("ivfflat.probes", 444), "all of them"
 
 
 def test_the_server_is_told_how_far_a_query_searches(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outcrop.errors import CorruptDatabase
-from outcrop.store.sqlite.text_blocks import (
+from outcrop.store.sqlite.chunks import (
     BLOCK_CHARS,
     BlockEntries,
     Entry,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.system.cache import BoundedCache
+from outcrop.system.limits import BoundedCache
 
 
 def test_the_entry_not_used_for_longest_goes_first() -> None:

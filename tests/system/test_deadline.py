@@ -23,7 +23,7 @@ from outcrop.parse.formats import FORMATS, TextFormat
 from outcrop.parse.limits import ParseLimits
 from outcrop.parse.markdown import find_headings
 from outcrop.records import Document, SourceFile
-from outcrop.system.deadline import check_time, limit_time, restart_limit, timed
+from outcrop.system.limits import check_time, limit_time, restart_limit, timed
 from outcrop.text import terms
 from outcrop.write import readers
 from outcrop.write.prepare import Job, Recipe, Unreadable, prepare_file

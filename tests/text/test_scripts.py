@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from outcrop.chunk.size import measure_tokens
+from outcrop.chunk.cut import measure_tokens
 from outcrop.index.query import read_query
 from outcrop.text.phrases import phrase_words
 from outcrop.text.scripts import DENSE, HANGUL, UNSPACED

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from training.vocabulary import choose_tokens, count_words, learn_pieces
 
-from outcrop.embed.vocabulary import Vocabulary
+from outcrop.embed.static import Vocabulary
 from training import vocabulary as made
 
 LETTERS = [*string.ascii_lowercase, *string.digits]

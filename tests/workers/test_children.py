@@ -23,7 +23,7 @@ from outcrop.engine import Engine
 from outcrop.parse.isolate import close_worker, parse_isolated
 from outcrop.parse.limits import ParseLimits
 from outcrop.serve.http.searchers import Searchers
-from outcrop.workers.children import DEVNULL, child_environment, start_child
+from outcrop.workers.process import DEVNULL, child_environment, start_child
 from outcrop.write.readers import _Reader
 
 PACKAGE = Path(outcrop.__file__).parent
@@ -139,7 +139,7 @@ def test_one_module_starts_processes() -> None:
         for path in sources
         for what in starts(ast.parse(path.read_text("utf-8")))
     }
-    assert found == {("workers/children.py", "subprocess"), (OPENS_A_BROWSER, "click.launch")}
+    assert found == {("workers/process.py", "subprocess"), (OPENS_A_BROWSER, "click.launch")}
 
 
 def test_every_module_that_is_started_is_tried_below() -> None:

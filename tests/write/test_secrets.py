@@ -15,7 +15,7 @@ import outcrop
 from outcrop.config import load_config
 from outcrop.notes import KnowledgeBase
 from outcrop.records import Progress, Skipped
-from outcrop.sources.credentials import CREDENTIALS
+from outcrop.sources.exclusions import CREDENTIALS
 
 KEPT, SECRET = FAKES["GitHub"]
 PASSWORD = "kX9#mP2$vLq"

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from outcrop.embed.keys import context_head, path_text
-from outcrop.embed.vocabulary import ID_BYTES, Vocabulary
+from outcrop.embed.static import ID_BYTES, Vocabulary
 
 HEAD_TOKENS = 32
 """Of the title and headings above a text, in training."""

@@ -18,8 +18,7 @@ from docs.site.table import table
 import outcrop
 from outcrop import records as nouns
 from outcrop.config import Config
-from outcrop.records.asked import SEARCH_OPTIONS, SearchArguments
-from outcrop.records.options import Option, declared
+from outcrop.records.asked import SEARCH_OPTIONS, Option, SearchArguments, declared
 
 PARTS: Final = (
     "outcrop.notes:KnowledgeBase",

@@ -3,6 +3,10 @@
 Given a limit and a minimum, pieces are filled to the limit while much text is left and balanced over the last
 few, paragraphs stay whole where they fit, and the kinds of boundary are tried in the order they are given.
 Each cut looks at a window of a few limits at most, and each advances by a share of the limit: linear time.
+
+Sizes are in quarters of a token, without running a tokenizer: most scripts take about four characters per token, those
+without spaces between words (Chinese, Japanese, Thai …), Hangul and emoji about one token per character. A ruler
+answers sizes and distances in constant or logarithmic time after one pass over the text.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from outcrop.chunk.boundaries import (
     BLANK_LINE,
     LINE,
@@ -24,8 +30,92 @@ from outcrop.chunk.boundaries import (
     splits_character,
     whole_character,
 )
-from outcrop.chunk.size import Ruler
-from outcrop.system.deadline import check_time, timed
+from outcrop.system.arrays import NDArray
+from outcrop.system.limits import check_time, timed
+from outcrop.text.scripts import DENSE
+
+QUARTERS = 4
+"""Quarters in a token; also what one character of a wide script weighs."""
+
+_ASTRAL = 0xFFFF
+"""The last entry of the table stands for everything beyond the basic plane: emoji and rare ideographs, all wide."""
+
+
+def _weight_table() -> NDArray[np.uint8]:
+    table = np.ones(_ASTRAL + 1, dtype=np.uint8)
+    for first, last in DENSE:
+        table[min(first, _ASTRAL) : last + 1] = QUARTERS
+    return table
+
+
+_WEIGHTS = _weight_table()
+
+
+class Ruler:
+    """Measures stretches of one text in quarters of a token. Here all its characters weigh one: sizes are lengths."""
+
+    widest = 1
+    """The most that one character of this text weighs."""
+
+    def size(self, start: int, end: int) -> int:
+        """What `text[start:end]` weighs."""
+        return end - start
+
+    def reach(self, start: int, size: int) -> int:
+        """The last offset that can end a stretch from `start` of at most this size; may pass the text's end."""
+        return start + size
+
+    def reach_back(self, end: int, size: int) -> int:
+        """The first offset that can begin a stretch to `end` of at most this size; may be negative."""
+        return end - size
+
+
+class MixedRuler(Ruler):
+    """For a text with wide characters: running totals, searched by bisection."""
+
+    widest = QUARTERS
+
+    def __init__(self, weights: NDArray[np.uint8]) -> None:
+        self._totals = np.zeros(len(weights) + 1, dtype=np.int64)
+        np.cumsum(weights, out=self._totals[1:])
+
+    def size(self, start: int, end: int) -> int:
+        """What `text[start:end]` weighs."""
+        return int(self._totals[end] - self._totals[start])
+
+    def reach(self, start: int, size: int) -> int:
+        """The last offset that can end a stretch from `start` of at most this size."""
+        return int(self._totals.searchsorted(self._totals[start] + size, "right")) - 1
+
+    def reach_back(self, end: int, size: int) -> int:
+        """The first offset that can begin a stretch to `end` of at most this size."""
+        return int(self._totals.searchsorted(self._totals[end] - size, "left"))
+
+
+def measure(text: str) -> Ruler:
+    """The ruler for a text: the cheap one unless it holds wide characters."""
+    if text.isascii():
+        return Ruler()
+    weights = _weigh(text)
+    return MixedRuler(weights) if weights.max() > 1 else Ruler()
+
+
+def measure_tokens(text: str) -> int:
+    """The size of a text in tokens: four characters each, or one in scripts without spaces."""
+    return to_tokens(len(text) if text.isascii() else int(_weigh(text).sum()))
+
+
+def to_tokens(size: int) -> int:
+    """Quarters to whole tokens, rounded up."""
+    return -(-size // QUARTERS)
+
+
+def _weigh(text: str) -> NDArray[np.uint8]:
+    # surrogatepass: a lone surrogate in badly decoded text is a character like any other here
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    weights: NDArray[np.uint8] = _WEIGHTS[np.minimum(codes, _ASTRAL)]
+    return weights
+
 
 _BALANCED_PARTS = 4
 """Balance the last four pieces of a region. Balancing over more would let an edit at the end of a long text
@@ -36,8 +126,7 @@ _MIN_FILL = 0.25
 than cause the next one to be cut in two."""
 
 _SECOND_FILL = 0.5
-"""Weaker boundaries are plentiful, so they are taken only from half of the even share on: pieces stay similar in
-size."""
+"""Weaker boundaries are plentiful: taken only from half of the even share on, so that pieces stay similar."""
 
 _TAB_COLUMNS = 4
 
@@ -52,11 +141,9 @@ _SOLID = re.compile(r"\S")
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """Cuts the regions of one text. Sizes are in the ruler's unit, the minimum in characters.
-
-    `kept` are blocks, in order, that stay whole if they fit into a piece; `headings` are offsets of lines that belong
-    to what follows. A first line indented by `indent` columns or more keeps its indentation.
-    """
+    """Cuts the regions of one text. Sizes are in the ruler's unit, the minimum in characters. `kept` are blocks, in
+    order, that stay whole if they fit into a piece; `headings` are offsets of lines that belong to what follows. A
+    first line indented by `indent` columns or more keeps its indentation."""
 
     text: str
     ruler: Ruler
@@ -177,11 +264,9 @@ class Cutter:
 
 
 def overlap_starts(cutter: Cutter, pieces: Sequence[tuple[int, int]], overlap: int) -> list[int]:
-    """Where each piece starts once it repeats the end of the one before.
-
-    It repeats at most `overlap`, including the gap between them: whole sentences where they are short enough, else
-    whole lines or words, and never all of the piece before.
-    """
+    """Where each piece starts once it repeats the end of the one before. It repeats at most `overlap`, including the
+    gap between them: whole sentences where they are short enough, else whole lines or words, and never all of the piece
+    before."""
     starts = [pieces[0][0]] if pieces else []
     for (before, before_end), (start, _) in timed(pairwise(pieces)):
         earliest = max(cutter.ruler.reach_back(start, overlap), before + 1)

@@ -2,6 +2,10 @@
 
 A region is a stretch that should stay whole. Regions cover the text without a gap; the cutter then cuts those that
 are too large at statements, and trims the space around the rest.
+
+A chunk of code has a short summary in words, made from what its grammar knows, which is embedded beside the code and
+shown before it in a packed context. People ask in words for what names only hint at: the summary gives the names, the
+first sentence of the documentation, and what the code calls. A model may write a better one (see `Commentator`).
 """
 
 from __future__ import annotations
@@ -13,10 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import itemgetter
+from typing import Final
 
 from outcrop.chunk.boilerplate import boilerplate_end, is_boilerplate
-from outcrop.chunk.size import QUARTERS
-from outcrop.chunk.summary import summarise
+from outcrop.chunk.cut import QUARTERS
 from outcrop.records import CodeNotes, Declaration, Definition, Mention, Outline, Role
 
 SMALL_TOKENS = 80
@@ -156,10 +160,8 @@ class Notes:
         self._reference_at = [reference.start for reference in outline.references]
 
     def of(self, start: int, end: int, line: int) -> tuple[CodeNotes | None, tuple[str, ...] | None]:
-        """Notes on `text[start:end]`, which begins at line `line`, and its place: scope and name.
-
-        Text that is not code only has the names it mentions, if any.
-        """
+        """Notes on `text[start:end]`, which begins at line `line`, and its place: scope and name. Text that is not code
+        only has the names it mentions, if any."""
         if not self._language:
             mentions = self._mentions(start, end)
             return (CodeNotes(mentions=mentions) if mentions else None), None
@@ -180,19 +182,17 @@ class Notes:
             place: tuple[str, ...] = (*main.scope, main.name)
         else:
             place = inside[0].scope if inside else ((*around.scope, around.name) if around else ())
+        kind = main.kind if main else ""
+        if not main and is_boilerplate(self._text[start:end], self._language):
+            kind = "header"
         notes = CodeNotes(
             symbol=".".join(place),
-            kind=main.kind if main else "header" if self._is_header(start, end) else "",
+            kind=kind,
             signature=main.signature if main else "",
             defines=defines,
             mentions=self._mentions(start, end),
         )
         return replace(notes, summary=summarise(notes, inside, main, self._role)), place
-
-    def _is_header(self, start: int, end: int) -> bool:
-        """Whether a stretch says nothing by itself: imports, licences, stubs. A file's introductory comment does say
-        something."""
-        return is_boilerplate(self._text[start:end], self._language)
 
     def _around(self, start: int, end: int) -> Declaration | None:
         """The innermost declaration that holds the stretch."""
@@ -233,3 +233,49 @@ class Notes:
 
 
 _NAME_KIND_QUALIFIER = itemgetter(0, 1, 3)
+
+
+MAX_NAMES: Final = 8
+"""Most names listed as declared or called: more would drown the rest (not measured)."""
+MAX_DOCS: Final = 3
+"""Most other declarations whose documentation is quoted (not measured)."""
+
+_ROLES: Final[dict[str, str]] = {
+    "test": "Test code.",
+    "benchmark": "Benchmark.",
+    "example": "Example.",
+    "generated": "Generated.",
+    "vendored": "Vendored.",
+    "compat": "For compatibility.",
+}
+
+
+def summarise(notes: CodeNotes, inside: Sequence[Declaration], main: Declaration | None, role: Role) -> str:
+    """What a chunk is, says and does: `Method acquire of ConnectionPool: Take a connection. Calls wait, open.`"""
+    parts = []
+    if main is not None:
+        of = f" of {main.scope[-1]}" if main.scope else ""
+        parts.append(_sentence(f"{main.kind.capitalize()} {main.name}{of}", main.doc))
+    docs = [item for item in inside if item is not main and item.doc]
+    parts += [_sentence(item.name, item.doc) for item in docs[:MAX_DOCS]]
+    told = {item.name for item in docs[:MAX_DOCS]} | ({main.name} if main is not None else set())
+    others = [item.name for item in inside if item.name not in told]
+    if others:
+        place = f" in {notes.symbol}" if main is None and notes.symbol else ""
+        parts.append(f"Declares {', '.join(dict.fromkeys(others[:MAX_NAMES]))}{place}.")
+    for kind, verb in (("inherit", "Extends"), ("call", "Calls")):
+        names = dict.fromkeys(
+            item.name for item in notes.mentions if item.kind == kind and item.name not in told
+        )
+        if names:
+            parts.append(f"{verb} {', '.join(list(names)[:MAX_NAMES])}.")
+    if parts and role in _ROLES:
+        parts.append(_ROLES[role])
+    return " ".join(parts)
+
+
+def _sentence(name: str, doc: str) -> str:
+    said = " ".join(doc.split())
+    if not said:
+        return f"{name}."
+    return f"{name}: {said}" + ("" if said.endswith((".", "!", "?", ":")) else ".")

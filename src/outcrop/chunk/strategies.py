@@ -23,15 +23,14 @@ from outcrop.chunk.boundaries import (
     SPACE,
     Boundary,
     Offsets,
+    Outline,
     find_fences,
 )
-from outcrop.chunk.cut import Cutter, overlap_starts
+from outcrop.chunk.cut import QUARTERS, Cutter, Ruler, measure, overlap_starts, to_tokens
 from outcrop.chunk.declarations import Notes, regions_of
-from outcrop.chunk.sections import Outline
-from outcrop.chunk.size import QUARTERS, EvenRuler, Ruler, measure, to_tokens
 from outcrop.errors import ConfigError
 from outcrop.records import Chunk, CodeNotes, Document
-from outcrop.system.deadline import check_time
+from outcrop.system.limits import check_time
 
 StrategyName = Literal["auto", "prose", "headings", "recursive"]
 
@@ -59,10 +58,8 @@ _MAX_OVERLAP = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ChunkOptions:
-    """How to chunk. Zero and None mean the strategy's own default; `overlap` is a share of the target.
-
-    A minimum above half of the target is lowered to that: both cannot hold otherwise.
-    """
+    """How to chunk. Zero and None mean the strategy's own default; `overlap` is a share of the target. A minimum above
+    half of the target is lowered to that: both cannot hold otherwise."""
 
     strategy: StrategyName = "auto"
     target_tokens: int = 0
@@ -136,7 +133,7 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
     text = document.text
     strategy = STRATEGIES[options.strategy]
     tokens = measure(text)
-    ruler = EvenRuler() if strategy.by_characters else tokens
+    ruler = Ruler() if strategy.by_characters else tokens
     outline = Outline(text, document.headings)
     fences = find_fences(text)
     code = document.outline if options.strategy == "auto" and document.outline else None

@@ -19,7 +19,7 @@ from outcrop.cluster.order import Order, Unable
 from outcrop.cluster.stages import EmbedRows, prepare_rows
 from outcrop.embed.models import runs_on_gpu
 from outcrop.workers.frames import Frame
-from outcrop.write.batches import Batch, cut
+from outcrop.write.prepare import Batch, cut_batches
 
 
 class Filling:
@@ -45,7 +45,7 @@ class Filling:
 
     def _fill(self) -> Iterator[Frame]:
         try:
-            left = dict(enumerate(cut(self._order.jobs, self._cores)))
+            left = dict(enumerate(cut_batches(self._order.jobs, self._cores)))
             yield from self._send(left, "first")
             alone = [[pair] for batch in left.values() for pair in batch]
             left = dict(enumerate(alone))
@@ -87,10 +87,7 @@ class Filling:
         ]
         given = {"order": self._settings, "attempts": self._attempts, "turn": turn}
         data = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
-            prepare_rows,
-            batch_size=None,
-            batch_format="pyarrow",
-            fn_kwargs={**given, "embed": not self._gpus},
+            prepare_rows, batch_size=None, batch_format="pyarrow", fn_kwargs={**given, "embed": not self._gpus}
         )
         if self._gpus:
             data = data.map_batches(

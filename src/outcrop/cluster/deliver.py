@@ -52,11 +52,7 @@ def add_vectors(delivery: Delivery, embedder: Embedder) -> Delivery:
 def open_once(embedding: Embedding, device: str) -> Embedder:
     """The model, opened once per process and checked to be the one of the index."""
     embedder = open_embedder(
-        embedding.name,
-        url=embedding.url,
-        key=embedding.key,
-        query_prefix=embedding.query_prefix,
-        device=device,
+        embedding.name, url=embedding.url, key=embedding.key, query_prefix=embedding.query_prefix, device=device
     )
     if embedder.model != embedding.model:
         raise EmbedError(

@@ -50,9 +50,7 @@ class Order:
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """The outcomes of some files and the machine they come from; `keys[i]` is the key of the vector `matrix[i]`.
-
-    `unseen` are the uris of files that the machine did not find.
-    """
+    `unseen` are the uris of files that the machine did not find."""
 
     host: str
     outcomes: tuple[Outcome, ...]

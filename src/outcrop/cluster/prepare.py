@@ -33,10 +33,8 @@ TOLD_CHARACTERS: Final = 500
 @dataclass(frozen=True, slots=True)
 class RayPrepare:
     """Prepares files on the Ray cluster at `address` (as `write.prepare.Prepare`); LOCAL starts one on this machine.
-
     Every machine reads the files itself, so it must have the folder at the same path, and Outcrop installed. Vectors
-    are made there too if `embedding` names a model.
-    """
+    are made there too if `embedding` names a model."""
 
     address: str
     embedding: Embedding | None
@@ -104,11 +102,8 @@ def _require_ray() -> None:
 
 
 def _frames(order: Order, check_stopped: Callable[[], None]) -> Generator[Frame, None, None]:
-    """The frames of a driver that is given this order; ClusterError when it dies.
-
-    `check_stopped` is called while nothing comes and may raise. Closing the generator ends the driver, and with it the
-    work in the cluster.
-    """
+    """The frames of a driver that is given this order; ClusterError when it dies. `check_stopped` is called while
+    nothing comes and may raise. Closing the generator ends the driver, and with it the work in the cluster."""
     # Ray lets its workers import from the driver's current folder, so it gets an empty one: the caller's may well be
     # the folder that is being indexed.
     with (

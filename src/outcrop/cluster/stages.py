@@ -80,10 +80,5 @@ def _told(problem: str) -> str:
 
 
 _SCHEMA = pa.schema(
-    [
-        ("number", pa.int64()),
-        ("done", pa.large_binary()),
-        ("error", pa.large_string()),
-        ("model", pa.bool_()),
-    ]
+    [("number", pa.int64()), ("done", pa.large_binary()), ("error", pa.large_string()), ("model", pa.bool_())]
 )

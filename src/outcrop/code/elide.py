@@ -10,7 +10,7 @@ from typing import Final
 import Stemmer
 
 from outcrop.text.phrases import phrase_lines
-from outcrop.text.words import PART, WORD
+from outcrop.text.terms import PART, WORD
 
 ELLIPSIS: Final = "..."
 MAX_SIGNATURE_LINES: Final = 8

@@ -21,7 +21,7 @@ from outcrop.index.names import HEADER, MODULE, PRIVATE, SMALL, name_mark, name_
 from outcrop.rank.walk import pagerank
 from outcrop.records import CodeMap, Definition, MapEntry, StoredChunk
 from outcrop.system.arrays import NDArray, distinct
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import check_wanted
 
 Count = Callable[[str], int]
 

@@ -21,7 +21,7 @@ from outcrop.read.lookup import MAX_DIGITS, find_document
 from outcrop.records import Related, Relation, Relative, StoredChunk
 from outcrop.sources.revisions import Revisions
 from outcrop.system.arrays import NDArray, numbered
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import check_wanted
 
 MAX_NAMESAKES: Final = 8
 """Declarations of one name that are looked at; of a commoner name the likeliest will do."""

@@ -16,7 +16,7 @@ from typing import Final
 from outcrop.code.traces import Trace, innermost_first, tidy_path
 from outcrop.errors import QueryError
 from outcrop.records import Directive, Message
-from outcrop.text.words import WORD
+from outcrop.text.terms import WORD
 
 # How much of a conversation is read and kept: the numbers were not measured.
 MAX_QUERY_WORDS: Final = 400

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from outcrop.embed.endpoint import Endpoint, Refused
-from outcrop.embed.fingerprint import fingerprint
+from outcrop.embed.keys import fingerprint
 from outcrop.errors import ConfigError, EmbedError
 from outcrop.system.remote import Retries
 from outcrop.text.marks import draw_mark
@@ -73,15 +73,10 @@ class ChatCommentator:
         self._threads = threads
         self._options: Mapping[str, Any] = {"temperature": 0, "max_tokens": _MAX_ANSWER_TOKENS}
         # Not the address: the same model says the same elsewhere, and nothing is paid for twice.
-        self._name = f"chat:{model}@{fingerprint((model, _PROMPT, _TASK))}"
+        self.name = f"chat:{model}@{fingerprint((model, _PROMPT, _TASK))}"
 
     def __repr__(self) -> str:
         return f"ChatCommentator({self._model!r}, {self._endpoint.address!r})"
-
-    @property
-    def name(self) -> str:
-        """The model and a fingerprint of what it is told."""
-        return self._name
 
     def comment(self, chunks: Sequence[tuple[str, str]]) -> list[str]:
         """One or two sentences for each (place, code), a few requests at a time."""

@@ -23,8 +23,7 @@ ASKED_AT_ONCE: Final = 16
 
 
 class Comments:
-    """The comments of one run. A commentator that fails is not asked again in that run, which goes on with the
-    summaries made without it."""
+    """The comments of one run. A commentator that fails is not asked again: summaries are made without it."""
 
     def __init__(self, commentator: Commentator, store: Store, check_stopped: Callable[[], None]) -> None:
         self._commentator = commentator

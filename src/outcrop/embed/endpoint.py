@@ -22,10 +22,8 @@ class Refused(Exception):
 
 
 class Endpoint:
-    """Posts JSON to one address. Safe to use from any thread: each request has a connection to itself.
-
-    `timeout_s` is the limit of one attempt; `name` is how its settings begin, as in `embed_url` and `embed_key`.
-    """
+    """Posts JSON to one address. Safe to use from any thread: each request has a connection to itself. `timeout_s` is
+    the limit of one attempt; `name` is how its settings begin, as in `embed_url` and `embed_key`."""
 
     def __init__(
         self, base_url: str, operation: str, key: str, *, name: str, timeout_s: float, retries: Retries

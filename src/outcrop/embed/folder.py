@@ -1,13 +1,28 @@
-"""What the folder of a transformer says about it: pooling, length and prompts."""
+"""What the folder of a transformer says about it: the files that sentence-transformers leaves, and the card.
+
+card.json says what a model is and how it is used:
+
+name, version       what vectors are stored under
+dimensions          of its vectors; a reranker has none
+max_tokens          of a text, or of a query and a text together
+pooling             mean or cls (embedders)
+query_prefix, document_prefix, path_weight, trust {prose, code}   (embedders; each may be missing)
+blend {prose, code} how much a reranker's scores weigh against the first order, 0 to 1 (rerankers; may be missing)
+sha256              of its files, by name
+licence, figures …  for people
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from outcrop.embed.transformer import PATH_WEIGHT
 from outcrop.errors import EmbedError
+from outcrop.records import Trust
 
 Pooling = Literal["mean", "cls"]
 
@@ -82,3 +97,53 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise EmbedError(f"{path} is not a JSON object: copy the model's folder again")
     return value
+
+
+_CARD = "card.json"
+REINSTALL = "reinstall the package that holds it"
+_POOLINGS: dict[str, Pooling] = {"mean": "mean", "cls": "cls"}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a card says, checked."""
+
+    name: str
+    version: str
+    dimensions: int
+    max_tokens: int
+    pooling: Pooling
+    query_prefix: str
+    document_prefix: str
+    path_weight: float
+    trust: Trust
+    blend: Trust | None = None
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_card(folder: Path) -> Card | None:
+    """The card in a model's folder, if there is one."""
+    path = folder / _CARD
+    if not path.is_file():
+        return None
+    try:
+        said: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return Card(
+            name=str(said["name"]),
+            version=str(said["version"]),
+            dimensions=int(said.get("dimensions", 0)),
+            max_tokens=int(said["max_tokens"]),
+            pooling=_POOLINGS[said.get("pooling", "mean")],
+            query_prefix=str(said.get("query_prefix", "")),
+            document_prefix=str(said.get("document_prefix", "")),
+            path_weight=float(said.get("path_weight", PATH_WEIGHT)),
+            trust=_weights(said.get("trust", {})),
+            blend=_weights(said["blend"]) if "blend" in said else None,
+            sha256=dict(said["sha256"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EmbedError(f"{path} cannot be read ({type(error).__name__}: {error}): {REINSTALL}") from error
+
+
+def _weights(said: Mapping[str, Any]) -> Trust:
+    return Trust(float(said.get("prose", 1.0)), float(said.get("code", 1.0)))

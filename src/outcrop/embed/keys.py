@@ -1,4 +1,4 @@
-"""What is embedded for a chunk and a path, and the content addresses of their vectors.
+"""What is embedded for a chunk and a path, the content addresses of their vectors, and the fingerprints of models.
 
 A chunk whose text and context did not change keeps its key, so its vector is found instead of made again.
 """
@@ -6,9 +6,9 @@ A chunk whose text and context did not change keeps its key, so its vector is fo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from hashlib import blake2b
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b, file_digest
+from pathlib import Path, PurePosixPath
 
 _KEY_BYTES = 16
 """128 bits: among a billion chunks the odds that any two collide are about one in 10^21."""
@@ -44,10 +44,8 @@ def summary_key(summary: str) -> bytes:
 
 
 def context_head(title: str, heading_path: Sequence[str]) -> str:
-    """The lines put before a chunk's text: its document's title and its headings, where there are any.
-
-    A file name that is only a number (`0421.py`) says nothing about the file and is left out.
-    """
+    """The lines put before a chunk's text: its document's title and its headings, where there are any. A file name that
+    is only a number (`0421.py`) says nothing about the file and is left out."""
     name = _one_line(title)
     if any(map(str.isalpha, PurePosixPath(name).suffix)) and not path_text(name):
         name = ""
@@ -86,3 +84,38 @@ def path_text(path: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+_DIGEST_BYTES = 6
+"""Twelve hex digits: they only have to tell apart the few models one database ever sees."""
+_READ_BYTES = 1 << 20
+
+
+def fingerprint(settings: Iterable[str], files: Iterable[Path] = ()) -> str:
+    """Twelve hex digits of everything that decides what a model's vectors are."""
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for setting in settings:
+        encoded = setting.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    for path in files:
+        digest.update(path.stat().st_size.to_bytes(8, "little"))
+        with path.open("rb") as file:
+            while block := file.read(_READ_BYTES):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def find_damage(folder: Path, expected: Mapping[str, str | None], advice: str) -> list[str]:
+    """What is wrong with files, by the sha256 each should have; empty when all is well. Reads them whole."""
+    problems = []
+    for name, wanted in expected.items():
+        path = folder / name
+        try:
+            with path.open("rb") as file:
+                found = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            problems.append(f"{path} cannot be read ({error}): {advice}")
+            continue
+        if found != wanted:
+            problems.append(f"{path} is not the file its card names: {advice}")
+    return problems

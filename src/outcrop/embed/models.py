@@ -29,12 +29,6 @@ def _open_static(_settings: _Settings) -> Embedder:
     return StaticEmbedder()
 
 
-def _open_mini(settings: _Settings) -> Embedder:
-    from outcrop.embed.onnx import OnnxEmbedder
-
-    return OnnxEmbedder(_packaged("mini", "model mini"), query_prefix=settings.query_prefix)
-
-
 def _open_openai(settings: _Settings) -> Embedder:
     from outcrop.embed.openai import OpenAIEmbedder
 
@@ -46,7 +40,8 @@ def _open_openai(settings: _Settings) -> Embedder:
 def _open_onnx(settings: _Settings) -> Embedder:
     from outcrop.embed.onnx import OnnxEmbedder
 
-    return OnnxEmbedder(Path(settings.name).expanduser(), query_prefix=settings.query_prefix)
+    folder = Path(settings.name).expanduser() if settings.name else _packaged("mini", "model mini")
+    return OnnxEmbedder(folder, query_prefix=settings.query_prefix)
 
 
 def _open_sentence_transformers(settings: _Settings) -> Embedder:
@@ -57,16 +52,10 @@ def _open_sentence_transformers(settings: _Settings) -> Embedder:
     )
 
 
-def _open_mini_reranker(_folder: str) -> Reranker:
-    from outcrop.embed.cross import CrossEncoder
+def _open_cross_encoder(name: str) -> Reranker:
+    from outcrop.embed.onnx import CrossEncoder
 
-    return CrossEncoder(_packaged("rerank", "reranker mini"))
-
-
-def _open_onnx_reranker(folder: str) -> Reranker:
-    from outcrop.embed.cross import CrossEncoder
-
-    return CrossEncoder(Path(folder).expanduser())
+    return CrossEncoder(Path(name).expanduser() if name else _packaged("rerank", "reranker mini"))
 
 
 def _packaged(folder: str, what: str) -> Path:
@@ -82,23 +71,22 @@ def _packaged(folder: str, what: str) -> Path:
 _MODELS: dict[str, tuple[str, Callable[[_Settings], Embedder]]] = {
     # before the colon: what follows it, and how it is opened
     "static": ("", _open_static),
-    "mini": ("", _open_mini),
+    "mini": ("", _open_onnx),
     "openai": ("NAME", _open_openai),
     "onnx": ("FOLDER", _open_onnx),
     "sentence-transformers": ("FOLDER", _open_sentence_transformers),
 }
 _RERANKERS: dict[str, tuple[str, Callable[[str], Reranker]]] = {
-    "mini": ("", _open_mini_reranker),
-    "onnx": ("FOLDER", _open_onnx_reranker),
+    "mini": ("", _open_cross_encoder),
+    "onnx": ("FOLDER", _open_cross_encoder),
 }
 _Opening = TypeVar("_Opening")
 
 
 def open_embedder(model: str, *, url: str, key: str, query_prefix: str, device: str = "cpu") -> Embedder:
-    """Open the embedder that a `model` setting names; `url` and `key` are for `openai:` models only.
-
-    `query_prefix` is for models that want an instruction before a query; the static model ignores it. `device` may be
-    `cuda` for a model that can run there (`runs_on_gpu`)."""
+    """Open the embedder that a `model` setting names; `url` and `key` are for `openai:` models only. `query_prefix` is
+    for models that want an instruction before a query; the static model ignores it. `device` may be `cuda` for a model
+    that can run there (`runs_on_gpu`)."""
     open_model, name = _look_up("model", model, _MODELS)
     return open_model(_Settings(name, url, key, query_prefix, device))
 

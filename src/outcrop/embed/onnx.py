@@ -1,4 +1,7 @@
-"""Transformer models on disk, run by onnxruntime: a folder with model.onnx and tokenizer.json, and perhaps a card."""
+"""Transformer models on disk, run by onnxruntime: a folder with model.onnx and tokenizer.json, and perhaps a card.
+
+An embedder reads a text and gives its vector; a cross-encoder reads a query and a text together and gives one score.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from outcrop.embed.card import REINSTALL, Card, read_card
-from outcrop.embed.fingerprint import find_damage, fingerprint
-from outcrop.embed.folder import Pooling, read_model_folder
+from outcrop.embed.folder import REINSTALL, Card, Pooling, read_card, read_model_folder
 from outcrop.embed.inference.runner import HeldModel, Runner
 from outcrop.embed.inference.spec import ModelSpec, Reads, find_graph, graph_files, stamp_files, usual_threads
+from outcrop.embed.keys import find_damage, fingerprint
 from outcrop.embed.transformer import PATH_WEIGHT, Transformer, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
@@ -47,34 +49,19 @@ class OnnxEmbedder(Transformer):
         self._folder = found
         self._query_prefix = query_prefix or found.query_prefix
         self._document_prefix = document_prefix or found.document_prefix
-        self._path_weight = card.path_weight if card else PATH_WEIGHT
-        self._trust = card.trust if card else Trust()
+        self.path_weight = card.path_weight if card else PATH_WEIGHT
+        self.trust = card.trust if card else Trust()
         self._held = HeldModel(found.spec("texts", threads), runner)
         if card is None:
-            self._model = Model(f"onnx:{folder.name}", self._fingerprint(), self._held.width())
+            self.model = Model(f"onnx:{folder.name}", self._fingerprint(), self._held.width())
         else:
             # A custom prefix makes different vectors: they must not be mixed with the card's.
             same = self._document_prefix == card.document_prefix
             version = card.version if same else f"{card.version}+{fingerprint((self._document_prefix,))}"
-            self._model = Model(card.name, version, card.dimensions)
+            self.model = Model(card.name, version, card.dimensions)
 
     def __repr__(self) -> str:
-        return f"OnnxEmbedder({self._model})"
-
-    @property
-    def model(self) -> Model:
-        """The card's; without one the folder's name, a fingerprint of its files, and its dimensions."""
-        return self._model
-
-    @property
-    def path_weight(self) -> float:
-        """How much the path's vector counts: the card's value, else half."""
-        return self._path_weight
-
-    @property
-    def trust(self) -> Trust:
-        """How much its similarities weigh: the card's value, else in full."""
-        return self._trust
+        return f"OnnxEmbedder({self.model})"
 
     def embed_query(self, text: str) -> Vector:
         """The unit vector of a query; runs before all documents that wait."""
@@ -86,7 +73,7 @@ class OnnxEmbedder(Transformer):
         if self._folder.card is not None:
             return find_damage(self._folder.path, self._folder.card.sha256, REINSTALL)
         try:
-            changed = self._fingerprint() != self._model.version
+            changed = self._fingerprint() != self.model.version
         except EmbedError as error:
             return [str(error)]
         return [f"the files in {self._folder.path} changed: open the index again"] if changed else []
@@ -103,19 +90,19 @@ class OnnxEmbedder(Transformer):
             raise EmbedError(f"the model in {found.path} cannot be loaded: {error}") from error
 
     def _embed(self, texts: Sequence[str], prefix: str, *, urgent: bool = False) -> Matrix:
-        out = np.zeros((len(texts), self._model.dimensions), np.float32)
+        out = np.zeros((len(texts), self.model.dimensions), np.float32)
         sent = [number for number, text in enumerate(texts) if text.strip()]
         if not sent:
             return out
         longest = self._folder.max_tokens * CHARACTERS_A_TOKEN
         rows = self._held.run([((prefix + texts[number])[:longest],) for number in sent], urgent=urgent)
-        if rows.shape[1] != self._model.dimensions:
+        if rows.shape[1] != self.model.dimensions:
             raise EmbedError(
                 f"the model in {self._folder.path} makes {rows.shape[1]} numbers a text, its card says "
-                f"{self._model.dimensions}: reinstall the package that holds it"
+                f"{self.model.dimensions}: reinstall the package that holds it"
             )
         if not np.isfinite(rows).all():
-            raise EmbedError(f"{self._model.name} made numbers that are not finite: use another model")
+            raise EmbedError(f"{self.model.name} made numbers that are not finite: use another model")
         out[sent] = unit_rows(rows)
         return out
 
@@ -178,3 +165,41 @@ def _require_runtime() -> None:
             raise EmbedError(
                 f"onnx models need two more packages ({name} is missing): run {install_command('onnx')}"
             )
+
+
+class CrossEncoder:
+    """A cross-encoder on the CPU, in the process that runs all transformers. It starts to load when it is made. Texts
+    are scored in order, a few at a time; when the time is up, the scores so far are returned and the rest is not
+    begun."""
+
+    def __init__(self, folder: Path, *, threads: int = 0, runner: Runner | None = None) -> None:
+        """`threads` 0 means one per core, four at most."""
+        self._folder = OnnxFolder.read(folder)
+        card = self._folder.card
+        self.name = f"{card.name}@{card.version}" if card else f"onnx:{folder.name}"
+        self.blend = card.blend if card else None
+        self._held = HeldModel(self._folder.spec("pairs", threads), runner)
+
+    def __repr__(self) -> str:
+        return f"CrossEncoder({self.name})"
+
+    def score(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+        """Scores of the first of `texts`, as many as fit into `seconds`: none while the model is still loading."""
+        if not texts or seconds <= 0:
+            return []
+        longest = self._folder.max_tokens * CHARACTERS_A_TOKEN
+        asked = query[:longest]
+        pairs = [(asked, text[:longest]) for text in texts]
+        scores = self._held.run(pairs, urgent=True, seconds=seconds).ravel()
+        if not np.isfinite(scores).all():
+            raise EmbedError(f"{self.name} made scores that are not finite: use another reranker")
+        return [float(score) for score in scores]
+
+    def damage(self) -> list[str]:
+        """What is wrong with the model's files, by the hashes on its card; empty when all is well."""
+        card = self._folder.card
+        return find_damage(self._folder.path, card.sha256, REINSTALL) if card is not None else []
+
+    def close(self) -> None:
+        """Release the model; the worker process ends with the last one."""
+        self._held.close()

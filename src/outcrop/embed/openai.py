@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from outcrop.embed.endpoint import Endpoint, Refused
-from outcrop.embed.fingerprint import fingerprint
+from outcrop.embed.keys import fingerprint
 from outcrop.embed.transformer import Transformer, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Vector

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from outcrop.embed.fingerprint import fingerprint
 from outcrop.embed.folder import read_model_folder
+from outcrop.embed.keys import fingerprint
 from outcrop.embed.transformer import Transformer, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model
@@ -43,18 +43,13 @@ class SentenceTransformersEmbedder(Transformer):
         # Its tokenizer may not be used by two threads at once.
         self._one_at_a_time = threading.Lock()
         dimensions = len(self._encode(["dimensions"], "")[0])
-        self._model = Model(f"sentence-transformers:{folder.name}", version, dimensions)
+        self.model = Model(f"sentence-transformers:{folder.name}", version, dimensions)
 
     def __repr__(self) -> str:
-        return f"SentenceTransformersEmbedder({self._model})"
-
-    @property
-    def model(self) -> Model:
-        """The folder's name, a fingerprint of its files, and the dimensions found."""
-        return self._model
+        return f"SentenceTransformersEmbedder({self.model})"
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
-        out = np.zeros((len(texts), self._model.dimensions), np.float32)
+        out = np.zeros((len(texts), self.model.dimensions), np.float32)
         # Rust tokenizers hold no lone surrogates; a text of whitespace has no vector.
         sent = [number for number, text in enumerate(texts) if text.strip()]
         if sent:

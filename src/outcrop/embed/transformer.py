@@ -21,22 +21,15 @@ class Transformer(ABC):
     batch_texts: Final = 64
     """An ingest can be cancelled between batches, and 512 texts took some 15 s on two cores. Small batches cost little,
     since texts run one by one anyway."""
+    path_weight = PATH_WEIGHT
+    trust = Trust()
+    """Full: the measure of trust is a good transformer."""
     _query_prefix: str
     _document_prefix: str
 
     @abstractmethod
     def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
         """One unit row per text; zeros for one of whitespace."""
-
-    @property
-    def path_weight(self) -> float:
-        """Half: the text says most."""
-        return PATH_WEIGHT
-
-    @property
-    def trust(self) -> Trust:
-        """Full: the measure of trust is a good transformer."""
-        return Trust()
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """One unit row per text."""

@@ -1,16 +1,21 @@
-"""What gets passages and documents out of an index."""
+"""An open index: its store, its model, and what gets passages and documents out of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Unpack
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Unpack
 
-from outcrop.contracts import Stop, Tokenizer
-from outcrop.engine.opened import OpenedIndex
+from outcrop.config import DEFAULT_TOKENIZER, Config
+from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Tokenizer
+from outcrop.errors import NotFound
+from outcrop.maintain.permissions import close_index
 from outcrop.read.ask import answer_query, at_least_one, read_options
 from outcrop.read.headings import name_headings
 from outcrop.read.lookup import find_document
+from outcrop.read.parts import Parts, PartsMaker
 from outcrop.records import (
     Answer,
     CollectionInfo,
@@ -23,7 +28,106 @@ from outcrop.records import (
     StoredChunk,
 )
 from outcrop.records.asked import CONTEXT_DEFAULTS
-from outcrop.sources.freshness import looks_stale
+from outcrop.sources.revisions import Revisions, looks_stale
+from outcrop.store.opening import open_store
+
+if TYPE_CHECKING:
+    from outcrop.write.add import Adder
+
+
+class KnownCollections:
+    """The collections of a store, read again when it has changed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
+
+    def infos(self) -> tuple[CollectionInfo, ...]:
+        """Every collection and how much it holds."""
+        version = self._store.version()
+        if self._known[0] != version:
+            self._known = (version, tuple(self._store.collections()))
+        return self._known[1]
+
+    def names(self) -> list[str]:
+        """The names of all."""
+        return [info.name for info in self.infos()]
+
+    def require(self, names: Sequence[str]) -> None:
+        """NotFound, with the name that was meant perhaps, where one of these is not there."""
+        if not names:
+            return
+        known = self.names()
+        for name in names:
+            if name not in known:
+                import difflib  # only for a suggestion
+
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none yet'}"
+                raise NotFound(f"there is no collection {name!r}; {hint}")
+
+
+class OpenedIndex:
+    """What all of an Engine works with."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        create: bool = True,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        tokenizer: Tokenizer | None = None,
+        commentator: Commentator | None = None,
+    ) -> None:
+        self.config = config
+        self._given_tokenizer = tokenizer
+        if config.tokenizer != DEFAULT_TOKENIZER:
+            self._tokenizer  # noqa: B018 - a setting that is wrong is told when the index is opened
+        self._store: Store = open_store(
+            config.db,
+            lambda: self._maker.deriver(),  # noqa: PLW0108 - the maker is made after the store
+            create=create,
+            vector_index=config.vector_index,
+            vector_effort=config.vector_effort,
+        )
+        self.said = close_index(config)
+        """What the person who opened the index should know; empty when there is nothing."""
+        self._maker = PartsMaker(config, self._store, embedder, reranker, commentator)
+        self._known = KnownCollections(self._store)
+        self._revisions = Revisions(self._store)
+
+    @property
+    def parts(self) -> Parts:
+        """The model and what searches with it, made when first needed; others once the index has another model."""
+        return self._maker.parts()
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        from outcrop.read.pack import choose_tokenizer
+
+        return self._given_tokenizer or choose_tokenizer(self.config.tokenizer)
+
+    @cached_property
+    def _adder(self) -> Adder:
+        from outcrop.write.add import Adder
+
+        return Adder(self.config, self._store, self._maker)
+
+    def warm(self) -> None:
+        """Load the model, the arrays and the graph now instead of at the first search."""
+        self.parts.retriever.warm()
+
+    def close(self) -> None:
+        """Close the database and, where they have any, the connections and processes of the models."""
+        self._store.close()
+        self._maker.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
 
 EVERYTHING = Filter()
 

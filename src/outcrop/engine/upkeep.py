@@ -28,11 +28,8 @@ class Upkeep(Reading):
         return find_stale(self._store, where, self.config.max_file_bytes)
 
     def reembed(self, *, progress: OnProgress | None = None, stopped: Stop | None = None) -> int:
-        """Give every chunk a vector of the model in use; how many were made.
-
-        The old vectors serve until all new ones are there, then the switch is one transaction. Interrupted, it goes
-        on where it stopped.
-        """
+        """Give every chunk a vector of the model in use; how many were made. The old vectors serve until all new ones
+        are there, then the switch is one transaction. Interrupted, it goes on where it stopped."""
         return self._adder.reembed(progress, stopped)
 
     def move_to(
@@ -43,8 +40,8 @@ class Upkeep(Reading):
         The target is empty, or what an earlier call left of the same index: interrupted, it goes on where it stopped.
         Nothing is deleted here.
         """
+        from outcrop.maintain.compare import compare_rankings, draw_queries
         from outcrop.maintain.copy import move
-        from outcrop.maintain.parity import compare_rankings, draw_queries
 
         target._maker.require_model_of(self._maker)
         report = move(self._store, target._store, progress=progress, stopped=stopped)

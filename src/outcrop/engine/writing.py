@@ -48,10 +48,10 @@ class Writing(Reading):
         `ray` is the address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
         `ray://HOST:PORT`, or `local` for one on this machine alone.
         """
+        from outcrop.records.parsed import is_url
         from outcrop.sources.text import text_source
-        from outcrop.text.urls import is_url
         from outcrop.write.add import fetch_url
-        from outcrop.write.run import WriteOptions
+        from outcrop.write.plan import WriteOptions
 
         if (source is None) == (text is None) or source == "":
             raise SourceError("give either a source (folder, file or URL) or a text")
@@ -90,7 +90,7 @@ class Writing(Reading):
         stopped: Stop | None = None,
     ) -> IngestReport:
         """Add many texts in few transactions; memory stays bounded however many the iterable gives."""
-        from outcrop.write.run import WriteOptions
+        from outcrop.write.plan import WriteOptions
 
         target = collection or DEFAULT_COLLECTION
         options = WriteOptions(force, defer_embedding, progress, stopped)
@@ -113,8 +113,8 @@ class Writing(Reading):
         if collection is not None and not roots:
             self._known.require((collection,))
         from outcrop.records import IngestReport
-        from outcrop.write.folders import sync_root
-        from outcrop.write.run import WriteOptions
+        from outcrop.write.add import sync_root
+        from outcrop.write.plan import WriteOptions
 
         options = WriteOptions(force, progress=progress, stopped=stopped)
         reports = self._adder.run(
@@ -135,7 +135,7 @@ class Writing(Reading):
     ) -> IngestReport:
         """Bring single files of a folder up to date, found and read by the caller, whatever the folder's rules say of
         them; documents with a uri of `gone` leave the index, or move where a new file has the same bytes."""
-        from outcrop.write.run import WriteOptions
+        from outcrop.write.plan import WriteOptions
 
         options = WriteOptions(defer_embedding=defer_embedding)
         return self._adder.run(
@@ -156,11 +156,7 @@ class Writing(Reading):
         return len(self._store.pending(MAX_COUNTED_PENDING))
 
     def watch(
-        self,
-        paths: Sequence[str | Path],
-        *,
-        collection: str | None = None,
-        stop: threading.Event | None = None,
+        self, paths: Sequence[str | Path], *, collection: str | None = None, stop: threading.Event | None = None
     ) -> Iterator[IngestReport]:
         """Sync folders, then keep them fresh: yields a report after the first sync and after every change."""
         roots = [Path(path).expanduser().resolve() for path in paths]

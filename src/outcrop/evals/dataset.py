@@ -52,13 +52,13 @@ _appending = threading.Lock()
 
 
 def append_case(path: Path, case: EvalCase) -> bool:
-    """Add a case to a JSONL file, which is made where there is none; False when it holds that case already.
-
-    The file is written anew beside the old one and put in its place, so a crash leaves either.
-    """
+    """Add a case to a JSONL file, which is made where there is none; False when it holds that case already. The file is
+    written anew beside the old one and put in its place, so a crash leaves either."""
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ParseError(f"{path}: cases are added to a .jsonl file")
-    entry: dict[str, object] = {"query": case.query, "expected": _as_written(case.expected)}
+    graded = any(grade != 1.0 for grade in case.expected.values())  # else the names are enough
+    expected = dict(case.expected) if graded else list(case.expected)
+    entry: dict[str, object] = {"query": case.query, "expected": expected}
     if case.collections:
         entry["collections"] = list(case.collections)
     case = _as_case(entry, "the new case")
@@ -77,11 +77,6 @@ def append_case(path: Path, case: EvalCase) -> bool:
         except (OSError, UnicodeEncodeError) as error:
             raise SourceError(f"{path} cannot be written: {error}") from error
     return True
-
-
-def _as_written(expected: Mapping[str, float]) -> list[str] | dict[str, float]:
-    """Names alone, unless they are graded."""
-    return list(expected) if all(grade == 1.0 for grade in expected.values()) else dict(expected)
 
 
 Entries = Iterator[tuple[str, object]]

@@ -1,7 +1,12 @@
-"""Ask an index every question of a data set and see where the right documents come out."""
+"""Ask an index every question of a data set and see where the right documents come out.
+
+Metrics are plain functions over gains: what each rank earned, best rank first, 0 for a wrong document. `grades` are the
+gains of a perfect ranking, in any order: one for each expected document.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +16,50 @@ from typing import Final
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, NotFound
 from outcrop.evals.dataset import EvalCase
-from outcrop.evals.metrics import first_rank, mean, ndcg_at, percentile, recall_at, reciprocal_rank, top_1
-from outcrop.records import Answer, Hit, SearchOptions
+from outcrop.records import Hit, SearchOptions
+
+
+def top_1(gains: Sequence[float]) -> float:
+    """1 when the first document is a right one."""
+    return float(bool(gains) and gains[0] > 0)
+
+
+def recall_at(gains: Sequence[float], grades: Sequence[float], k: int) -> float:
+    """The share of the expected documents that is among the first k."""
+    return sum(gain > 0 for gain in gains[:k]) / len(grades) if grades else 0.0
+
+
+def first_rank(gains: Sequence[float]) -> int | None:
+    """Where the first right document stands, counted from 1."""
+    return next((rank for rank, gain in enumerate(gains, 1) if gain > 0), None)
+
+
+def reciprocal_rank(gains: Sequence[float]) -> float:
+    """One over the rank of the first right document; 0 when there is none. Its mean over queries is the MRR."""
+    rank = first_rank(gains)
+    return 0.0 if rank is None else 1 / rank
+
+
+def ndcg_at(gains: Sequence[float], grades: Sequence[float], k: int) -> float:
+    """Discounted gain of the first k against that of a perfect ranking; gains count as they are, not as powers."""
+    ideal = _discounted(sorted(grades, reverse=True)[:k])
+    return _discounted(gains[:k]) / ideal if ideal else 0.0
+
+
+def _discounted(gains: Sequence[float]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))
+
+
+def mean(values: Sequence[float]) -> float:
+    """The average; 0 of nothing."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of the values does not exceed; 0 of nothing."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+
 
 HITS_PER_DOCUMENT: Final = 4
 """Hits asked for each document wanted: ranks count documents, and several hits can be of the same one."""
@@ -88,11 +135,9 @@ def evaluate(
     on_row: Callable[[int, EvalRow], None] | None = None,
     stopped: Callable[[], bool] | None = None,
 ) -> EvalReport:
-    """Search every query and score it by the ranks of distinct documents, down to `limit`.
-
-    `options` are those of the search; its limit and collections are set here. A case whose expected documents are not
-    in the index counts as failed, and the report names them.
-    """
+    """Search every query and score it by the ranks of distinct documents, down to `limit`. `options` are those of the
+    search; its limit and collections are set here. A case whose expected documents are not in the index counts as
+    failed, and the report names them."""
     engine.warm()  # the first query would otherwise pay for loading the model
     places = _Places(engine)
     rows = []
@@ -124,12 +169,8 @@ def _ask(engine: Engine, case: EvalCase, places: _Places, limit: int, options: S
         ndcg_10=ndcg_at(gains, grades, 10),
         embed_ms=embed_ms,
         search_ms=answer.timings_ms.get("total", 0.0) - (embed_ms or 0.0),
-        reason=_reason(answer),
+        reason=None if answer.reason is None else answer.detail or answer.reason,
     )
-
-
-def _reason(answer: Answer) -> str | None:
-    return None if answer.reason is None else answer.detail or answer.reason
 
 
 def _rank_documents(

@@ -10,7 +10,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -178,6 +178,8 @@ def _ids(folder: Path) -> list[str]:
 
 
 def _as_run(data: Any, id_: str) -> EvalRun:
+    if not isinstance(data["cases"], list):
+        raise TypeError("cases is a list")
     cases = tuple(
         RankedCase(
             query=str(case["query"]),
@@ -186,7 +188,7 @@ def _as_run(data: Any, id_: str) -> EvalRun:
             ndcg_10=_number(case["ndcg_10"]),
             first=str(case.get("first", "")),
         )
-        for case in _each(data["cases"])
+        for case in data["cases"]
     )
     return EvalRun(
         id=id_,
@@ -197,12 +199,6 @@ def _as_run(data: Any, id_: str) -> EvalRun:
         metrics={str(key): _number(value) for key, value in data["metrics"].items()},
         cases=cases,
     )
-
-
-def _each(value: Any) -> Sequence[Any]:
-    if not isinstance(value, list):
-        raise TypeError("cases is a list")
-    return value
 
 
 def _number(value: Any) -> float:

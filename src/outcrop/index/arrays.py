@@ -20,14 +20,14 @@ import numpy as np
 
 from outcrop.contracts import Store
 from outcrop.index.candidates import find_candidates, rows_with_phrases
+from outcrop.index.columns import build_segment, merge_segments
 from outcrop.index.describe import find_declared
 from outcrop.index.files import TELL, Hole, Saved, SegmentFiles
 from outcrop.index.graph import Graph
-from outcrop.index.lexical import weigh_terms
-from outcrop.index.packed import DamagedArrays
+from outcrop.index.legs import weigh_terms
 from outcrop.index.query import Query
 from outcrop.index.seam import Matches
-from outcrop.index.segment import Part, Segment, View, build_segment, merge_segments
+from outcrop.index.segment import DamagedArrays, Part, Segment, View
 from outcrop.records import FeedRow, Filter, SearchMode, Vector
 from outcrop.system.arrays import NDArray, is_among
 from outcrop.text.terms import Terms
@@ -118,11 +118,8 @@ class SearchArrays:
 
     def _tidy(self, parts: list[Part]) -> list[Part]:
         """Merge the last segments while they are about as large as each other, or all small ones where many rows are
-        gone.
-
-        Rows that are gone still count when a word is weighed: of a note that is changed again and again, each former
-        version would make its words look common.
-        """
+        gone. Rows that are gone still count when a word is weighed: of a note that is changed again and again, each
+        former version would make its words look common."""
         small = len(parts)
         while small and len(parts[small - 1][0]) < SEGMENT_ROWS // 2:
             small -= 1
@@ -246,10 +243,8 @@ class SearchArrays:
     # ------------------------------------------------------------------ files
 
     def save(self, *, force: bool = False) -> None:
-        """Write what is only in memory beside the database, if there is enough of it to be worth a file.
-
-        While another process is saving, an ordinary save is left to it; a forced one waits.
-        """
+        """Write what is only in memory beside the database, if there is enough of it to be worth a file. While another
+        process is saving, an ordinary save is left to it; a forced one waits."""
         with self._lock:
             view = self.refresh()
             if self._files is None or not (force or self._is_worth_saving(view)):
@@ -296,16 +291,15 @@ class SearchArrays:
         )
 
     def _compact(self, view: View, max_deleted_share: float = MAX_DELETED_SHARE) -> View:
-        """Rewrite segments with many removed rows, and merge small neighbours, before they go to disk.
-
-        A segment that is not on disk (any more) is to be written anyway, so it goes there without its removed rows:
-        what one process purged does not come back with another's save.
-        """
+        """Rewrite segments with many removed rows, and merge small neighbours, before they go to disk. A segment that
+        is not on disk (any more) is to be written anyway, so it goes there without its removed rows: what one process
+        purged does not come back with another's save."""
         parts: list[Part] = []
         for segment, gone in view.parts:
+            on_disk = segment.file is not None and segment.file.is_file()
             if parts and _belong_together(parts[-1][0], segment):
                 parts.append(self._merge([parts.pop(), (segment, gone)]))
-            elif gone.sum() <= (max_deleted_share * len(segment) if _on_disk(segment) else 0):
+            elif gone.sum() <= (max_deleted_share * len(segment) if on_disk else 0):
                 parts.append((segment, gone))
             else:
                 parts.append(self._merge([(segment, gone)]))
@@ -393,7 +387,3 @@ def _fresh(segment: Segment) -> Part:
 def _belong_together(segment: Segment, after: Segment) -> bool:
     """Whether a segment is to be merged with the next: it is not much larger, and together they are not too large."""
     return len(segment) < 2 * len(after) and len(segment) + len(after) <= SEGMENT_ROWS
-
-
-def _on_disk(segment: Segment) -> bool:
-    return segment.file is not None and segment.file.is_file()

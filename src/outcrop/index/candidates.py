@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.dense import nearest, similarities
-from outcrop.index.lexical import LexicalQuery, rows_with_words, score_segment, weigh_terms
+from outcrop.index.legs import LexicalQuery, nearest, rows_with_words, score_segment, similarities, weigh_terms
 from outcrop.index.phrasing import may_hold, phrase_terms
 from outcrop.index.query import Query
 from outcrop.index.segment import Segment, View

@@ -28,16 +28,14 @@ from outcrop.index.names import (
     WHOLE,
     name_mark,
     name_number,
-    other_words_of,
     title_number,
-    words_of,
 )
 from outcrop.index.query import Symbol
 from outcrop.index.segment import Segment, View
 from outcrop.records import Filter
 from outcrop.records.candidates import Candidates
 from outcrop.system.arrays import NDArray, distinct, is_among, numbered
-from outcrop.text.terms import STOP_WORDS, Terms
+from outcrop.text.terms import STOP_WORDS, Terms, other_words_of, words_of
 
 KIND_SHARE: Final = {WHOLE: 1.0, CALLABLE: 0.8, METHOD: 0.8, LOCAL: 0.5, SMALL: 0.5, PROTOTYPE: 0.5}
 """How surely a declaration is the one that is asked for. A type is asked for by its name, a function more often by what

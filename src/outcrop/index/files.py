@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from outcrop.index.packed import damaged_arrays
-from outcrop.index.segment import Segment, load_segment, save_segment
+from outcrop.index.packed import damaged_arrays, load_segment, save_segment
+from outcrop.index.segment import Segment
 from outcrop.system.arrays import NDArray
 from outcrop.system.private import make_folder, open_new
 
@@ -77,10 +77,8 @@ class SegmentFiles:
         self._manifest = folder / "manifest.json"
 
     def save(self, saved: Saved, *, wait_s: float = 0.0) -> bool:
-        """Write the segments that are not on disk yet, then the manifest; False if that could not be done.
-
-        While another process is saving, this waits up to `wait_s` for it.
-        """
+        """Write the segments that are not on disk yet, then the manifest; False if that could not be done. While
+        another process is saving, this waits up to `wait_s` for it."""
         try:
             make_folder(self._folder)
             with self._lock(wait_s) as held:

@@ -46,22 +46,11 @@ from outcrop.index.evidence import (
     stack,
     weigh_pairs,
 )
-from outcrop.index.names import (
-    C_FAMILY,
-    METHOD,
-    MODULE,
-    OWN,
-    PACKAGE,
-    PRIVATE,
-    ROOT,
-    SMALL,
-    SUPER,
-    name_number,
-)
+from outcrop.index.names import C_FAMILY, METHOD, MODULE, OWN, PACKAGE, PRIVATE, ROOT, SMALL, SUPER, name_number
 from outcrop.index.segment import View
 from outcrop.records import ReferenceKind
 from outcrop.system.arrays import NDArray, distinct, is_among, numbered
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import check_wanted
 
 MAX_USERS: Final = 400
 """Chunks that use a name and are looked at: for commoner names the list is incomplete (not measured)."""
@@ -330,8 +319,7 @@ class Graph:
     # ------------------------------------------------------------------ imports
 
     def _are_imported(self, source: Nodes, target: Nodes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether the target's file is in a package that the source's file imports, and whether it is a module that
-        the source's file imports."""
+        """Whether the source's file imports the package of the target's file, and whether it imports that very file."""
         documents, place = numbered(self._document[source])
         self._read_imports(documents)
         imports = [self._imports[document] for document in documents.tolist()]

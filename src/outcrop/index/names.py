@@ -21,7 +21,7 @@ import numpy as np
 
 from outcrop.records import Definition, FeedRow, Mention, ReferenceKind, Role
 from outcrop.system.arrays import NDArray
-from outcrop.text.terms import Terms, term_number
+from outcrop.text.terms import Terms, term_number, words_of
 
 ROLES: Final[tuple[str, ...]] = get_args(Role)
 USES: Final[tuple[str, ...]] = get_args(ReferenceKind)
@@ -203,20 +203,10 @@ def build_names(feed: Sequence[FeedRow], first_rows: dict[int, int]) -> Names:
 
 
 def _names(by_name: NDArray[np.uint64], by_row: NDArray[np.uint64]) -> Names:
-    return Names(
-        defined=np.ascontiguousarray(by_name[:, 0]),
-        defined_rows=by_name[:, 1].astype(np.uint32),
-        defined_scopes=np.ascontiguousarray(by_name[:, 2]),
-        defined_kinds=by_name[:, 3].astype(np.uint8),
-        defined_marks=by_name[:, 4].astype(np.uint8),
-        used=np.ascontiguousarray(by_row[:, 0]),
-        used_rows=by_row[:, 1].astype(np.uint32),
-        used_hints=np.ascontiguousarray(by_row[:, 2]),
-        used_kinds=by_row[:, 3].astype(np.uint8),
-        used_counts=by_row[:, 4].astype(np.uint8),
-        used_marks=by_row[:, 5].astype(np.uint8),
-        used_order=np.argsort(by_row[:, 0], kind="stable").astype(np.uint32),
-    )
+    """Names from (name, row, scope, kind, mark) and (name, row, hint, kind, count, mark): the order of NAME_ARRAYS."""
+    order = np.argsort(by_row[:, 0], kind="stable")
+    columns = zip(NAME_ARRAYS.items(), (*by_name.T, *by_row.T, order), strict=True)
+    return Names(**{name: np.ascontiguousarray(column, kind) for (name, kind), column in columns})
 
 
 def _definition(item: Definition, row: int) -> tuple[int, int, int, int, int]:
@@ -319,27 +309,3 @@ def file_words(path: str, terms: Terms) -> tuple[list[int], list[int]]:
     """The words of a file's name and of the two folders above it, as terms."""
     stem, folder, above = file_stem(path)
     return words_of(stem, terms)[:FILE_WORDS], words_of(f"{above} {folder}", terms)[:FILE_WORDS]
-
-
-def words_of(name: str, terms: Terms) -> list[int]:
-    """The distinct words of a name as terms; what a compound is as a whole is no word of it."""
-    words: dict[int, None] = {}
-    for part in _NAME_PARTS.findall(name):
-        words.update(dict.fromkeys(terms.of(part)))
-    return list(words)
-
-
-def other_words_of(name: str, terms: Terms) -> list[int]:
-    """What a name's words that end in `s` are in the other number, as terms: the stemmer takes `alias` for a plural, so
-    that `alias` and `aliases` have different stems."""
-    other: list[int] = []
-    for part in _NAME_PARTS.findall(name):
-        word = part.lower()
-        if word.endswith("ses"):
-            other += terms.of(word[:-2])[:1]
-        elif word.endswith("s") and not word.endswith("ss"):
-            other += terms.of(f"{word}es")[:1]
-    return other
-
-
-_NAME_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+|[A-Z]")

@@ -1,14 +1,8 @@
-"""Many arrays in one file, mapped into memory at once.
+"""The file of a segment: many arrays in one, mapped into memory at once.
 
 A segment has some thirty arrays, and an index of a million chunks some twenty segments: as many files would cost a
 start half a second, and every process hundreds of file descriptors. The file begins with what it holds, as JSON with a
-checksum of its own; then come the arrays, each at a round address, and the checksums of their blocks of 4 KiB.
-
-A search reads a few rows of arrays that take hundreds of megabytes, so a checksum of the whole would cost more than
-the search. Blocks are as large as the pages that are read from the disk anyway, and each is checked when it is first
-used. The checksum is a sum of 64-bit words, each times an odd number of its own, modulo 2**64: a change of any one word
-changes it, and numpy does it at 11 GB/s where zlib.crc32 does 4 and blake2b 0.9 (`python -m benchmarks.checksums`).
-It guards against disks and programs gone wrong, not against people who can write to the file.
+checksum of its own; then come the arrays, each at a round address, and the checksums of their blocks.
 """
 
 from __future__ import annotations
@@ -23,6 +17,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from outcrop.index.names import NAME_ARRAYS, Names
+from outcrop.index.phrasing import PAIR_BYTES
+from outcrop.index.segment import ROWWISE, Segment, Watched, count_blocks, sum_blocks
 from outcrop.system.arrays import NDArray
 from outcrop.system.private import open_new
 
@@ -36,46 +33,33 @@ _SUMS: Final = "checksums"
 
 Arrays = dict[str, NDArray[Any]]
 
-BLOCK_BYTES: Final = 4096
-_WORDS: Final = BLOCK_BYTES // 8
-
-
-def _scatter(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers that look random: the finalizer of splitmix64. (np.random takes 8 ms to import.)"""
-    mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-_FACTORS: Final = _scatter(np.arange(1, _WORDS + 1, dtype=np.uint64)) | np.uint64(1)
-
-
-def count_blocks(size: int) -> int:
-    """How many blocks an array of this many bytes has."""
-    return -(-size // BLOCK_BYTES)
-
-
-def sum_blocks(array: NDArray[Any]) -> NDArray[np.uint64]:
-    """The checksum of each block of an array; what is missing of the last one counts as zeros."""
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    full = len(flat) // BLOCK_BYTES
-    sums = np.zeros(count_blocks(len(flat)), np.uint64)
-    sums[:full] = _words(flat, full) @ _FACTORS
-    if full < len(sums):
-        sums[full] = _sum_tail(flat, full)
-    return sums
-
-
-def _words(flat: NDArray[np.uint8], full: int) -> NDArray[np.uint64]:
-    return flat[: full * BLOCK_BYTES].view(np.uint64).reshape(full, _WORDS)
-
-
-def _sum_tail(flat: NDArray[np.uint8], full: int) -> np.uint64:
-    tail = np.zeros(BLOCK_BYTES, np.uint8)
-    rest = flat[full * BLOCK_BYTES :]
-    tail[: len(rest)] = rest
-    return np.uint64(tail.view(np.uint64) @ _FACTORS)
+ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
+    "chunk_ids": (np.int64, 1),
+    "document_ids": (np.int64, 1),
+    "code": (np.bool_, 1),
+    "lengths": (np.uint32, 1),
+    "terms": (np.uint64, 1),
+    "offsets": (np.uint32, 1),
+    "rows": (np.uint16, 1),
+    "frequencies": (np.uint8, 1),
+    "pairs": (np.uint8, 2),
+    "bits": (np.uint64, 2),
+    "vectors": (np.int8, 2),
+    "scales": (np.float32, 1),
+    "roles": (np.uint8, 1),
+    "families": (np.uint8, 1),
+    "files": (np.uint32, 1),
+    "titles": (np.uint64, 1),
+    "homes": (np.uint64, 1),
+    "stems": (np.uint64, 2),
+    "folders": (np.uint64, 2),
+    "noted": (np.uint32, 1),
+    "summary_bits": (np.uint64, 2),
+    "summary_vectors": (np.int8, 2),
+    "summary_scales": (np.float32, 1),
+    **{name: (kind, 1) for name, kind in NAME_ARRAYS.items()},
+}
+"""The arrays of a segment as they are saved: type and number of axes."""
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -96,11 +80,6 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
             file.write(bytes(-array.nbytes % _ALIGNED))
 
 
-def map_arrays(path: Path) -> Arrays:
-    """Map what `write_arrays` wrote. Raises ValueError or OSError when that cannot be what is there."""
-    return map_watched(path)[0]
-
-
 def map_watched(path: Path) -> tuple[Arrays, dict[str, Watched]]:
     """The same with what checks each array."""
     arrays, expected = _map(path)
@@ -119,8 +98,7 @@ def map_watched(path: Path) -> tuple[Arrays, dict[str, Watched]]:
 
 
 def damaged_arrays(path: Path) -> Iterator[str]:
-    """Of the arrays in a file those whose bytes are not the ones that were written; of a file that cannot be read at
-    all, its name."""
+    """The arrays of a file whose bytes are not those that were written; of an unreadable file, its name."""
     try:
         _, watched = map_watched(path)
     except (OSError, ValueError):
@@ -155,67 +133,53 @@ def _map(path: Path) -> tuple[Arrays, int]:
     return found, int(listed["sums"])
 
 
-class Watched:
-    """An array with the checksums of its blocks. A block is checked when first asked for; safe for threads, which may
-    at worst check one twice."""
-
-    def __init__(self, array: NDArray[Any], sums: NDArray[np.uint64], file: str, name: str) -> None:
-        self._place = (file, name)
-        self._flat = array.reshape(-1).view(np.uint8)
-        self._row_bytes = array.nbytes // len(array) if len(array) else 0
-        self._sums = sums
-        self._seen = np.zeros(len(sums), np.bool_)
-
-    def is_whole(self) -> bool:
-        """Whether all of it is what was written. Reads what was not checked yet."""
-        return bool(self._seen.all()) or self._check(np.flatnonzero(~self._seen))
-
-    def require(self) -> None:
-        """Raise DamagedArrays unless all of it is what was written."""
-        if not self.is_whole():
-            raise DamagedArrays(*self._place)
-
-    def require_rows(self, rows: NDArray[np.intp]) -> None:
-        """The same for the blocks that hold some rows."""
-        if not len(rows) or not self._row_bytes or self._seen.all():
-            return
-        starts = rows.astype(np.int64) * self._row_bytes
-        first, last = starts // BLOCK_BYTES, (starts + self._row_bytes - 1) // BLOCK_BYTES
-        wanted = np.zeros(len(self._sums), np.bool_)
-        for step in range(int((last - first).max()) + 1):
-            wanted[np.minimum(first + step, last)] = True
-        if not self._check(np.flatnonzero(wanted & ~self._seen)):
-            raise DamagedArrays(*self._place)
-
-    def require_slice(self, start: int, end: int) -> None:
-        """The same for the blocks that hold the rows from one to before another."""
-        if start >= end:
-            return
-        first, last = start * self._row_bytes // BLOCK_BYTES, (end * self._row_bytes - 1) // BLOCK_BYTES
-        if not self._check(first + np.flatnonzero(~self._seen[first : last + 1])):
-            raise DamagedArrays(*self._place)
-
-    def _check(self, blocks: NDArray[np.intp]) -> bool:
-        """Check blocks that were not yet; ascending. A few megabytes at a time, so that little memory is taken."""
-        full = len(self._flat) // BLOCK_BYTES
-        for start in range(0, len(blocks), 1024):
-            some = blocks[start : start + 1024]
-            whole = some[some < full]
-            if len(whole) and whole[-1] - whole[0] + 1 == len(whole):  # side by side: no copy
-                found = _words(self._flat, full)[whole[0] : whole[-1] + 1] @ _FACTORS
-            else:
-                found = _words(self._flat, full)[whole] @ _FACTORS
-            if not np.array_equal(found, self._sums[whole]):
-                return False
-            if len(whole) < len(some) and _sum_tail(self._flat, full) != self._sums[full]:
-                return False
-            self._seen[some] = True
-        return True
+def save_segment(segment: Segment, file: Path) -> None:
+    """Write a segment's arrays into a new file."""
+    write_arrays(
+        file, {name: getattr(segment.names if name in NAME_ARRAYS else segment, name) for name in ARRAYS}
+    )
 
 
-class DamagedArrays(IndexError):
-    """An array of a file is not what was written: `file` names it."""
+def load_segment(file: Path, rows: int) -> Segment:
+    """Map a segment's file into memory. Raises ValueError or OSError when it cannot be what was saved."""
+    arrays, watched = map_watched(file)
+    if set(arrays) != set(ARRAYS):
+        raise ValueError(f"{file} does not hold the arrays of a segment")
+    for name, array in arrays.items():
+        kind, axes = ARRAYS[name]
+        if array.ndim != axes or array.dtype not in ((kind, np.uint32) if name == "rows" else (kind,)):
+            raise ValueError(f"{name} in {file} is not the array that was saved")
+    names = Names(**{name: arrays.pop(name) for name in NAME_ARRAYS})
+    seen = np.zeros(len(arrays["terms"]), np.bool_)
+    segment = Segment(**arrays, names=names, file=file, watched=watched, checked_terms=seen)
+    by_row = [getattr(segment, name) for name in (*ROWWISE, "files")]
+    if any(len(array) != rows for array in (*by_row, segment.pairs.T, segment.bits.T)):
+        raise ValueError(f"{file} holds another number of rows than the manifest says")
+    whole = len(segment.offsets) == len(segment.terms) + 1 and len(segment.rows) == len(segment.frequencies)
+    if (
+        not whole
+        or segment.offsets[0] != 0
+        or segment.offsets[-1] != len(segment.rows)
+        or np.any(segment.offsets[1:] < segment.offsets[:-1])
+        or len(segment.pairs) != PAIR_BYTES
+    ):
+        raise ValueError(f"{file} holds arrays that do not belong together")
+    size = segment.vectors.shape[1]
+    if segment.summary_vectors.shape[1] != size or any(
+        len(bits) != -(-size // 64) for bits in (segment.bits, segment.summary_bits)
+    ):
+        raise ValueError(f"{file} holds vectors of two sizes")
+    noted = (segment.summary_vectors, segment.summary_scales, segment.summary_bits.T)
+    if any(len(array) != len(segment.noted) for array in noted) or not (
+        len(segment.stems) == len(segment.folders) == len(segment.titles) == len(segment.homes)
+    ):
+        raise ValueError(f"{file} holds arrays that do not belong together")
+    _check_names(names, file)
+    return segment
 
-    def __init__(self, file: str, name: str) -> None:
-        super().__init__(f"{file}/{name} is not what was saved")
-        self.file = file
+
+def _check_names(names: Names, file: Path) -> None:
+    for prefix in ("defined", "used"):
+        lengths = {len(getattr(names, name)) for name in NAME_ARRAYS if name.startswith(prefix)}
+        if len(lengths) > 1:
+            raise ValueError(f"{file} holds names that do not belong together")

@@ -83,11 +83,9 @@ def may_hold(pairs: NDArray[np.uint8], words: Sequence[str]) -> NDArray[np.bool_
 
 
 def _pairs_of(texts: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """(text, bit) of each pair of neighbouring words of some texts, whose words are separated by spaces.
-
-    The number of a word is the sum of its bytes, each times a number of its place in the word: so that numpy makes
-    those of all words at once.
-    """
+    """(text, bit) of each pair of neighbouring words of some texts, whose words are separated by spaces. The number of
+    a word is the sum of its bytes, each times a number of its place in the word: so that numpy makes those of all words
+    at once."""
     letters = np.frombuffer("\n".join(texts).encode("utf-8", "replace"), np.uint8)
     at = np.flatnonzero(letters > ord(" "))
     if not len(at):

@@ -15,7 +15,7 @@ import numpy as np
 
 from outcrop.index.describe import Declared
 from outcrop.index.graph import Graph
-from outcrop.index.lexical import LexicalQuery
+from outcrop.index.legs import LexicalQuery
 from outcrop.index.query import Query
 from outcrop.index.segment import View
 from outcrop.records import Filter, SearchMode, Vector
@@ -25,10 +25,9 @@ from outcrop.system.arrays import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What came up for a query: rows of `view`, which `found`, `declared` and `words` speak of.
-
-    `words` is None for a search by meaning alone. All rows hold the `phrases`. `filtered_out` means that no chunk
-    passes the filter, so that nothing could be found."""
+    """What came up for a query: rows of `view`, which `found`, `declared` and `words` speak of. `words` is None for a
+    search by meaning alone. All rows hold the `phrases`. `filtered_out` means that no chunk passes the filter, so that
+    nothing could be found."""
 
     view: View
     words: LexicalQuery | None
@@ -43,11 +42,9 @@ class Index(Protocol):
 
     def refresh(self) -> View:
         """The state of the index now: the same object until it changes."""
-        ...
 
     def snapshot(self, view: View) -> AbstractContextManager[View]:
         """Everything asked inside sees one state of the index: this one, or the later one that it returns."""
-        ...
 
     def find(
         self, view: View, query: Query, where: Filter, mode: SearchMode, vector: Vector | None, pool: int
@@ -55,68 +52,52 @@ class Index(Protocol):
         """The rows worth ranking: the best `pool` of each leg, those that declare a name of the query, and the rows
         beside them. All of them pass the filter and hold every phrase, but for rows that only say what stands beside.
         """
-        ...
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
-        ...
 
     def steps(
         self, view: View, chunk_ids: NDArray[np.int64], asked: Collection[str] = ()
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
         """The edges of the reference graph that leave some chunks: from which, to which, and how heavy; those by a name
         that is `asked` for weigh more."""
-        ...
 
     def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
         """Which of some chunks are there and pass a filter."""
-        ...
 
     def declaring(self, name: str) -> list[int]:
         """The chunks that declare a name, whatever its case."""
-        ...
 
     def whole(self) -> Graph:
         """The reference graph of the whole index as it is now. It is held in memory: tens of gigabytes where there are
         a hundred million chunks."""
-        ...
 
     def warm(self) -> None:
         """Load what the first search would wait for."""
-        ...
 
     def save(self) -> None:
         """After writes: keep what is derived where the next process, and the next search, find it."""
-        ...
 
     def save_along(self) -> None:
         """In the middle of many writes: keep what would take memory, or be lost; the rest is for `save` at the end."""
-        ...
 
     def save_after_search(self) -> None:
         """The same for what a search had to catch up with; a search never waits for that."""
-        ...
 
     def purge(self) -> None:
         """Forget what was removed for good, wherever it is still kept."""
-        ...
 
     def renew(self) -> None:
         """After the index was given vectors of another model, or some that were lost: take them over."""
-        ...
 
     def rebuild(self) -> View:
         """Make all that is derived again from the store."""
-        ...
 
     def mend(self, error: IndexError) -> View:
         """After rows proved to be missing: make what is derived again, if it can be damaged; else raises the error."""
-        ...
 
     def check(self) -> Iterator[str]:
         """Problems of what is derived, in words."""
-        ...
 
     def bytes_on_disk(self) -> int:
         """Size of the files beside the database."""
-        ...

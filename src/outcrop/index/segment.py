@@ -2,11 +2,17 @@
 
 Rows are chunks in ascending order of id. For the words: an inverted index (terms, offsets, rows, frequencies), the
 length of each chunk and, for phrases, which words may stand side by side in it (see `phrasing`). For the meaning: one
-sign bit a dimension (see `dense`), stored column by column so that a scan is a few operations over contiguous memory,
+sign bit a dimension (see `legs`), stored column by column so that a scan is a few operations over contiguous memory,
 and the same vectors in eight bits for exact rescoring; the summaries of code have vectors of their own, `noted`
 says of which rows. For code: the names it declares and uses (see `names`), what its file is called and what it is for.
 
 Segments are derived from the database and never the truth: they can be thrown away and made again.
+
+A search reads a few rows of arrays that take hundreds of megabytes, so a checksum of the whole would cost more than
+the search. Blocks of 4 KiB are as large as the pages that are read from the disk anyway, and each is checked when
+first used. The checksum is a sum of 64-bit words, each times an odd number of its own, modulo 2**64: a change of any
+one word changes it, and numpy does it at 11 GB/s where zlib.crc32 does 4 and blake2b 0.9 (`benchmarks.checksums`). It
+guards against disks and programs gone wrong, not against people who can write to the file.
 """
 
 from __future__ import annotations
@@ -18,13 +24,116 @@ from typing import Any, Final
 
 import numpy as np
 
-from outcrop.index.columns import combine_vectors, describe_files, find_terms, invert, quantise, row_type
-from outcrop.index.names import NAME_ARRAYS, Names, merge_names
-from outcrop.index.packed import Watched, map_watched, write_arrays
-from outcrop.index.phrasing import PAIR_BYTES, mark_pairs
-from outcrop.records import FeedRow, Model
+from outcrop.index.names import Names
+from outcrop.records import Model
 from outcrop.system.arrays import NDArray
-from outcrop.text.terms import Terms
+
+BLOCK_BYTES: Final = 4096
+_WORDS: Final = BLOCK_BYTES // 8
+
+
+def _scatter(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers that look random: the finalizer of splitmix64. (np.random takes 8 ms to import.)"""
+    mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+_FACTORS: Final = _scatter(np.arange(1, _WORDS + 1, dtype=np.uint64)) | np.uint64(1)
+
+
+def count_blocks(size: int) -> int:
+    """How many blocks an array of this many bytes has."""
+    return -(-size // BLOCK_BYTES)
+
+
+def sum_blocks(array: NDArray[Any]) -> NDArray[np.uint64]:
+    """The checksum of each block of an array; what is missing of the last one counts as zeros."""
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    full = len(flat) // BLOCK_BYTES
+    sums = np.zeros(count_blocks(len(flat)), np.uint64)
+    sums[:full] = _words(flat, full) @ _FACTORS
+    if full < len(sums):
+        sums[full] = _sum_tail(flat, full)
+    return sums
+
+
+def _words(flat: NDArray[np.uint8], full: int) -> NDArray[np.uint64]:
+    return flat[: full * BLOCK_BYTES].view(np.uint64).reshape(full, _WORDS)
+
+
+def _sum_tail(flat: NDArray[np.uint8], full: int) -> np.uint64:
+    tail = np.zeros(BLOCK_BYTES, np.uint8)
+    rest = flat[full * BLOCK_BYTES :]
+    tail[: len(rest)] = rest
+    return np.uint64(tail.view(np.uint64) @ _FACTORS)
+
+
+class Watched:
+    """An array with the checksums of its blocks, each checked when first asked for; threads may check one twice."""
+
+    def __init__(self, array: NDArray[Any], sums: NDArray[np.uint64], file: str, name: str) -> None:
+        self._place = (file, name)
+        self._flat = array.reshape(-1).view(np.uint8)
+        self._row_bytes = array.nbytes // len(array) if len(array) else 0
+        self._sums = sums
+        self._seen = np.zeros(len(sums), np.bool_)
+
+    def is_whole(self) -> bool:
+        """Whether all of it is what was written. Reads what was not checked yet."""
+        return bool(self._seen.all()) or self._check(np.flatnonzero(~self._seen))
+
+    def require(self) -> None:
+        """Raise DamagedArrays unless all of it is what was written."""
+        if not self.is_whole():
+            raise DamagedArrays(*self._place)
+
+    def require_rows(self, rows: NDArray[np.intp]) -> None:
+        """The same for the blocks that hold some rows."""
+        if not len(rows) or not self._row_bytes or self._seen.all():
+            return
+        starts = rows.astype(np.int64) * self._row_bytes
+        first, last = starts // BLOCK_BYTES, (starts + self._row_bytes - 1) // BLOCK_BYTES
+        wanted = np.zeros(len(self._sums), np.bool_)
+        for step in range(int((last - first).max()) + 1):
+            wanted[np.minimum(first + step, last)] = True
+        if not self._check(np.flatnonzero(wanted & ~self._seen)):
+            raise DamagedArrays(*self._place)
+
+    def require_slice(self, start: int, end: int) -> None:
+        """The same for the blocks that hold the rows from one to before another."""
+        if start >= end:
+            return
+        first, last = start * self._row_bytes // BLOCK_BYTES, (end * self._row_bytes - 1) // BLOCK_BYTES
+        if not self._check(first + np.flatnonzero(~self._seen[first : last + 1])):
+            raise DamagedArrays(*self._place)
+
+    def _check(self, blocks: NDArray[np.intp]) -> bool:
+        """Check blocks that were not yet; ascending. A few megabytes at a time, so that little memory is taken."""
+        full = len(self._flat) // BLOCK_BYTES
+        for start in range(0, len(blocks), 1024):
+            some = blocks[start : start + 1024]
+            whole = some[some < full]
+            if len(whole) and whole[-1] - whole[0] + 1 == len(whole):  # side by side: no copy
+                found = _words(self._flat, full)[whole[0] : whole[-1] + 1] @ _FACTORS
+            else:
+                found = _words(self._flat, full)[whole] @ _FACTORS
+            if not np.array_equal(found, self._sums[whole]):
+                return False
+            if len(whole) < len(some) and _sum_tail(self._flat, full) != self._sums[full]:
+                return False
+            self._seen[some] = True
+        return True
+
+
+class DamagedArrays(IndexError):
+    """An array of a file is not what was written: `file` names it."""
+
+    def __init__(self, file: str, name: str) -> None:
+        super().__init__(f"{file}/{name} is not what was saved")
+        self.file = file
+
 
 Postings = tuple[NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.uint8]]
 """The rows that hold a term, ascending, and how often."""
@@ -111,34 +220,8 @@ class Segment:
         return self.rows[start:end], self.frequencies[start:end]
 
 
-ARRAYS: Final[dict[str, tuple[type[np.generic], int]]] = {
-    "chunk_ids": (np.int64, 1),
-    "document_ids": (np.int64, 1),
-    "code": (np.bool_, 1),
-    "lengths": (np.uint32, 1),
-    "terms": (np.uint64, 1),
-    "offsets": (np.uint32, 1),
-    "rows": (np.uint16, 1),
-    "frequencies": (np.uint8, 1),
-    "pairs": (np.uint8, 2),
-    "bits": (np.uint64, 2),
-    "vectors": (np.int8, 2),
-    "scales": (np.float32, 1),
-    "roles": (np.uint8, 1),
-    "families": (np.uint8, 1),
-    "files": (np.uint32, 1),
-    "titles": (np.uint64, 1),
-    "homes": (np.uint64, 1),
-    "stems": (np.uint64, 2),
-    "folders": (np.uint64, 2),
-    "noted": (np.uint32, 1),
-    "summary_bits": (np.uint64, 2),
-    "summary_vectors": (np.int8, 2),
-    "summary_scales": (np.float32, 1),
-    **{name: (kind, 1) for name, kind in NAME_ARRAYS.items()},
-}
-"""The arrays of a segment as they are saved: type and number of axes."""
-
+ROWWISE: Final = ("chunk_ids", "document_ids", "code", "lengths", "vectors", "scales", "roles", "families")
+"""Arrays with an entry for each row."""
 
 Part = tuple[Segment, NDArray[np.bool_]]
 """A segment, and which of its rows are deleted."""
@@ -147,9 +230,8 @@ Part = tuple[Segment, NDArray[np.bool_]]
 @dataclass(frozen=True, slots=True)
 class View:
     """One consistent state of the arrays, which a search keeps while others move on. `mean_length` is in terms.
-
-    `chunks` is how many there are to be searched; the segments of a store that is searched in place hold only
-    those that a search has to do with, and none before it."""
+    `chunks` is how many there are to be searched; the segments of a store that is searched in place hold only those
+    that a search has to do with, and none before it."""
 
     segments: tuple[Segment, ...]
     deleted: tuple[NDArray[np.bool_], ...]
@@ -180,169 +262,3 @@ class View:
     def rows(self) -> int:
         """Rows in all segments, removed ones included."""
         return sum(len(segment) for segment in self.segments)
-
-
-def build_segment(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Segment:
-    """Rows from the store become a segment: analyse the texts, invert them, quantise the vectors."""
-    found = find_terms(feed, terms)
-    return Segment(
-        chunk_ids=np.fromiter((item.chunk_id for item in feed), np.int64, len(feed)),
-        document_ids=np.fromiter((item.document_id for item in feed), np.int64, len(feed)),
-        code=np.fromiter((item.kind == "code" for item in feed), np.bool_, len(feed)),
-        lengths=found.lengths,
-        **invert(found.numbers, found.owners),
-        pairs=mark_pairs(feed),
-        **quantise(*combine_vectors(feed, dimensions, path_weight)),
-        **describe_files(feed, terms),
-    )
-
-
-def merge_segments(segments: Sequence[Segment], deleted: Sequence[NDArray[np.bool_]]) -> Segment:
-    """Several segments as one, without the rows marked deleted. Linear: nothing is sorted again."""
-    keep = [~gone for gone in deleted]
-
-    def stack(name: str, axis: int = 0) -> Any:
-        parts = [
-            np.compress(kept, getattr(segment, name), axis=axis)
-            for segment, kept in zip(segments, keep, strict=True)
-        ]
-        return np.ascontiguousarray(np.concatenate(parts, axis=axis))
-
-    rowwise = ("chunk_ids", "document_ids", "code", "lengths", "vectors", "scales", "roles", "families")
-    return Segment(
-        **{name: stack(name) for name in rowwise},
-        pairs=stack("pairs", axis=1),
-        bits=stack("bits", axis=1),
-        **_merge_postings(segments, keep),
-        **_merge_files(segments, keep),
-        **_merge_summaries(segments, keep),
-        names=merge_names([segment.names for segment in segments], keep),
-    )
-
-
-def _merge_files(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
-    files = []
-    tables: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in ("titles", "homes", "stems", "folders")}
-    base = 0
-    for segment, kept in zip(segments, keep, strict=True):
-        alive = np.zeros(len(segment.stems), np.bool_)
-        alive[segment.files[kept]] = True
-        files.append((np.cumsum(alive) - 1 + base)[segment.files[kept]].astype(np.uint32))
-        for name, parts in tables.items():
-            parts.append(getattr(segment, name)[alive])
-        base += int(alive.sum())
-    return {"files": np.concatenate(files), **{name: np.concatenate(parts) for name, parts in tables.items()}}
-
-
-def _merge_summaries(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
-    noted, bits, vectors, scales = [], [], [], []
-    base = 0
-    for segment, kept in zip(segments, keep, strict=True):
-        alive = kept[segment.noted]
-        noted.append((np.cumsum(kept) - 1 + base)[segment.noted[alive]].astype(np.uint32))
-        bits.append(segment.summary_bits[:, alive])
-        vectors.append(segment.summary_vectors[alive])
-        scales.append(segment.summary_scales[alive])
-        base += int(kept.sum())
-    return {
-        "noted": np.concatenate(noted),
-        "summary_bits": np.ascontiguousarray(np.concatenate(bits, axis=1)),
-        "summary_vectors": np.concatenate(vectors),
-        "summary_scales": np.concatenate(scales),
-    }
-
-
-def _merge_postings(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
-    """Each segment's postings of a term follow those of the segment before; every posting is moved once."""
-    terms = np.unique(np.concatenate([segment.terms for segment in segments]))
-    sizes = np.zeros(len(terms), np.int64)
-    parts = []
-    base = 0
-    for segment, kept in zip(segments, keep, strict=True):
-        alive = kept[segment.rows]
-        place = np.searchsorted(terms, segment.terms)
-        count = np.diff(np.concatenate(([0], np.cumsum(alive)))[segment.offsets])
-        sizes[place] += count
-        parts.append((segment, alive, place, count, (np.cumsum(kept) - 1 + base).astype(np.uint32)))
-        base += int(kept.sum())
-    cursor = np.concatenate(([0], np.cumsum(sizes)))[:-1]
-    rows = np.empty(int(sizes.sum()), row_type(base))
-    frequencies = np.empty(len(rows), np.uint8)
-    for segment, alive, place, count, renumbered in parts:
-        # Where each term's run begins in the merged arrays, less where it begins here: one shift a posting.
-        begin = np.cumsum(count) - count
-        target = np.repeat(cursor[place] - begin, count) + np.arange(int(count.sum()))
-        rows[target] = renumbered[segment.rows[alive]]
-        frequencies[target] = segment.frequencies[alive]
-        cursor[place] += count
-    used = sizes > 0
-    return {
-        "terms": terms[used],
-        "offsets": np.concatenate(([0], np.cumsum(sizes[used]))).astype(np.uint32),
-        "rows": rows,
-        "frequencies": frequencies,
-    }
-
-
-def save_segment(segment: Segment, file: Path) -> None:
-    """Write a segment's arrays into a new file."""
-    write_arrays(
-        file, {name: getattr(segment.names if name in NAME_ARRAYS else segment, name) for name in ARRAYS}
-    )
-
-
-def load_segment(file: Path, rows: int) -> Segment:
-    """Map a segment's file into memory. Raises ValueError or OSError when it cannot be what was saved."""
-    arrays, watched = map_watched(file)
-    if set(arrays) != set(ARRAYS):
-        raise ValueError(f"{file} does not hold the arrays of a segment")
-    for name, array in arrays.items():
-        kind, axes = ARRAYS[name]
-        if array.ndim != axes or array.dtype not in ((kind, np.uint32) if name == "rows" else (kind,)):
-            raise ValueError(f"{name} in {file} is not the array that was saved")
-    names = Names(**{name: arrays.pop(name) for name in NAME_ARRAYS})
-    seen = np.zeros(len(arrays["terms"]), np.bool_)
-    segment = Segment(**arrays, names=names, file=file, watched=watched, checked_terms=seen)
-    by_row = (
-        segment.chunk_ids,
-        segment.document_ids,
-        segment.code,
-        segment.lengths,
-        segment.vectors,
-        segment.scales,
-        segment.pairs.T,
-        segment.bits.T,
-        segment.roles,
-        segment.families,
-        segment.files,
-    )
-    if any(len(array) != rows for array in by_row):
-        raise ValueError(f"{file} holds another number of rows than the manifest says")
-    whole = len(segment.offsets) == len(segment.terms) + 1 and len(segment.rows) == len(segment.frequencies)
-    if (
-        not whole
-        or segment.offsets[0] != 0
-        or segment.offsets[-1] != len(segment.rows)
-        or np.any(segment.offsets[1:] < segment.offsets[:-1])
-        or len(segment.pairs) != PAIR_BYTES
-    ):
-        raise ValueError(f"{file} holds arrays that do not belong together")
-    size = segment.vectors.shape[1]
-    if segment.summary_vectors.shape[1] != size or any(
-        len(bits) != -(-size // 64) for bits in (segment.bits, segment.summary_bits)
-    ):
-        raise ValueError(f"{file} holds vectors of two sizes")
-    noted = (segment.summary_vectors, segment.summary_scales, segment.summary_bits.T)
-    if any(len(array) != len(segment.noted) for array in noted) or not (
-        len(segment.stems) == len(segment.folders) == len(segment.titles) == len(segment.homes)
-    ):
-        raise ValueError(f"{file} holds arrays that do not belong together")
-    _check_names(names, file)
-    return segment
-
-
-def _check_names(names: Names, file: Path) -> None:
-    for prefix in ("defined", "used"):
-        lengths = {len(getattr(names, name)) for name in NAME_ARRAYS if name.startswith(prefix)}
-        if len(lengths) > 1:
-            raise ValueError(f"{file} holds names that do not belong together")

@@ -18,7 +18,7 @@ from outcrop.contracts import Store
 from outcrop.errors import Cancelled, Conflict, StoreError
 from outcrop.maintain.compare import compare_folders, compare_settings, compare_stores
 from outcrop.records import DocumentInfo, DocumentWrite, Filter, Model, MoveReport, Progress
-from outcrop.store.shaping import keys_of
+from outcrop.store.rows import keys_of
 from outcrop.system.arrays import NDArray
 
 BATCH_DOCUMENTS: Final = 256
@@ -44,11 +44,9 @@ def move(
     progress: Callable[[Progress], None] | None = None,
     stopped: Callable[[], bool] | None = None,
 ) -> MoveReport:
-    """Make `target` the same as `source`, and compare them.
-
-    The target is empty, or what an earlier run with this source left; Conflict for any other. Cancelled when `stopped`
-    says so: what was moved is kept. Raising or killed, the same call goes on from there.
-    """
+    """Make `target` the same as `source`, and compare them. The target is empty, or what an earlier run with this
+    source left; Conflict for any other. Cancelled when `stopped` says so: what was moved is kept. Raising or killed,
+    the same call goes on from there."""
     started = time.monotonic()
     resumed = _admit(source, target)
     run = _Move(source, target, progress, stopped)

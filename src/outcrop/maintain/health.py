@@ -8,8 +8,8 @@ from outcrop.contracts import Embedder, Store
 from outcrop.embed.keys import context_head, path_key, text_key
 from outcrop.index.seam import Index
 from outcrop.records import Check, DocumentWrite, Filter, StaleDocument
-from outcrop.sources.freshness import change_of
-from outcrop.system.cancel import check_wanted
+from outcrop.sources.revisions import change_of
+from outcrop.system.limits import check_wanted
 from outcrop.system.machine import install_command
 
 EXAMINED_DOCUMENTS: Final = 256

@@ -30,10 +30,8 @@ NOTES: Final = (".md", ".markdown", ".txt")
 
 
 def close_index(config: Config) -> str:
-    """Let nobody but its owner read an index and the files beside it.
-
-    The warning that was given; empty where nothing had to be done, or the index is meant to be shared.
-    """
+    """Let nobody but its owner read an index and the files beside it. The warning that was given; empty where nothing
+    had to be done, or the index is meant to be shared."""
     if config.shared:
         return ""
     closed = close_to_others(_parts(config))

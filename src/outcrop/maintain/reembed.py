@@ -17,8 +17,7 @@ BATCH_SECONDS: Final = 2.0
 """Texts in the first batch of a re-embedding, and how long each batch should take: a kill loses one, a stop waits for
 one. The static model fills whole batches, a transformer on two cores takes some dozens of texts."""
 FILL_TEXTS: Final = 64
-"""Texts of pending documents that are embedded and stored at a time: a stop, and another writer, wait for one batch
-(not measured)."""
+"""Texts of pending documents embedded and stored at a time: a stop or a writer waits for one batch (not measured)."""
 FAILURES_IN_A_ROW: Final = 3
 """Documents that a model refuses one after another before it is taken to be unavailable (not measured)."""
 
@@ -45,11 +44,9 @@ def reembed(
 
 
 def embed_pending(store: Store, embedder: Embedder, stopped: Callable[[], bool] | None = None) -> int:
-    """Embed the documents that were written without vectors; how many were completed.
-
-    A document that the model cannot embed stays pending and does not hold up the others; its error is raised when all
-    else is done. A model that refuses several in a row is taken to be unavailable, and its error is raised at once.
-    """
+    """Embed the documents that were written without vectors; how many were completed. A document that the model cannot
+    embed stays pending and does not hold up the others; its error is raised when all else is done. A model that refuses
+    several in a row is taken to be unavailable, and its error is raised at once."""
     pending = store.pending()
     if not pending:
         return 0
@@ -162,35 +159,26 @@ class _Reembedding:
         self._stopped = stopped
         self._batch = FIRST_BATCH
         self._done = 0
-        self._total = self._count() if progress is not None else 0
+        self._find = (store.unembedded, store.unembedded_summaries, store.unembedded_paths)
+        self._total = 0
         self.chunks = 0
-
-    def _count(self) -> int:
-        stats, model = self._store.stats(), self._embedder.model
-        return (
-            len(self._store.unembedded(model, stats.chunks))
-            + len(self._store.unembedded_summaries(model, stats.chunks))
-            + len(self._store.unembedded_paths(model, stats.documents))
-        )
+        if progress is not None:
+            stats = store.stats()
+            most = max(stats.chunks, stats.documents)
+            self._total = sum(len(find(embedder.model, most)) for find in self._find)
 
     def is_behind(self) -> bool:
         """Whether anything has no vector of the model."""
-        store, model = self._store, self._embedder.model
-        return bool(
-            store.unembedded(model, 1)
-            or store.unembedded_summaries(model, 1)
-            or store.unembedded_paths(model, 1)
-        )
+        return any(find(self._embedder.model, 1) for find in self._find)
 
     def catch_up(self) -> None:
         """Embed all that has no vector of the model yet."""
-        store, model = self._store, self._embedder.model
-        while lacking := store.unembedded(model, self._batch):
-            self.chunks += self._embed(lacking, read_texts, self._embedder.embed_documents)
-        while lacking := store.unembedded_summaries(model, self._batch):
-            self._embed(lacking, read_summaries, self._embedder.embed_documents)
-        while lacking := store.unembedded_paths(model, self._batch):
-            self._embed(lacking, read_paths, self._embedder.embed_paths)
+        model = self._embedder
+        ways = ((read_texts, model.embed_documents), (read_summaries, model.embed_documents))
+        for find, (read, embed) in zip(self._find, (*ways, (read_paths, model.embed_paths)), strict=True):
+            while lacking := find(model.model, self._batch):
+                made = self._embed(lacking, read, embed)
+                self.chunks += made if read is read_texts else 0
 
     def _embed(
         self,

@@ -4,7 +4,6 @@ Written by hand: scanners made for repositories report findings, whereas this hi
 document that is added, in linear time on any input.
 """
 
-from outcrop.mask.document import mask_document
-from outcrop.mask.text import mask_secrets
+from outcrop.mask.document import mask_document, mask_secrets
 
 __all__ = ["mask_document", "mask_secrets"]

@@ -1,16 +1,118 @@
-"""Mask a whole document: its text, and everything a parser took from it."""
+"""Find the secrets of a text, and put stars in their place there and in everything a parser took from it."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import islice
+from os.path import commonprefix
 from typing import Final
 
-from outcrop.mask.randomness import MASK
-from outcrop.mask.text import Span, cover, find_secrets, mask_secrets
+from outcrop.mask.assignments import find_assigned, find_names, find_words
+from outcrop.mask.enclosed import find_in_manifests, find_in_urls, find_private_keys
+from outcrop.mask.formats import find_known
+from outcrop.mask.pairs import find_in_columns, find_joined
+from outcrop.mask.randomness import MASK, looks_like_password
 from outcrop.records import Document, Heading, Outline
+from outcrop.system.limits import check_time
+
+Span = tuple[int, int]
+Secret = tuple[Span, ...]
+"""The spans to mask for one secret: mostly a single one; a private key has one per line."""
+
+ROUNDS: Final = 4
+"""Most passes over a text: masking a secret may expose another beside it. Random concatenations of keys took three."""
+
+MAX_REPEATED: Final = 100
+"""Most distinct secrets whose repetitions are searched for. Bounds the time for a text full of them (not measured)."""
+
+_SEEN: Final = re.compile(r"\S")
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """The secrets of a text in order; no two overlap. Takes time linear in its length, whatever it holds."""
+    found: list[Secret] = []
+    rest = text
+    for _ in range(ROUNDS):
+        check_time()
+        more = _look_through(rest)
+        if not more:
+            break
+        found += more
+        rest = cover(rest, more)
+    if found:
+        taken = sorted(span for secret in found for span in secret)
+        found += ((span,) for span in _apart(taken, sorted(_find_repeated(text, found))))
+    return sorted(found)
+
+
+def mask_secrets(text: str) -> tuple[str, int]:
+    """A text with its secrets masked, and how many there were. Nothing moves: the text has the same length and the same
+    line breaks. Masking it again changes nothing."""
+    found = find_secrets(text)
+    return (cover(text, found), len(found)) if found else (text, 0)
+
+
+def cover(text: str, secrets: list[Secret]) -> str:
+    """The text with stars for every visible character of these secrets."""
+    parts: list[str] = []
+    done = 0
+    for start, end in sorted(span for secret in secrets for span in secret):
+        parts += (text[done:start], _SEEN.sub(MASK, text[start:end]))
+        done = end
+    return "".join((*parts, text[done:]))
+
+
+def _look_through(text: str) -> list[Secret]:
+    data = text.encode("latin-1", "replace")  # one byte per character: offsets stay the same
+    found = list(find_private_keys(text))
+    taken = sorted(span for lines in found for span in lines)
+    # A known form comes first, so that the key's prefix is kept; a name or a URL around it says less.
+    lower = data.lower()
+    words = find_words(lower)
+    names = find_names(lower, words)
+    for spans in (
+        find_known(text, data),
+        find_in_urls(text),
+        find_assigned(text, lower, words),
+        find_in_manifests(text, lower),
+        find_joined(text, lower, names),
+        find_in_columns(text, lower, names),
+    ):
+        fresh = _apart(taken, sorted(spans))
+        taken = sorted(taken + fresh)
+        found += ((span,) for span in fresh)
+    return found
+
+
+def _find_repeated(text: str, secrets: list[Secret]) -> Iterator[Span]:
+    """Further occurrences of secrets without a name or a URL around them, except secrets that could be plain words."""
+    pieces = dict.fromkeys(text[secret[0][0] : secret[0][1]] for secret in secrets if len(secret) == 1)
+    for piece in islice(filter(looks_like_password, pieces), MAX_REPEATED):
+        check_time()
+        start = text.find(piece)
+        while start >= 0:
+            end = start + len(piece)
+            if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
+                yield start, end
+            start = text.find(piece, end)
+
+
+def _apart(taken: list[Span], spans: list[Span]) -> list[Span]:
+    """The spans that overlap neither the taken ones nor one another; both lists are sorted."""
+    fresh: list[Span] = []
+    free = 0
+    for span in spans:
+        start, end = span
+        at = bisect_left(taken, span)
+        clear = (at == len(taken) or taken[at][0] >= end) and (at == 0 or taken[at - 1][1] <= start)
+        if clear and start >= free:
+            fresh.append(span)
+            free = end
+    return fresh
+
 
 _KNOWN_BY_CHARS: Final = 8
 """Characters that identify a secret in names and titles, which may have been truncated inside it."""
@@ -57,7 +159,7 @@ class _Hidden:
         for piece in self._pieces[first:last]:
             at = string.find(piece[:_KNOWN_BY_CHARS])
             while at >= 0:
-                length = sum(1 for _ in takewhile(_are_same, zip(piece, string[at:], strict=False)))
+                length = len(commonprefix((piece, string[at:])))  # noqa: RUF071 - of characters
                 string = string[:at] + MASK * length + string[at + length :]
                 at = string.find(piece[:_KNOWN_BY_CHARS], at + length)
         return string
@@ -119,7 +221,3 @@ def _mask_outline(hidden: _Hidden, outline: Outline) -> Outline:
         if not hidden.touches(item.start, item.start + len(item.qualifier) + len(item.name) + 2)
     )
     return replace(outline, declarations=tuple(declarations), references=references)
-
-
-def _are_same(pair: tuple[str, str]) -> bool:
-    return pair[0] == pair[1]

@@ -1,4 +1,4 @@
-"""Keys recognised by their form: one table, one row per format.
+"""Keys recognised by their form: one table, one row per format. They are long words, so only those are examined.
 
 The part of a key that is kept shows who issued it. Forms are as published by the issuers, or as observed.
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from outcrop.mask.randomness import is_base64_secret, is_mixed, looks_random
+import numpy as np
+
+from outcrop.mask.randomness import MASK, is_base64_secret, is_filler, is_mixed, looks_random
+from outcrop.system.limits import timed
 
 WORD: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz-"
 """The characters of keys."""
@@ -40,11 +43,9 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A kind of key: how it may begin, `more` that is also kept, and the pattern of what is masked.
-
-    Where the key has no fixed beginning, `after` is a pattern of fixed length for what precedes it, ending in a literal
-    character. `check` decides in the end. An empty secret means that the secret is the one `beside`.
-    """
+    """A kind of key: how it may begin, `more` that is also kept, and the pattern of what is masked. Where the key has
+    no fixed beginning, `after` is a pattern of fixed length for what precedes it, ending in a literal character.
+    `check` decides in the end. An empty secret means that the secret is the one `beside`."""
 
     name: str
     begins: tuple[str, ...] = ()
@@ -137,11 +138,7 @@ FORMATS: Final = (
     _row("Replicate", "r8_", f"{_ALNUM}{{37}}{_END}", is_mixed),
     _row("LangSmith", "lsv2_pt_ lsv2_sk_", f"{_HEX}{{32}}_{_HEX}{{10}}"),
     # messages
-    _row(
-        "Slack",
-        "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-",
-        r"(?=[A-Za-z0-9-]{0,20}\d)[A-Za-z0-9-]{18,250}",
-    ),
+    _row("Slack", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"(?=[A-Za-z0-9-]{0,20}\d)[A-Za-z0-9-]{18,250}"),
     _row("Slack app", "xapp-", rf"[A-Z0-9]{{8,16}}-\d{{8,16}}-{_HEX}{{40,80}}", more=r"\d-"),
     _after("Telegram", r"\d{8}:", f"AA{_ANY}{{33}}{_END}"),
     _row(
@@ -205,3 +202,86 @@ BY_BEGINNING: Final = _gather([(word[:2], re.escape(word), row) for row in FORMA
 """Formats by their first two characters."""
 BY_BEFORE: Final = _gather([(row.after[-1], f"(?<={row.after})", row) for row in FORMATS if row.after])
 """The other formats by the character before them."""
+
+
+Span = tuple[int, int]
+
+BESIDE: Final = 300
+"""How far a secret may be from its key id: a few lines of configuration (not measured)."""
+
+_BREAK: Final = b"\1"
+_BREAKS: Final = bytes(character not in WORD for character in range(256))
+# The end of an escape may look like part of the word: `\n` in a string, `%3D` in a URL.
+_ESCAPES: Final = {"\\": 1, "%": 2}
+_BEGINNINGS: Final = np.zeros(1 << 16, np.bool_)
+_BEGINNINGS[[int.from_bytes(pair.encode(), "big") for pair in BY_BEGINNING]] = True
+_BEFORES: Final = np.zeros(1 << 8, np.bool_)
+_BEFORES[[ord(character) for character in (*BY_BEFORE, *_ESCAPES)]] = True
+
+
+def find_known(text: str, data: bytes) -> Iterator[Span]:
+    """Find keys of a known form; `data` is the same text, one byte per character."""
+    done = 0
+    looked: dict[Beside, int] = {}
+    for start in timed(_likely_words(data)):
+        before = text[start - 1 : start]
+        # What follows a masked key was not a key before masking either.
+        if start < done or before == MASK:
+            continue
+        found = _match(text, start, before)
+        if found is None and before in _ESCAPES:
+            found = _match(text, start + _ESCAPES[before], "")
+        if found is not None:
+            kind, around, secret = found
+            done = around[1]
+            if secret[0] < secret[1]:
+                yield secret
+            if kind.beside is not None:
+                yield from _find_beside(text, kind.beside, around, looked)
+
+
+def _match(text: str, start: int, before: str) -> tuple[Format, Span, Span] | None:
+    """The key that begins here: its kind, its span, and the span of its secret part."""
+    for family in (BY_BEGINNING.get(text[start : start + 2]), BY_BEFORE.get(before)):
+        match = family.pattern.match(text, start) if family else None
+        if family is None or match is None:
+            continue
+        group = match.lastindex or 0
+        kind, secret = family.kinds[group - 1], match[group]
+        if not secret or not (is_filler(secret) or (kind.check and not kind.check(secret))):
+            return kind, match.span(), match.span(group)
+    return None
+
+
+def _find_beside(text: str, beside: Beside, around: Span, looked: dict[Beside, int]) -> Iterator[Span]:
+    """The secret that goes with a key. No stretch is read twice: `looked` says how far each kind has been read."""
+    start, end = around
+    first, last = max(start - BESIDE, looked.get(beside, 0)), end + BESIDE
+    looked[beside] = last
+    for match in beside.pattern.finditer(text, first, last + 1):
+        # a match that ends beyond the window may be truncated
+        if match.end() <= last and beside.check(match[1]) and not start <= match.start() < end:
+            yield match.span(1)
+
+
+def _likely_words(data: bytes) -> list[int]:
+    """Start offsets of long words that begin like a key, or follow what keys follow. Four characters are compared at a
+    time: a word of SHORTEST characters holds four aligned groups of four in a row, and few shorter ones do."""
+    marks = _BREAK * 4 + data.translate(_BREAKS) + _BREAK * (4 + -len(data) % 4)
+    quads = np.frombuffer(marks, np.uint32) == 0
+    if len(quads) < 4:
+        return []
+    inside = quads[:-3] & quads[1:-2] & quads[2:-1] & quads[3:]
+    at = 4 * (np.flatnonzero(inside[1:] > inside[:-1]) + 1)  # the first group is never inside: it is padding
+    if not len(at):
+        return []
+    ends = np.frombuffer(marks, np.uint8)
+    one = ends[at - 1] == 0
+    two = one & (ends[at - 2] == 0)
+    three = two & (ends[at - 3] == 0)
+    starts = at - 4 - one - two - three
+    characters = np.frombuffer(data, np.uint8)
+    pairs = characters[starts].astype(np.uint16) << 8 | characters[starts + 1]
+    likely = _BEGINNINGS[pairs] | _BEFORES[characters[starts - 1]]
+    found: list[int] = starts[likely].tolist()
+    return found

@@ -151,7 +151,9 @@ def is_plainly_secret(value: str) -> bool:
         return True
     if not looks_random(value) or _HASH.match(value):
         return False
-    return _UUID.fullmatch(value) is not None or any(_is_run(run) for run in _RUN.findall(value))
+    return _UUID.fullmatch(value) is not None or any(
+        is_mixed(run) and len(_CHANGE.findall(run)) >= CHANGES * len(run) for run in _RUN.findall(value)
+    )
 
 
 def is_plainly_password(value: str) -> bool:
@@ -163,10 +165,6 @@ def is_plainly_password(value: str) -> bool:
     kinds = _count_kinds(value)
     strange = _STRANGE.search(value) is not None
     return any(map(str.isdigit, value)) and (kinds == 3 or strange) and (strange or value.isalnum())
-
-
-def _is_run(run: str) -> bool:
-    return _count_kinds(run) >= 2 and len(_CHANGE.findall(run)) >= CHANGES * len(run)
 
 
 def _is_uneven(value: str, digits: int, changes: float) -> bool:

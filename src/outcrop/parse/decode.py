@@ -142,16 +142,11 @@ def _decode_legacy(data: bytes) -> tuple[str, str]:
     # Valid multi-byte sequences hardly occur by chance: where they are at least as many as the broken ones, the file is
     # UTF-8 that was cut or patched, and another encoding would garble all other letters.
     high = data.translate(None, bytes(range(0x80)))
-    valid = _count_valid(loose)
+    valid = sum(map(len, _BEYOND_ASCII.findall(loose)))
     if valid < broken and (encoding := _guess(data)) and _is_plausible(data, high, encoding):
         text = _without_surrogates(data.decode(encoding, "replace"))
         return text, f"not UTF-8: read as {encoding}, which is a guess; save it as UTF-8 if letters are wrong"
     return loose, _damage(loose)
-
-
-def _count_valid(loose: str) -> int:
-    """How many characters are beyond ASCII, not counting replacement characters."""
-    return sum(map(len, _BEYOND_ASCII.findall(loose)))
 
 
 def _damage(text: str) -> str:
@@ -163,11 +158,9 @@ def _damage(text: str) -> str:
 
 
 def _is_plausible(data: bytes, high: bytes, encoding: str) -> bool:
-    """Whether a guess at another script is more than an accident of stray bytes: it must give words.
-
-    Western encodings are exempt: one accent in a page of English is what they are for. So are East Asian ones, whose
-    multi-byte characters do not occur by chance.
-    """
+    """Whether a guess at another script is more than an accident of stray bytes: it must give words. Western encodings
+    are exempt: one accent in a page of English is what they are for. So are East Asian ones, whose multi-byte
+    characters do not occur by chance."""
     if encoding not in _OTHER_SCRIPTS:
         return True
     if len(set(high[:_SAMPLE_BYTES])) < _MIN_LETTERS:

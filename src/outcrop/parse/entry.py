@@ -12,7 +12,7 @@ from outcrop.parse.links import links_in
 from outcrop.parse.roles import role_of
 from outcrop.parse.writer import too_long
 from outcrop.records import Document, Outline
-from outcrop.system.deadline import check_time, limit_time
+from outcrop.system.limits import check_time, limit_time
 
 
 def parse(data: bytes, *, path: str, media_type: str | None = None, limits: ParseLimits) -> Document:

@@ -10,10 +10,10 @@ from urllib.parse import unquote
 from lxml import etree
 
 from outcrop.errors import ParseError
-from outcrop.parse.archive import open_archive, read_entry, read_xml
 from outcrop.parse.decode import decode_with_remark
 from outcrop.parse.html import parse_html, refuse_nested_entities, write_page
 from outcrop.parse.limits import RawFile
+from outcrop.parse.office import open_archive, read_entry, read_xml
 from outcrop.parse.title import cut_title, file_stem
 from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import Document

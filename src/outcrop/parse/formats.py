@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from outcrop.errors import ParseError
-from outcrop.parse.json_data import read_json, read_json_lines
+from outcrop.parse.data import read_json, read_json_lines, read_toml, read_yaml
 from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
 from outcrop.parse.title import file_name, file_stem, first_line
-from outcrop.parse.toml_data import read_toml
-from outcrop.parse.yaml_data import read_yaml
 from outcrop.records import Document
 
 _ZIP = b"PK"
@@ -89,25 +87,12 @@ FORMATS: tuple[Format, ...] = (
     TextFormat("code", read_code, _CODE, ("text/javascript", "text/css")),
     TextFormat("text", read_text, (".txt", ".text", ".log"), ("text/x-raw",)),
     LibraryFormat(
-        "html",
-        "outcrop.parse.html",
-        (".html", ".htm", ".xhtml"),
-        ("text/html", "application/xhtml+xml"),
+        "html", "outcrop.parse.html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml")
     ),
     LibraryFormat("pdf", "outcrop.parse.pdf", (".pdf",), ("application/pdf", "application/x-pdf")),
+    LibraryFormat("docx", "outcrop.parse.word", (".docx",), (f"{_OFFICE}wordprocessingml.document",), (_ZIP,)),
     LibraryFormat(
-        "docx",
-        "outcrop.parse.word",
-        (".docx",),
-        (f"{_OFFICE}wordprocessingml.document",),
-        (_ZIP,),
-    ),
-    LibraryFormat(
-        "pptx",
-        "outcrop.parse.slides",
-        (".pptx",),
-        (f"{_OFFICE}presentationml.presentation",),
-        (_ZIP,),
+        "pptx", "outcrop.parse.slides", (".pptx",), (f"{_OFFICE}presentationml.presentation",), (_ZIP,)
     ),
     LibraryFormat(
         "xlsx",

@@ -8,12 +8,12 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from typing import Any
 
 from outcrop.errors import ParseError
-from outcrop.parse.frames import unpack_document
 from outcrop.parse.limits import ParseLimits
-from outcrop.records import Document
-from outcrop.system.deadline import over_time, restart_limit
+from outcrop.records import Document, Heading
+from outcrop.system.limits import over_time, restart_limit
 from outcrop.workers.process import Child, ChildLost
 
 # Interpreter and imports take 0.2 s; a loaded machine with a cold disk has been seen to take 5.
@@ -53,7 +53,14 @@ def parse_isolated(kind: str, data: bytes, *, path: str, charset: str | None, li
             worker.stop()
     if "error" in answer:
         raise ParseError(answer["error"])
-    return unpack_document(answer, payload)
+    return _as_document(answer, payload)
+
+
+def _as_document(fields: dict[str, Any], payload: bytes) -> Document:
+    """The document whose fields went through JSON, with its text."""
+    headings = tuple(Heading(**heading) for heading in fields.pop("headings"))
+    lists = {name: tuple(fields.pop(name)) for name in ("pages", "keys", "tags")}
+    return Document(**{**fields, **lists, "headings": headings, "text": payload.decode("utf-8")})
 
 
 def _explain(lost: ChildLost, limits: ParseLimits) -> str:

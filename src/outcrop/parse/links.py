@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from outcrop.records import Document, Reference
-from outcrop.system.deadline import timed
+from outcrop.system.limits import timed
 
 MAX_REFERENCES: Final = 200
 """A document with more references, such as a changelog, points to nothing in particular."""
@@ -57,11 +57,9 @@ Found = Iterator[Reference]
 
 
 def links_in(document: Document, path: str) -> tuple[Reference, ...]:
-    """The references of a document at `path`, in order; empty for kinds that are not read.
-
-    A file is a `link` whose name is its path; a Sphinx label is a `link` with the qualifier `ref`; a name in code is a
-    `use`, qualified by what precedes it.
-    """
+    """The references of a document at `path`, in order; empty for kinds that are not read. A file is a `link` whose
+    name is its path; a Sphinx label is a `link` with the qualifier `ref`; a name in code is a `use`, qualified by what
+    precedes it."""
     read = _READERS.get(document.kind)
     if read is None or document.role in _NOTHING_TO_SAY:
         return ()

@@ -7,14 +7,15 @@ does not open a section.
 
 from __future__ import annotations
 
+import html
 import re
 from itertools import dropwhile, islice, repeat
 
 from outcrop.parse.front_matter import read_front_matter
 from outcrop.parse.limits import MAX_HEADINGS
-from outcrop.parse.title import cut_title, file_stem, first_line, strip_inline
+from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.records import Document, Heading
-from outcrop.system.deadline import timed
+from outcrop.system.limits import timed
 
 # Deeper nesting is an attack, not a list; beyond it the rest of a line is read as words.
 _MAX_DEPTH = 32
@@ -52,6 +53,20 @@ _HTML_TAG = re.compile(
     r"(?:<[A-Za-z][A-Za-z0-9-]*+(?:\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++))?)*+\s*+/?>"
     r"|</[A-Za-z][A-Za-z0-9-]*+\s*+>)\s*+$"
 )
+
+# The rest of a longer heading is ignored: the patterns below look ahead, and titles are one line.
+_MAX_HEADING_CHARS = 500
+
+_MARKUP = re.compile("[`*_~\\[<&\\\\{\0\ue000\ue001]")  # absent from most titles
+_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])")
+_AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+)>")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
+_STRONG = re.compile(r"(\*{1,3}|~~)(?=\S)(.+?)(?<=\S)\1")
+_UNDERSCORES = re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}$")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_KEPT = re.compile("\ue000(\\d+)\ue001")
 
 _BLANK_LINES = re.compile(r"(?<=\n\n)\n+(?=\n)")
 
@@ -217,7 +232,7 @@ class _Scanner:
             return None
         # Only some markers may interrupt an open paragraph of the same container.
         end = self._item_marker(line, content, interrupts=self._in_paragraph)
-        if end is None or (self._in_paragraph and self._is_underline(line, content)):
+        if end is None or (self._in_paragraph and _SETEXT.match(line, content)):
             return None
         self._end_paragraph()
         start = _first_not_space(line, end)
@@ -227,9 +242,6 @@ class _Scanner:
         self._containers.append(inside - column)
         self._item_is_empty = empty
         return min(inside, len(line))
-
-    def _is_underline(self, line: str, content: int) -> bool:
-        return _SETEXT.match(line, content) is not None
 
     def _open_leaf(self, line: str, content: int, offset: int) -> bool:
         """Take a heading, break, fence or HTML block that starts here; False when there are only words."""
@@ -324,3 +336,30 @@ def _is_break(line: str, content: int) -> bool:
         return False
     rest = line[content:].replace(" ", "")
     return len(rest) >= 3 and not rest.strip(char)
+
+
+def strip_inline(title: str) -> str:
+    """The words of a heading, without backticks, emphasis, links, tags, entities and attributes."""
+    title = title[:_MAX_HEADING_CHARS]
+    if not _MARKUP.search(title):
+        return " ".join(title.split())
+    title = title.replace("\ue000", "").replace("\ue001", "")
+    kept: list[str] = []
+
+    def keep(words: str) -> str:
+        kept.append(words)
+        return f"\ue000{len(kept) - 1}\ue001"
+
+    # Code and escapes are set aside first: what looks like markup inside them is not.
+    title = _CODE.sub(lambda match: keep(match[2].strip()), title)
+    title = _ESCAPE.sub(lambda match: keep(match[1]), title)
+    title = _AUTOLINK.sub(r"\1", title)
+    for _ in range(2):  # an image inside a link, bold around italics
+        title = _LINK.sub(r"\1", title)
+        title = _STRONG.sub(r"\2", title)
+        title = _UNDERSCORES.sub(r"\2", title)
+    title = _TAG.sub("", title)
+    title = _ATTRIBUTES.sub("", title)
+    title = html.unescape(title) if "&" in title else title
+    title = _KEPT.sub(lambda match: kept[int(match[1])], title)
+    return " ".join(title.replace("\0", "").split())

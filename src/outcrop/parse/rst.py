@@ -8,7 +8,7 @@ from itertools import repeat
 from outcrop.parse.limits import MAX_HEADINGS
 from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.records import Document, Heading
-from outcrop.system.deadline import timed
+from outcrop.system.limits import timed
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
 _ROLE = re.compile(r"(?::[\w:.+-]{1,40}:)?(`{1,2})([^`]+)\1_{0,2}")

@@ -8,8 +8,8 @@ import io
 import python_calamine
 
 from outcrop.errors import ParseError
-from outcrop.parse.archive import check_archive
 from outcrop.parse.limits import RawFile
+from outcrop.parse.office import check_archive
 from outcrop.parse.title import cut_title, file_stem
 from outcrop.parse.writer import TextWriter
 from outcrop.records import Document

@@ -42,7 +42,8 @@ def read(raw: RawFile) -> Document:
                 title = title or (text.strip() if level == 1 else "")
                 in_list = False
             elif text.strip():
-                is_item = _is_item(block, names.get(style, ""))
+                listed = names.get(style, "").lower().startswith("list ")
+                is_item = listed or block.find("{*}pPr/{*}numPr") is not None
                 writer.write(f"- {text.strip()}" if is_item else text, "\n" if is_item and in_list else "\n\n")
                 in_list = is_item
         properties = file.properties()
@@ -109,10 +110,6 @@ def _heading_level(style: str, name: str) -> int | None:
     return None
 
 
-def _is_item(paragraph: Any, style_name: str) -> bool:
-    return paragraph.find("{*}pPr/{*}numPr") is not None or style_name.lower().startswith("list ")
-
-
 def _text(paragraph: Any) -> str:
     """A paragraph's text with tabs and line breaks, without page breaks, pictures or field codes."""
     pieces: list[str] = []
@@ -135,11 +132,8 @@ def _write_table(table: Any, writer: TextWriter) -> None:
     """One line per row. A nested table is read as its cell's text."""
     gap = "\n\n"
     for row in _inside(table, "tr"):
-        cells = [_cell_text(cell) for cell in _inside(row, "tc")]
+        texts = (map(_text, cell.iter("{*}p")) for cell in _inside(row, "tc"))
+        cells = [" ".join(" ".join(text).split()) for text in texts]
         if any(cells):
             writer.write(" | ".join(cells), gap)
             gap = "\n"
-
-
-def _cell_text(cell: Any) -> str:
-    return " ".join(" ".join(_text(paragraph) for paragraph in cell.iter("{*}p")).split())

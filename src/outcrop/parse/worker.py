@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from outcrop.errors import ParseError
 from outcrop.parse.formats import LIBRARY_FORMATS
-from outcrop.parse.frames import pack_document
 from outcrop.parse.limits import RawFile
 from outcrop.records import Document
 from outcrop.workers.frames import read_frame, take_pipes, write_frame
@@ -47,13 +47,15 @@ def _answer_one(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, mapped
     _limit_processor(header["timeout_s"])
     raw = RawFile(data, header["path"], header["charset"], header["max_text_chars"])
     try:
-        answer, payload = pack_document(_read(header["kind"], raw))
+        document = _read(header["kind"], raw)
+        answer, payload = asdict(replace(document, text="")), document.text.encode("utf-8")
     except ParseError as error:
         answer, payload = {"error": str(error)}, b""
     except RecursionError:
         answer, payload = {"error": "nested too deeply; flatten it or exclude it"}, b""
     except MemoryError:
-        answer, payload = {"error": _memory_message(memory_bytes)}, b""
+        limit = f"{memory_bytes // 1024**2} MiB of memory"
+        answer, payload = {"error": f"needs more than {limit}; split it or raise parse_memory_bytes"}, b""
     except Exception as error:  # noqa: BLE001  whatever a library raises for a bad file is that file's failure
         answer, payload = {"error": _describe(header["kind"], error)}, b""
     # Memory one file leaves mapped is not there for the next; past half the limit it is time for a new process (0.2 s).
@@ -74,16 +76,9 @@ def _describe(kind: str, error: Exception) -> str:
     return f"damaged or not {kind} ({detail}); open it in its own program and save it again"
 
 
-def _memory_message(memory_bytes: int) -> str:
-    return f"needs more than {memory_bytes // 1024**2} MiB of memory; split it or raise parse_memory_bytes"
-
-
 def _limit_memory(limit: int) -> None:
-    """Limit the address space to `limit` bytes and turn off core dumps.
-
-    The limit includes what the interpreter had mapped at its start: thread stacks and libraries do not count against
-    the file.
-    """
+    """Limit the address space to `limit` bytes and turn off core dumps. The limit includes what the interpreter had
+    mapped at its start: thread stacks and libraries do not count against the file."""
     if resource is None:
         return
     limits: dict[int, tuple[int, int]] = {resource.RLIMIT_CORE: (0, 0)}

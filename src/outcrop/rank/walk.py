@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.system.arrays import NDArray, distinct, numbered
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import check_wanted
 
 Nodes = NDArray[np.int64]
 EdgesOf = Callable[[Nodes], tuple[Nodes, Nodes, NDArray[np.float32]]]

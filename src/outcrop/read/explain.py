@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.lexical import coverage, matched_terms
+from outcrop.index.legs import coverage, matched_terms
 from outcrop.index.seam import Matches
 from outcrop.rank.fusion import calibrate
 from outcrop.rank.merge import Fate

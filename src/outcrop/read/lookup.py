@@ -1,4 +1,4 @@
-"""A reference, as people write it, to the document or the collection that is meant."""
+"""A reference, as people write it, to the document that is meant."""
 
 from __future__ import annotations
 
@@ -8,43 +8,11 @@ from typing import Final
 
 from outcrop.contracts import Store
 from outcrop.errors import Ambiguous, NotFound
-from outcrop.records import CollectionInfo, DocumentInfo, Filter
+from outcrop.records import DocumentInfo, Filter
 from outcrop.store.filters import MAX_PATTERN_CHARS
 
 MAX_DIGITS: Final = 18
 """Of a number that is read: no store has a larger one, no file so many lines, and Python refuses to read thousands."""
-
-
-class KnownCollections:
-    """The collections of a store, read again when it has changed."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._known: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
-
-    def infos(self) -> tuple[CollectionInfo, ...]:
-        """Every collection and how much it holds."""
-        version = self._store.version()
-        if self._known[0] != version:
-            self._known = (version, tuple(self._store.collections()))
-        return self._known[1]
-
-    def names(self) -> list[str]:
-        """The names of all."""
-        return [info.name for info in self.infos()]
-
-    def require(self, names: Sequence[str]) -> None:
-        """NotFound, with the name that was meant perhaps, where one of these is not there."""
-        if not names:
-            return
-        known = self.names()
-        for name in names:
-            if name not in known:
-                import difflib  # only for a suggestion
-
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none yet'}"
-                raise NotFound(f"there is no collection {name!r}; {hint}")
 
 
 def find_document(

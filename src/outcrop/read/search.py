@@ -24,8 +24,7 @@ from outcrop.read.explain import as_hit, find_left_out, tell_unmatched
 from outcrop.read.rank import Ranker
 from outcrop.records import Answer, Hit, LeftOut, MeaningShare, Reason, SearchOptions, StoredChunk, Vector
 from outcrop.records.asked import check_options
-from outcrop.system.cache import BoundedCache
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import BoundedCache, check_wanted
 from outcrop.text.terms import Terms
 
 if TYPE_CHECKING:

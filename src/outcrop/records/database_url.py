@@ -31,9 +31,7 @@ _SECRETS: Final = ("password", "sslpassword", "oauth_client_secret")
 @dataclass(frozen=True, slots=True, repr=False)
 class DatabaseUrl:
     """A Postgres database and the schema of the index in it. Its parts are kept as they were written, %xx and all.
-
-    `str()` and `repr()` never show a password. Make one with `DatabaseUrl.parse`.
-    """
+    `str()` and `repr()` never show a password. Make one with `DatabaseUrl.parse`."""
 
     user: str
     password: str = field(repr=False)

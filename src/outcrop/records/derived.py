@@ -45,11 +45,9 @@ class Deriver(Protocol):
 
     def derive(self, feed: Sequence[FeedRow], dimensions: int) -> Derived:
         """What search looks up of these chunks; vectors have this many dimensions."""
-        ...
 
     def phrase_terms(self, words: Sequence[str]) -> list[frozenset[int]]:
         """For each word of a phrase (see `phrases`) the terms of which a chunk that holds the word has at least one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +69,8 @@ class TermRows:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRows:
-    """What is kept of some chunks, in columns, ascending by chunk id. `words[i]` is packed, see `unpack_words`.
-
-    `noted` tells which rows have a vector of their summary.
-    """
+    """What is kept of some chunks, in columns, ascending by chunk id. `words[i]` is packed, see `unpack_words`. `noted`
+    tells which rows have a vector of their summary."""
 
     chunk_ids: NDArray[np.int64]
     document_ids: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""What a store takes, keeps and gives back."""
+"""What a store takes, keeps and gives back, and the models its vectors are of."""
 
 from __future__ import annotations
 
@@ -7,9 +7,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from outcrop.records.parsed import Chunk, CodeNotes, Document, Role
-from outcrop.records.source import SourceFile
+from outcrop.records.parsed import Chunk, CodeNotes, Document, Role, SourceFile
 from outcrop.system.arrays import NDArray
+
+Vector = NDArray[np.float32]
+"""One embedding, one-dimensional."""
+
+Matrix = NDArray[np.float32]
+"""Embeddings, one a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Identity of an embedding model. Vectors of different models are never compared."""
+
+    name: str
+    version: str
+    dimensions: int
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}/{self.dimensions}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How far a model's similarities can be relied on beside word matches: 1 is a good transformer, 0 nothing."""
+
+    prose: float = 1.0
+    code: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +74,9 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What is remembered of a folder that was added to a collection, so that a later sync does as the first did.
-
-    `tags` are those that each of its documents gets, `survey` the commits its documents come from, as
-    `sources.survey.Survey` writes them; both may be empty.
-    """
+    """What is remembered of a folder that was added to a collection, so that a later sync does as the first did. `tags`
+    are those that each of its documents gets, `survey` the commits its documents come from, as
+    `sources.revisions.Survey` writes them; both may be empty."""
 
     collection: str
     root: str

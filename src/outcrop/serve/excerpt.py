@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from outcrop.text.phrases import phrase_lines, phrase_spans
-from outcrop.text.words import PART, WORD
+from outcrop.text.terms import PART, WORD
 
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""

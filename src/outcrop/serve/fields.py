@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
-from outcrop.records.options import Option
+from outcrop.records.asked import Option
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -21,9 +21,9 @@ from typing import IO, Any, Final, Literal
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, NotAllowed, NotFound, OutcropError, OutsideRoots, StoreError
 from outcrop.records import Failure, IngestReport, Progress, Skipped
+from outcrop.records.parsed import is_url
 from outcrop.serve.as_json import dump
 from outcrop.system.private import create_file, make_folder
-from outcrop.text.urls import is_url
 
 log = logging.getLogger(__name__)
 

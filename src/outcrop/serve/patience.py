@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from outcrop.errors import Cancelled
-from outcrop.system.cancel import wanted_while
+from outcrop.system.limits import wanted_while
 
 REQUEST_S: Final = 10.0
 """Seconds until an answer must have begun (not measured): a search takes milliseconds, and by then people have left."""

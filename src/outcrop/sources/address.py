@@ -17,30 +17,21 @@ _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # What `is_global` of some Python releases lets through, or counts as global although nothing public is there.
-_NOT_PUBLIC_V4 = tuple(
-    map(
-        ipaddress.IPv4Network,
-        (
-            "100.64.0.0/10",  # carrier-grade NAT
-            "192.0.0.0/24",  # protocol assignments
-            "192.88.99.0/24",  # 6to4 relays, retired
-            "198.18.0.0/15",  # benchmarks
-            "240.0.0.0/4",  # reserved
-        ),
+_NOT_PUBLIC = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "100.64.0.0/10",  # carrier-grade NAT
+        "192.0.0.0/24",  # protocol assignments
+        "192.88.99.0/24",  # 6to4 relays, retired
+        "198.18.0.0/15",  # benchmarks
+        "240.0.0.0/4",  # reserved
+        "2001::/23",  # protocol assignments; among them Teredo, which embeds an IPv4 address
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4, which embeds an IPv4 address; retired
+        "3fff::/20",  # documentation
     )
 )
 _PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")  # the only block that global unicast addresses come from
-_NOT_PUBLIC_V6 = tuple(
-    map(
-        ipaddress.IPv6Network,
-        (
-            "2001::/23",  # protocol assignments; among them Teredo, which embeds an IPv4 address
-            "2001:db8::/32",  # documentation
-            "2002::/16",  # 6to4, which embeds an IPv4 address; retired
-            "3fff::/20",  # documentation
-        ),
-    )
-)
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _ISATAP = (0x00005EFE, 0x02005EFE)
 
@@ -103,22 +94,14 @@ def parse_url(url: str) -> Target:
 
 def is_public(address: Address) -> bool:
     """Whether an address is on the public internet, so that fetching from it reaches nothing internal."""
+    reserved = not address.is_global or any(address in network for network in _NOT_PUBLIC)
     if isinstance(address, ipaddress.IPv4Address):
-        return (
-            address.is_global
-            and not address.is_multicast
-            and not any(address in network for network in _NOT_PUBLIC_V4)
-        )
+        return not reserved and not address.is_multicast
     if address.ipv4_mapped is not None:
         return is_public(address.ipv4_mapped)
     if address in _NAT64:  # how IPv6-only networks reach IPv4: judge the address behind it
         return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return (
-        address in _PUBLIC_V6
-        and address.is_global
-        and not any(address in network for network in _NOT_PUBLIC_V6)
-        and (int(address) >> 32) & 0xFFFFFFFF not in _ISATAP
-    )
+    return address in _PUBLIC_V6 and not reserved and (int(address) >> 32) & 0xFFFFFFFF not in _ISATAP
 
 
 def _host(name: str, shown: str) -> str:

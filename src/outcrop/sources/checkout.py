@@ -1,4 +1,6 @@
-"""Checked-out repositories: what git tracks in each, and whether a file is what git recorded.
+"""Checked-out repositories, read from plain files: what git tracks in each, and whether a file is what git recorded.
+
+Git itself is never started: a stranger's repository can carry configuration that runs programs.
 
 A file is *dirty* when its content is not what the repository's index records for it: edited and not staged, never
 added, or in conflict. Changes that are staged but not committed count as clean: telling them apart would mean reading
@@ -9,12 +11,194 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from outcrop.errors import SourceError
+from outcrop.sources.files import read_plain
 from outcrop.sources.gitindex import Algorithm, IndexTooLarge, Tracked, TrackedFile, read_index
-from outcrop.sources.gitrepo import Repository, ignores_case, object_format, repository_at
+
+# HEAD, gitdir and loose refs are one line; a configuration this large has thousands of sections.
+_MAX_SMALL_BYTES = 256 * 1024
+# A hundred thousand packed tags take about 8 MB.
+_MAX_PACKED_REFS_BYTES = 32 * 1024 * 1024
+
+_REVISION = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REF = re.compile(r"refs(?:/(?!\.)[^/\x00-\x20\x7f~^:?*\[\\]+)+")
+_SETTING = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*?)\s*)?")
+_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(\s+"[^"]*")?\s*\](.*)')
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git repository's working tree. `common_dir` differs from `git_dir` in a linked worktree. `branch` is None when
+    HEAD is detached, `revision` is None before the first commit (or where the references are kept in a format other
+    than plain files)."""
+
+    top: Path
+    git_dir: Path
+    common_dir: Path
+    branch: str | None
+    revision: str | None
+
+
+def repository_at(folder: Path) -> Repository | None:
+    """The repository, linked worktree or submodule whose top is this very folder (a real path)."""
+    git_dir = _git_dir(folder / ".git")
+    if git_dir is None:
+        return None
+    common = _first_line(git_dir / "commondir")
+    common_dir = _resolved(git_dir / common) if common else git_dir
+    if common_dir is None:
+        return None
+    branch, revision = _head(git_dir, common_dir)
+    return Repository(folder, git_dir, common_dir, branch, revision)
+
+
+def core_setting(repository: Repository, name: str) -> str | None:
+    """The value of `core.<name>`: the repository's own, else the user's, else the system's. Includes are not followed,
+    and the user's folder is `~/.config` whatever XDG_CONFIG_HOME says."""
+    home = _home()
+    files = (
+        repository.common_dir / "config",
+        home / ".gitconfig",
+        home / ".config" / "git" / "config",
+        Path("/etc/gitconfig"),
+    )
+    for file in files:
+        value = _value(_text(file, _MAX_SMALL_BYTES), "core", name)
+        if value is not None:
+            return value
+    return None
+
+
+def ignores_case(repository: Repository) -> bool:
+    """Whether git treats names that differ only in case as the same here."""
+    return (core_setting(repository, "ignorecase") or "").lower() in ("true", "yes", "on", "1")
+
+
+def object_format(repository: Repository) -> str:
+    """How the repository names its objects: `sha1`, or what its own configuration says (`sha256`)."""
+    own = _text(repository.common_dir / "config", _MAX_SMALL_BYTES)
+    return (_value(own, "extensions", "objectformat") or "sha1").lower()
+
+
+def excludes_file(repository: Repository) -> Path:
+    """The user's own ignore file, which may not exist: `core.excludesFile` or git's default."""
+    value = core_setting(repository, "excludesfile")
+    if value is None:
+        return _home() / ".config" / "git" / "ignore"
+    if value == "~" or value.startswith("~/"):
+        return _home() / value[2:]
+    return repository.top / value
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # a container whose user has none
+        return Path("/nonexistent")
+
+
+def _git_dir(dot_git: Path) -> Path | None:
+    try:
+        is_dir, is_file = dot_git.is_dir(), dot_git.is_file()
+    except OSError:
+        return None
+    if is_dir:
+        # An empty .git folder is not a repository; git continues with the parent, and so do we.
+        return dot_git if _first_line(dot_git / "HEAD") else None
+    if is_file:
+        line = _first_line(dot_git) or ""
+        target = _resolved(dot_git.parent / line.removeprefix("gitdir:").strip())
+        if line.startswith("gitdir:") and target is not None and _first_line(target / "HEAD"):
+            return target
+    return None
+
+
+def _head(git_dir: Path, common_dir: Path) -> tuple[str | None, str | None]:
+    line = _first_line(git_dir / "HEAD") or ""
+    if _REVISION.fullmatch(line):
+        return None, line
+    ref = line.removeprefix("ref:").strip()
+    if not line.startswith("ref:") or not _REF.fullmatch(ref):
+        return None, None
+    branch = ref.removeprefix("refs/heads/")
+    for folder in (git_dir, common_dir):
+        loose = _first_line(folder / ref) or ""
+        if _REVISION.fullmatch(loose):
+            return branch, loose
+    return branch, _packed_revision(common_dir / "packed-refs", ref)
+
+
+def _packed_revision(file: Path, ref: str) -> str | None:
+    """The revision of a packed reference. The file is not split into lines: one full of line ends would take 300 MB."""
+    text = _text(file, _MAX_PACKED_REFS_BYTES)
+    found = re.search(rf"^({_REVISION.pattern}) {re.escape(ref)}\r?$", text, re.MULTILINE)
+    return None if found is None else found[1]
+
+
+def _resolved(path: Path) -> Path | None:
+    """The real path; None where links form a loop."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return None
+
+
+def _text(path: Path, max_bytes: int) -> str:
+    """The text of one of git's files; empty when it is missing, cannot be read, or holds a NUL, which git never writes
+    and no path may contain. Links are followed, as git does: many people link ~/.gitconfig to a dotfiles repository."""
+    try:
+        data = read_plain(path.resolve(), max_bytes)
+    except (OSError, RuntimeError, SourceError):
+        return ""
+    return "" if b"\0" in data else data.decode("utf-8", "surrogateescape")
+
+
+def _first_line(path: Path) -> str | None:
+    text = _text(path, _MAX_SMALL_BYTES)
+    return text.split("\n", 1)[0].strip() if text.strip() else None
+
+
+def _value(config: str, wanted: str, name: str) -> str | None:
+    """The last value of a setting in a section without a sub-section."""
+    value: str | None = None
+    inside = False
+    for line in config.replace("\\\n", "").splitlines():
+        rest = line
+        section = _SECTION.fullmatch(line)
+        if section is not None:
+            inside = section[1].lower() == wanted and section[2] is None
+            rest = section[3]
+        setting = _SETTING.fullmatch(rest)
+        if inside and setting is not None and setting[1].lower() == name:
+            # A name alone means true, as in git.
+            value = "true" if setting[2] is None else _plain_value(setting[2])
+    return value
+
+
+def _plain_value(raw: str) -> str:
+    """A value without its quotes, escapes and comment."""
+    out: list[str] = []
+    quoted = False
+    at = 0
+    while at < len(raw):
+        char = raw[at]
+        if char == "\\" and at + 1 < len(raw):
+            at += 1
+            out.append({"n": "\n", "t": "\t", "b": "\b"}.get(raw[at], raw[at]))
+        elif char == '"':
+            quoted = not quoted
+        elif char in "#;" and not quoted:
+            return "".join(out).rstrip()
+        else:
+            out.append(char)
+        at += 1
+    return "".join(out)
+
 
 _MAX_HELD_BYTES: Final = 512 * 1024 * 1024
 """Limit for the indexes of all repositories in one run: a tree can hold any number of them, each a link to the same
@@ -24,10 +208,8 @@ _ALGORITHMS: Final[dict[str, Algorithm]] = {"sha1": "sha1", "sha256": "sha256"}
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A repository's working tree as it is now; `tracked` is None where git's index cannot be read reliably.
-
-    `unread` says why an index that is too large was not read; empty otherwise.
-    """
+    """A repository's working tree as it is now; `tracked` is None where git's index cannot be read reliably. `unread`
+    says why an index that is too large was not read; empty otherwise."""
 
     repository: Repository
     tracked: Tracked | None
@@ -38,16 +220,6 @@ class Checkout:
     def top(self) -> str:
         """The folder that holds the working tree."""
         return str(self.repository.top)
-
-    @property
-    def branch(self) -> str | None:
-        """The branch that is checked out; None when it is a bare commit."""
-        return self.repository.branch
-
-    @property
-    def revision(self) -> str | None:
-        """The commit that is checked out; None before the first one."""
-        return self.repository.revision
 
 
 def read_checkout(repository: Repository, room_bytes: int = _MAX_HELD_BYTES) -> Checkout:

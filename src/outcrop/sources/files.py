@@ -12,13 +12,9 @@ from outcrop.records import SourceFile
 
 # Non-blocking, so that opening a pipe cannot hang; links are not followed, so that a file swapped for one after the
 # walk does not lead elsewhere. Windows has neither flag.
-_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_FLAGS = os.O_RDONLY
+for _flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+    _FLAGS |= getattr(os, _flag, 0)
 
 _ADVICE = {
     errno.ENOENT: "it is gone; sync the folder again",
@@ -34,8 +30,10 @@ _ADVICE = {
 }
 
 
-def explain(error: OSError) -> str:
-    """An operating system error in words for somebody who wants a file read."""
+def explain(error: Exception) -> str:
+    """What went wrong, in words for somebody who wants a file read."""
+    if not isinstance(error, OSError):
+        return str(error)
     return _ADVICE.get(error.errno or 0) or f"{error.strerror or error}"
 
 
@@ -49,8 +47,7 @@ def read_plain(path: Path, max_bytes: int) -> bytes:
     try:
         descriptor = os.open(path, _FLAGS)
     except (OSError, ValueError) as error:
-        reason = explain(error) if isinstance(error, OSError) else str(error)
-        raise SourceError(f"{path} cannot be opened: {reason}") from error
+        raise SourceError(f"{path} cannot be opened: {explain(error)}") from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise SourceError(f"{path} is not a plain file; only plain files are read")

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
-from outcrop.sources.checkout import Checkout, Checkouts
-from outcrop.sources.credentials import CREDENTIALS, looks_secret
-from outcrop.sources.exclusions import BOOKKEEPING, INSTALLED, MARKERS, binary_kind
+from outcrop.sources.checkout import Checkout, Checkouts, excludes_file
+from outcrop.sources.exclusions import BOOKKEEPING, CREDENTIALS, INSTALLED, MARKERS, binary_kind, looks_secret
 from outcrop.sources.files import explain, read_plain
-from outcrop.sources.gitrepo import excludes_file
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
 
 # Highest precedence first within one folder; and whether the file is git's.
@@ -33,11 +31,9 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder still to be read. `path` is "" for the root, else ends with a slash; `levels`: deepest first.
-
-    `inner` is its path below the top of its checkout, in the same form. `ignored` is set inside a folder that git
-    ignores, where only tracked files count. `notice` is what to report about the folder itself.
-    """
+    """A folder still to be read. `path` is "" for the root, else ends with a slash; `levels`: deepest first. `inner` is
+    its path below the top of its checkout, in the same form. `ignored` is set inside a folder that git ignores, where
+    only tracked files count. `notice` is what to report about the folder itself."""
 
     path: str
     levels: tuple[Level, ...]
@@ -78,8 +74,7 @@ def walk(
         real = root.resolve(strict=True)
         is_dir = real.is_dir()
     except (OSError, RuntimeError, ValueError) as error:
-        reason = explain(error) if isinstance(error, OSError) else str(error)
-        raise SourceError(f"{root} cannot be added: {reason}") from error
+        raise SourceError(f"{root} cannot be added: {explain(error)}") from error
     if not _is_utf8(str(real)):
         raise SourceError(f"{_printable(str(real))} cannot be added: its name is not UTF-8; rename it")
     if not is_dir:
@@ -116,8 +111,7 @@ def _walk(run: _Walk, top: _Folder) -> Iterator[SourceFile | Skipped | Failure]:
         except (OSError, SourceError) as error:
             if isinstance(error, FileNotFoundError):
                 continue  # removed since its parent was listed
-            reason = explain(error) if isinstance(error, OSError) else str(error)
-            yield Failure(folder.path or "./", f"folder cannot be read: {reason}")
+            yield Failure(folder.path or "./", f"folder cannot be read: {explain(error)}")
             continue
         marker = next((name for name in MARKERS if name in names), None)
         if marker is not None and folder.path:
@@ -282,10 +276,7 @@ def _below(folder: Path, base: Path) -> str:
 
 def _level(file: Path, label: str, prefix: str, ignore_case: bool, of_git: bool) -> Level | None:
     """The rules of one ignore file; None when it has none, does not exist, or is a link (which git does not read
-    either).
-
-    A file that exists but cannot be read is a SourceError: what it would have excluded must not be indexed.
-    """
+    either). A file that exists but cannot be read is a SourceError: what it would have excluded must not be indexed."""
     try:
         if file.is_symlink() or not file.is_file():
             return None

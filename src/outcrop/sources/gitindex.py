@@ -108,11 +108,9 @@ class Tracked:
         return at < len(self._names) and self._names[at].startswith(key)
 
     def proves_unchanged(self, path: str, mtime_ns: int, size: int) -> bool:
-        """Whether a stat alone shows that the file is what the index records.
-
-        Same rule as git's: time and size are those in the index, and the file is older than the index, so that no
-        change can hide within the same clock tick. False only means that the content must be compared.
-        """
+        """Whether a stat alone shows that the file is what the index records. Same rule as git's: time and size are
+        those in the index, and the file is older than the index, so that no change can hide within the same clock tick.
+        False only means that the content must be compared."""
         at = self._offsets.get(_key(path))
         if at is None:
             return False
@@ -136,10 +134,8 @@ class IndexTooLarge(SourceError):
 
 
 def read_index(file: Path, algorithm: Algorithm, room_bytes: int = _MAX_INDEX_BYTES) -> Tracked | None:
-    """The entries of an index file, empty if it does not exist; None when it cannot be read reliably.
-
-    Raises IndexTooLarge if the file or its names exceed `room_bytes`.
-    """
+    """The entries of an index file, empty if it does not exist; None when it cannot be read reliably. Raises
+    IndexTooLarge if the file or its names exceed `room_bytes`."""
     try:
         real = file.resolve()
         status = real.stat()

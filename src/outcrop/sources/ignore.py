@@ -95,10 +95,8 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """An ignore file as seen from one folder: `prefix` leads from the ignore file's folder to that one.
-
-    `of_git` is False for our own ignore files, which also apply to tracked files and inside nested repositories.
-    """
+    """An ignore file as seen from one folder: `prefix` leads from the ignore file's folder to that one. `of_git` is
+    False for our own ignore files, which also apply to tracked files and inside nested repositories."""
 
     label: str
     rules: Rules
@@ -124,11 +122,9 @@ def descend(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
 # one allowed takes about 7 MB.
 @lru_cache(maxsize=32)
 def compile_rules(content: bytes, ignore_case: bool = False) -> Rules | None:
-    """The rules in the bytes of an ignore file; None when there are none.
-
-    Plain names and paths are looked up, however many there are. Wildcard patterns are tried one by one on every name: a
-    file with more than MAX_PATTERNS of them is a SourceError.
-    """
+    """The rules in the bytes of an ignore file; None when there are none. Plain names and paths are looked up, however
+    many there are. Wildcard patterns are tried one by one on every name: a file with more than MAX_PATTERNS of them is
+    a SourceError."""
     rules: list[Rule] = []
     literals: tuple[dict[str, int], dict[str, int]] = ({}, {})
     literal_paths: tuple[dict[str, int], dict[str, int]] = ({}, {})
@@ -300,11 +296,9 @@ def _posix_class(pattern: str, start: int) -> tuple[str | None, int] | None:
 
 
 def _assemble(tokens: list[str]) -> str:
-    """Join tokens so that no number of stars makes a match take exponential time.
-
-    Where another wildcard of the same kind follows, the leftmost match is as good as any other, so an atomic group
-    keeps it without backtracking. An ignore file may come from a stranger's repository.
-    """
+    """Join tokens so that no number of stars makes a match take exponential time. Where another wildcard of the same
+    kind follows, the leftmost match is as good as any other, so an atomic group keeps it without backtracking. An
+    ignore file may come from a stranger's repository."""
     parts: list[str] = []
     at = 0
     while at < len(tokens):

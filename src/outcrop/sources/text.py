@@ -44,10 +44,9 @@ def text_source(
     media_type: str | None = None,
     kind: str | None = None,
 ) -> tuple[SourceFile, bytes]:
-    """A source for raw text, and its bytes in UTF-8. Without an id, equal texts are the same document.
-
-    `kind` says how to read it (`RAW_KINDS`, `md`, `txt`). Without one the extension of its id decides; with neither, it
-    is Markdown if it looks like it."""
+    """A source for raw text, and its bytes in UTF-8. Without an id, equal texts are the same document. `kind` says how
+    to read it (`RAW_KINDS`, `md`, `txt`). Without one the extension of its id decides; with neither, it is Markdown if
+    it looks like it."""
     if not content.strip():
         raise SourceError("the text is empty; there is nothing to index")
     for name in (uri, path):

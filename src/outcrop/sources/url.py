@@ -74,11 +74,9 @@ SYSTEM = Network()
 def fetch(
     url: str, *, timeout_s: float, max_bytes: int, allow_private: bool = False, network: Network = SYSTEM
 ) -> tuple[SourceFile, bytes]:
-    """The page at a URL, within `timeout_s` in all and `max_bytes` after decompression.
-
-    `uri` is the requested URL in its normal form, wherever redirects led. An address that is not public raises
-    BlockedAddress unless `allow_private`; anything else that goes wrong raises SourceError.
-    """
+    """The page at a URL, within `timeout_s` in all and `max_bytes` after decompression. `uri` is the requested URL in
+    its normal form, wherever redirects led. An address that is not public raises BlockedAddress unless `allow_private`;
+    anything else that goes wrong raises SourceError."""
     asked = target = parse_url(url)
     deadline = _Deadline(timeout_s, asked.url)
     for _ in range(_MAX_REDIRECTS + 1):
@@ -280,20 +278,12 @@ def _body(target: Target, response: http.client.HTTPResponse, max_bytes: int) ->
     decode = _decoder(target, (response.getheader("Content-Encoding") or "identity").strip().lower())
     body = bytearray()
     while data := response.read(_READ_BYTES):
-        body += decode.feed(data, max_bytes + 1 - len(body))
+        body += data if decode is None else decode.feed(data, max_bytes + 1 - len(body))
         if len(body) > max_bytes:
             raise _TooLarge
-    if response.length or not decode.complete():
+    if response.length or (decode is not None and not decode.complete()):
         raise SourceError(f"{target.url} ended before it was complete; try again")
     return bytes(body)
-
-
-class _Identity:
-    def feed(self, data: bytes, _room: int) -> bytes:
-        return data
-
-    def complete(self) -> bool:
-        return True
 
 
 class _Inflate:
@@ -328,9 +318,9 @@ class _Inflate:
         return not self._fed or (self._stream is not None and self._stream.eof)
 
 
-def _decoder(target: Target, encoding: str) -> _Identity | _Inflate:
+def _decoder(target: Target, encoding: str) -> _Inflate | None:
     if encoding in ("identity", ""):
-        return _Identity()
+        return None
     if encoding in ("gzip", "x-gzip", "deflate"):
         return _Inflate(encoding.removeprefix("x-"), target.url)
     raise SourceError(

@@ -44,8 +44,7 @@ def watch(
         try:
             real = root.resolve(strict=True)
         except (OSError, RuntimeError) as error:
-            reason = explain(error) if isinstance(error, OSError) else str(error)
-            raise SourceError(f"{root} cannot be watched: {reason}") from error
+            raise SourceError(f"{root} cannot be watched: {explain(error)}") from error
         (folders if real.is_dir() else files).append(real)
     batches: list[Callable[[], Iterator[set[Path]]]] = []
     if folders:

@@ -13,7 +13,7 @@ from typing import Final
 
 from outcrop.errors import QueryError
 from outcrop.records import Filter
-from outcrop.system.cache import BoundedCache
+from outcrop.system.limits import BoundedCache
 
 Values = list[str | int | float]
 
@@ -130,7 +130,7 @@ def _one_glob(pattern: str, *, is_plain: bool = False) -> str:
     else:
         below = "/.*" if pattern.endswith("/") else "(?:/.*)?" if not re.search(r"[*?\[]", last) else ""
         runs[-1] += segment(last) + below
-    return _plain_runs(runs) if is_plain else _join_runs(runs)
+    return _FOLDERS.join(runs) if is_plain else _join_runs(runs)
 
 
 _FOLDERS: Final = "(?:[^/]*/)*"
@@ -143,10 +143,6 @@ def _join_runs(runs: Sequence[str]) -> str:
         return runs[0]
     middle = "".join(f"(?>{_FOLDERS}?{run})" for run in runs[1:-1])
     return f"{runs[0]}{middle}{_FOLDERS}?{runs[-1]}"
-
-
-def _plain_runs(runs: Sequence[str]) -> str:
-    return _FOLDERS.join(runs)
 
 
 def _spread(parts: Sequence[str]) -> list[str]:

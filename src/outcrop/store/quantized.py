@@ -67,8 +67,3 @@ def unpack_halves(packed: Sequence[bytes | None]) -> list[NDArray[np.float16] | 
     """The same as 16-bit floats, which hold them exactly; None stays None."""
     halves = iter(unpack_vectors([blob for blob in packed if blob is not None]).astype(np.float16))
     return [None if blob is None else next(halves) for blob in packed]
-
-
-def packed_bytes(dimensions: int) -> int:
-    """How many bytes a vector takes."""
-    return dimensions + 1

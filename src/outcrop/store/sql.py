@@ -1,11 +1,12 @@
-"""What both stores answer with the same SQL: documents by name, folders, settings, collections, what is pending."""
+"""What both stores answer with the same SQL: documents by name, folders, settings, collections, what is pending; and
+what must hold in either."""
 
 from __future__ import annotations
 
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Literal
 
@@ -56,19 +57,16 @@ class SqlStore(ABC):
     # ------------------------------------------------------------------ documents
 
     def find(self, collection: str, uri: str) -> DocumentInfo | None:
-        """The document of this name, if there is one."""
         found = self._documents("d.collection = %s AND d.uri = %s", self._bound(collection, uri))
         return found[0] if found else None
 
     def document(self, document_id: int) -> DocumentInfo | None:
-        """The document with this id, if there is one."""
         found = self._documents("d.id = %s", (int(document_id),))
         return found[0] if found else None
 
     def documents(
         self, where: Filter = _EVERYTHING, limit: int | None = None, offset: int = 0
     ) -> list[DocumentInfo]:
-        """Documents by collection and path."""
         condition, values = self._filter(where)
         return self._documents(
             f"{condition} ORDER BY d.collection, d.path, d.id LIMIT %s OFFSET %s",
@@ -76,10 +74,6 @@ class SqlStore(ABC):
         )
 
     def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
-        """uri → state of every document of a collection, or of those below a root.
-
-        Below it is what was added with this root, and files that lie in it whatever root they were added with.
-        """
         condition, values = "collection = %s", [collection]
         if root is not None:
             below = root.rstrip(os.sep)
@@ -89,7 +83,6 @@ class SqlStore(ABC):
         return {uri: FileState(*state) for uri, *state in rows}
 
     def collections(self) -> list[CollectionInfo]:
-        """Every collection, by name."""
         rows = self._ask(
             "SELECT collection, count(*), sum(chunk_count), max(updated_at) FROM documents"
             " GROUP BY collection ORDER BY collection"
@@ -99,25 +92,21 @@ class SqlStore(ABC):
     # ------------------------------------------------------------------ folders and settings
 
     def roots(self) -> list[tuple[str, str]]:
-        """(collection, root) of every folder that documents came from."""
         rows = self._ask(
             "SELECT DISTINCT collection, root FROM documents WHERE root IS NOT NULL ORDER BY collection, root"
         )
         return [(collection, root) for collection, root in rows]
 
     def folder(self, collection: str, root: str) -> Folder:
-        """What is remembered of a folder; empty where nothing is."""
         found = self._ask(f"{_FOLDERS} WHERE collection = %s AND root = %s", (collection, root))
         return _folder(found[0]) if found else Folder(collection, root)
 
     def folders(self) -> list[Folder]:
-        """Every folder of which something is remembered, by collection and root."""
         return [_folder(row) for row in self._ask(f"{_FOLDERS} ORDER BY collection, root")]
 
     def put_folder(
         self, collection: str, root: str, *, tags: Sequence[str] | None = None, survey: str | None = None
     ) -> None:
-        """Remember the tags of a folder, or the survey of its repositories; what is not given stays."""
         listed = None if tags is None else json.dumps(list(tags))
         self._change(
             "INSERT INTO folders (collection, root, tags, survey) VALUES (%s, %s, coalesce(%s, '[]'), coalesce(%s, ''))"
@@ -127,16 +116,13 @@ class SqlStore(ABC):
         )
 
     def setting(self, name: str) -> str | None:
-        """A setting kept with the index."""
         rows = self._ask("SELECT value FROM settings WHERE name = %s", (name,))
         return str(rows[0][0]) if rows else None
 
     def settings(self) -> dict[str, str]:
-        """Every setting that is kept with the index."""
         return dict(self._ask("SELECT name, value FROM settings ORDER BY name"))
 
     def put_setting(self, name: str, value: str) -> None:
-        """Keep a setting with the index."""
         self._change(
             "INSERT INTO settings (name, value) VALUES (%s, %s)"
             " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -146,29 +132,24 @@ class SqlStore(ABC):
     # ------------------------------------------------------------------ what is missing, and what is gone
 
     def pending(self, limit: int | None = None) -> list[int]:
-        """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""
         most = _NO_LIMIT if limit is None else limit
         rows = self._ask("SELECT document_id FROM pending ORDER BY document_id LIMIT %s", (most,))
         return [id_ for (id_,) in rows]
 
     def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
-        """Up to `limit` (key, chunk id) of chunks that have no vector of `model`, oldest first."""
         return self._unembedded("text", model, limit, document)
 
     def unembedded_summaries(
         self, model: Model, limit: int, document: int | None = None
     ) -> list[tuple[bytes, int]]:
-        """The same for the summaries of chunks of code: (summary key, chunk id)."""
         return self._unembedded("summary", model, limit, document)
 
     def unembedded_paths(
         self, model: Model, limit: int, document: int | None = None
     ) -> list[tuple[bytes, int]]:
-        """The same for paths: (path key, document id)."""
         return self._unembedded("path", model, limit, document)
 
     def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
-        """Chunk ids removed since log position `after`, and the position now."""
         with self.snapshot():
             rows = self._ask("SELECT chunk_id FROM removals WHERE seq > %s ORDER BY seq", (after,))
             now = self._ask("SELECT coalesce(max(seq), 0) FROM removals")
@@ -181,3 +162,41 @@ _FOLDERS: Final = "SELECT collection, root, tags, survey FROM folders"
 def _folder(row: tuple[Any, ...]) -> Folder:
     collection, root, tags, survey = row
     return Folder(collection, root, tuple(json.loads(tags)), survey)
+
+
+Count = Callable[[str], int]
+"""Runs a query for one number."""
+Rule = tuple[str, str]
+"""A query that counts rows that should not exist, and the sentence that says how many there are."""
+
+RULES: Final[tuple[Rule, ...]] = (
+    (
+        "SELECT count(*) FROM pending WHERE document_id NOT IN (SELECT id FROM documents)",
+        "{} documents that wait for vectors are not there",
+    ),
+    (
+        "SELECT count(*) FROM tags t WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = t.document_id)",
+        "{} tags belong to no document",
+    ),
+    (
+        "SELECT count(*) FROM documents d LEFT JOIN (SELECT document_id, count(*) AS many FROM chunks"
+        " GROUP BY document_id) c ON c.document_id = d.id WHERE d.chunk_count != coalesce(many, 0)",
+        "{} documents do not have as many chunks as they should",
+    ),
+    (
+        "SELECT count(*) FROM (SELECT start_offset, end_offset, lag(start_offset) OVER"
+        " (PARTITION BY document_id ORDER BY position) AS before FROM chunks) placed"
+        " WHERE end_offset < start_offset OR start_offset < before",
+        "{} chunks are out of order in their document",
+    ),
+    (
+        "SELECT count(*) FROM removals r WHERE EXISTS (SELECT 1 FROM chunks WHERE id = r.chunk_id)",
+        "{} chunks are listed as removed but are there",
+    ),
+)
+
+
+def broken_rules(count: Count, rules: Iterable[Rule]) -> list[str]:
+    """One sentence for each rule that is broken."""
+    counted = ((count(query), sentence) for query, sentence in rules)
+    return [sentence.format(found) for found, sentence in counted if found]

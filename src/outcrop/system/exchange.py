@@ -54,10 +54,8 @@ class Head:
 
 @dataclass(eq=False, repr=False)
 class Exchange:
-    """A POST in flight. Use it as a context manager: what is still under way ends with the block.
-
-    With `keep` the connection is used again once the whole answer has been read.
-    """
+    """A POST in flight. Use it as a context manager: what is still under way ends with the block. With `keep` the
+    connection is used again once the whole answer has been read."""
 
     _remote: Remote
     _body: bytes

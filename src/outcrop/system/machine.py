@@ -18,10 +18,8 @@ def usable_cores() -> int:
 
 
 def install_command(extra: str) -> str:
-    """The command that adds an extra to the installation this process runs from.
-
-    It names the distribution and not a file: pip and uv find what is installed already and add what the extra needs.
-    """
+    """The command that adds an extra to the installation this process runs from. It names the distribution and not a
+    file: pip and uv find what is installed already and add what the extra needs."""
     wanted = f"'outcrop[{extra}]'"
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():

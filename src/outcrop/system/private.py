@@ -39,10 +39,8 @@ def create_file(path: Path) -> None:
 
 
 def open_new(path: Path, *, like_folder: bool = False) -> IO[bytes]:
-    """A new file to write bytes to, for its owner alone; FileExistsError where there is one.
-
-    With `like_folder` whoever may read the folder may read the file.
-    """
+    """A new file to write bytes to, for its owner alone; FileExistsError where there is one. With `like_folder` whoever
+    may read the folder may read the file."""
     mode = path.parent.stat().st_mode & 0o666 | FILE if like_folder else FILE
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
 

@@ -75,11 +75,9 @@ class Retries:
 
 
 class Remote:
-    """One operation of an HTTP API, such as `https://host/v1` and `embeddings`. Safe to use from any thread.
-
-    `name` is how its settings begin, as in `chat_url` and `chat_key`; `error` is what a failure is raised as. Raises
-    ConfigError for a URL or a key that cannot be used.
-    """
+    """One operation of an HTTP API, such as `https://host/v1` and `embeddings`. Safe to use from any thread. `name` is
+    how its settings begin, as in `chat_url` and `chat_key`; `error` is what a failure is raised as. Raises ConfigError
+    for a URL or a key that cannot be used."""
 
     def __init__(self, base_url: str, operation: str, key: str, name: str, error: type[OutcropError]) -> None:
         parts = _check_url(base_url, name)

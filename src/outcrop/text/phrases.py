@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from outcrop.text.scripts import UNSPACED_CHARACTER
-from outcrop.text.words import WORD
+from outcrop.text.terms import WORD
 
 _ASCII_WORDS: Final = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 """ASCII characters as they count in a phrase. Translating and splitting takes two thirds of the time of a pattern."""
@@ -79,8 +79,7 @@ def _folded(character: str) -> str:
 
 
 class _Folded(dict[int, str]):
-    """What each character counts as, worked out when first met. Characters of scripts without spaces get spaces around
-    them."""
+    """What each character counts as, worked out when first met. In scripts without spaces it gets spaces around it."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

@@ -38,12 +38,7 @@ UNSPACED: Final[Ranges] = (
     (0x1B000, 0x1B16F),  # historic kana
     (0x20000, 0x3FFFF),  # Han: both planes are set aside for it
 )
-HANGUL: Final[Ranges] = (
-    (0x1100, 0x11FF),
-    (0x3131, 0x318E),
-    (0xA960, 0xA97F),
-    (0xAC00, 0xD7FF),
-)
+HANGUL: Final[Ranges] = ((0x1100, 0x11FF), (0x3131, 0x318E), (0xA960, 0xA97F), (0xAC00, 0xD7FF))
 DENSE: Final[Ranges] = (
     *UNSPACED,
     *HANGUL,

@@ -24,7 +24,12 @@ from typing import Final
 import Stemmer
 
 from outcrop.text.scripts import MARKS, TERM_CHARACTERS
-from outcrop.text.words import PART
+
+WORD: Final = re.compile(r"[^\W_]+")
+PART: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+"""One part of a name: camelCase, HTTPServer and utf8 come apart where case or kind of character changes. A run of
+capitals ends before a capitalised word (HTTP, Server); letters outside ASCII make parts of their own."""
+
 
 # One surface token: words joined by the marks that join identifiers, versions, dates and paths. It takes linear time
 # on any input: words are possessive, and `(?<!_)` keeps a line of underscores from being tried again at each.
@@ -168,3 +173,27 @@ def term_number(term: str) -> int:
     return int.from_bytes(
         blake2b(term.encode("utf-8", "surrogatepass"), digest_size=TERM_BYTES).digest(), "little"
     )
+
+
+def words_of(name: str, terms: Terms) -> list[int]:
+    """The distinct words of a name as terms; what a compound is as a whole is no word of it."""
+    words: dict[int, None] = {}
+    for part in _NAME_PARTS.findall(name):
+        words.update(dict.fromkeys(terms.of(part)))
+    return list(words)
+
+
+def other_words_of(name: str, terms: Terms) -> list[int]:
+    """What a name's words that end in `s` are in the other number, as terms: the stemmer takes `alias` for a plural, so
+    that `alias` and `aliases` have different stems."""
+    other: list[int] = []
+    for part in _NAME_PARTS.findall(name):
+        word = part.lower()
+        if word.endswith("ses"):
+            other += terms.of(word[:-2])[:1]
+        elif word.endswith("s") and not word.endswith("ss"):
+            other += terms.of(f"{word}es")[:1]
+    return other
+
+
+_NAME_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+|[A-Z]")

@@ -1,1 +1,1 @@
-"""Child processes: how they are started (children.py), watched (process.py), and talked to (frames.py)."""
+"""Child processes: how they are started and watched (process.py), and talked to (frames.py)."""

@@ -37,11 +37,9 @@ def read_frame(stream: BinaryIO) -> Frame:
 
 
 def take_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """In a child: where its requests come from and its answers go.
-
-    Frames travel on private copies of stdin and stdout. A library that reads stdin finds it empty, and what it prints
-    goes to stderr. Ctrl-C at the terminal is for the parent, which then closes the pipe.
-    """
+    """In a child: where its requests come from and its answers go. Frames travel on private copies of stdin and stdout.
+    A library that reads stdin finds it empty, and what it prints goes to stderr. Ctrl-C at the terminal is for the
+    parent, which then closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDONLY)

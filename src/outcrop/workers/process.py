@@ -3,6 +3,10 @@
 One thread at a time sends and receives; any thread may `kill` or `stop` it, and whoever waits for an answer then has
 ChildLost. A child ends with its parent, however that ends: the end of its stdin tells it to leave. A forked process
 lets go of its parent's children and must start its own.
+
+The current folder may be the one being indexed, so nothing in it may run: `python -m` would put it first on the module
+path, `-P` keeps it off, and variables that would bring it back are dropped from the environment. A test checks that no
+other module starts a process.
 """
 
 from __future__ import annotations
@@ -12,13 +16,16 @@ import logging
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, Final, Self
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, TimeoutExpired
+from typing import IO, Any, BinaryIO, Final, Self
 from weakref import WeakSet
 
-from outcrop.workers.children import DEVNULL, PIPE, TimeoutExpired, start_child
 from outcrop.workers.frames import Frame, read_frame, write_frame
 
 __all__ = ["DEVNULL", "PIPE", "Child", "ChildLost"]
@@ -32,13 +39,85 @@ _LINE_BYTES: Final = 4096
 _KEPT_CHARACTERS: Final = 2000
 """How much of what a child wrote to stderr is kept for messages."""
 
+_SWITCHES: Final = frozenset(
+    "PYTHONCOERCECLOCALE PYTHONDONTWRITEBYTECODE PYTHONFAULTHANDLER PYTHONHASHSEED PYTHONIOENCODING PYTHONMALLOC "
+    "PYTHONNOUSERSITE PYTHONUNBUFFERED PYTHONUTF8".split()
+)
+"""Settings of the interpreter that name neither a file nor a module."""
+_FOLDERS: Final = frozenset({"PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUSERBASE"})
+"""Settings that name a folder with code in it; a relative one would be below the current folder."""
+_started: Final[WeakSet[subprocess.Popen[bytes]]] = WeakSet()
+
+
+def start_child(
+    module: str,
+    *arguments: str,
+    stderr: int | IO[bytes] | None = None,
+    cwd: str | None = None,
+    new_session: bool = False,
+    more: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Run a module of this package in a process of its own, with pipes to its stdin and stdout; OSError if it cannot.
+    `more` are further environment variables; with `new_session` Ctrl-C at the terminal does not reach it."""
+    child = subprocess.Popen(
+        [*python_command(), "-m", module, *arguments],
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
+        cwd=cwd,
+        env=child_environment() | dict(more or {}),
+        start_new_session=new_session,
+    )
+    _started.add(child)
+    return child
+
+
+def kill_children() -> None:
+    """Kill every process started here: this one is about to exit without waiting for anything."""
+    for child in list(_started):
+        if child.poll() is None:
+            child.kill()
+
+
+def python_command() -> list[str]:
+    """The command that starts this interpreter without the current folder on its module path."""
+    if not sys.executable:
+        raise OSError("this Python does not know where its interpreter is")
+    return [sys.executable, "-P"]
+
+
+def child_environment(inherited: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment without variables that would make Python run code from the current folder."""
+    given = os.environ if inherited is None else inherited
+    kept = {
+        name: value
+        for name, value in given.items()
+        if not name.startswith("PYTHON")
+        or name in _SWITCHES
+        or (name in _FOLDERS and Path(value).is_absolute())
+    }
+    if path := _module_path(given.get("PYTHONPATH", "")):
+        kept["PYTHONPATH"] = path
+    return kept
+
+
+def _module_path(value: str) -> str:
+    """The entries of PYTHONPATH that do not depend on the current folder, and the folder of this package itself. It is
+    not dropped altogether, since some machines install modules by it. An empty entry, as in
+    `PYTHONPATH=$PYTHONPATH:/opt/lib`, means the current folder."""
+    here, own = Path.cwd(), Path(__file__).parents[2]
+    kept = []
+    for entry in value.split(os.pathsep):
+        folder = here / entry
+        elsewhere = Path(entry).is_absolute() and folder.resolve() != here.resolve()
+        if value and (elsewhere or folder.resolve() == own.resolve()):
+            kept.append(str(folder))
+    return os.pathsep.join(kept)
+
 
 class ChildLost(Exception):
-    """The child is gone.
-
-    `how` is its exit status or signal, `said` the end of what it wrote to stderr, `expired` whether it was killed for
-    taking too long.
-    """
+    """The child is gone. `how` is its exit status or signal, `said` the end of what it wrote to stderr, `expired`
+    whether it was killed for taking too long."""
 
     def __init__(self, what: str, how: str = "", said: str = "", *, expired: bool = False) -> None:
         super().__init__(what)
@@ -48,11 +127,8 @@ class ChildLost(Exception):
 
 
 class Child:
-    """A running `python -m module`. Raises OSError when it cannot be started.
-
-    `stderr` is DEVNULL, None for the parent's own, or PIPE: then each line is logged and the last are kept. The rest is
-    as for `start_child`.
-    """
+    """A running `python -m module`. Raises OSError when it cannot be started. `stderr` is DEVNULL, None for the
+    parent's own, or PIPE: then each line is logged and the last are kept. The rest is as for `start_child`."""
 
     def __init__(
         self,

@@ -10,13 +10,9 @@ from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.embed.batches import batch_texts, embed_all
 from outcrop.embed.comments import Comments
 from outcrop.errors import EmbedError, MissingVectors
-from outcrop.records import (
-    DocumentWrite,
-    FileState,
-    Vector,
-)
+from outcrop.records import DocumentWrite, FileState, Vector
+from outcrop.write.plan import Run
 from outcrop.write.prepare import Prepared, texts_to_embed, vector_keys
-from outcrop.write.run import Run
 
 BATCH_CHUNKS = 1024
 """Chunks a transaction: large enough that a commit's fsync does not count, small enough that little is lost."""
@@ -44,8 +40,7 @@ class Committer:
         self._commentator = commentator
 
     def queue(self, run: Run, prepared: Prepared, state: FileState | None) -> None:
-        """Have a document written with the next transaction, which is now if enough waits. `state` is what it
-        replaces."""
+        """Write a document, which replaces `state`, with the next transaction: now, if enough waits."""
         run.pending.append((prepared, state))
         run.pending_chunks += len(prepared.write.chunks)
         run.pending_characters += len(prepared.write.document.text)
@@ -107,10 +102,7 @@ class Committer:
         return [replace(item, write=write) for item, write in zip(prepared, commented, strict=True)]
 
     def _write(
-        self,
-        run: Run,
-        prepared: Sequence[Prepared],
-        store: Callable[[Mapping[bytes, Vector]], list[int]],
+        self, run: Run, prepared: Sequence[Prepared], store: Callable[[Mapping[bytes, Vector]], list[int]]
     ) -> list[int]:
         """Embed what has no vector yet and store; once more if another process removed a vector meanwhile."""
         if run.options.defer_embedding:

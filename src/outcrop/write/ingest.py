@@ -21,22 +21,14 @@ from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.limits import ParseLimits
 from outcrop.parse.title import cut_title
-from outcrop.records import (
-    Failure,
-    FileState,
-    IngestReport,
-    Progress,
-    Skipped,
-    SourceFile,
-    Text,
-)
+from outcrop.records import Failure, FileState, IngestReport, Progress, Skipped, SourceFile, Text
 from outcrop.sources.checkout import Checkouts
-from outcrop.sources.credentials import looks_secret
+from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import walk
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
 from outcrop.write.commit import Committer
-from outcrop.write.plan import Plan, plan_files, state_of
+from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, plan_files, state_of
 from outcrop.write.prepare import (
     NoText,
     Outcome,
@@ -48,7 +40,6 @@ from outcrop.write.prepare import (
     prepare_document,
     prepare_here,
 )
-from outcrop.write.run import PLAIN, Run, WriteOptions
 
 log = logging.getLogger(__name__)
 
@@ -103,11 +94,9 @@ class Ingestor:
         prune: bool = True,
         prepare: Prepare | None = None,
     ) -> IngestReport:
-        """Make the collection's documents below `root` the same as the files there.
-
-        `prune` removes documents whose files are gone; `prepare` says who reads the files. Documents below a folder
-        that could not be read are kept: their files are not known to be gone.
-        """
+        """Make the collection's documents below `root` the same as the files there. `prune` removes documents whose
+        files are gone; `prepare` says who reads the files. Documents below a folder that could not be read are kept:
+        their files are not known to be gone."""
         run = self._start(collection, tags, options)
         checkouts = Checkouts()
         items = walk(
@@ -132,18 +121,11 @@ class Ingestor:
         note_revisions(self._store, run.collection, root, checkouts, wrote=wrote, max_file_bytes=most)
 
     def sync_known(
-        self,
-        paths: Iterable[Path],
-        root: Path,
-        collection: str,
-        *,
-        tags: Sequence[str] = (),
+        self, paths: Iterable[Path], root: Path, collection: str, *, tags: Sequence[str] = ()
     ) -> IngestReport | None:
-        """Bring edited files up to date without walking the folder; None when that is not enough.
-
-        It is enough when each path is a file that is already a document. A new, vanished, emptied or ignored file, one
-        that became too large, and a changed folder need the rules of the whole folder.
-        """
+        """Bring edited files up to date without walking the folder; None when that is not enough. It is enough when
+        each path is a file that is already a document. A new, vanished, emptied or ignored file, one that became too
+        large, and a changed folder need the rules of the whole folder."""
         real = root.resolve()
         files: list[SourceFile] = []
         states: dict[str, FileState] = {}
@@ -181,11 +163,9 @@ class Ingestor:
         read: Callable[[SourceFile], bytes],
         options: WriteOptions = PLAIN,
     ) -> IngestReport:
-        """Bring these files of one folder up to date, which the caller found and reads; documents with a uri
-        of `gone` leave the index, or move where a new file has the same bytes.
-
-        Each is read, whatever its stat says: the caller may have written it twice within one tick of the clock.
-        """
+        """Bring these files of one folder up to date, which the caller found and reads; documents with a uri of `gone`
+        leave the index, or move where a new file has the same bytes. Each is read, whatever its stat says: the caller
+        may have written it twice within one tick of the clock."""
         uris = {*gone, *(file.uri for file in files)}
         found = ((uri, self._store.find(collection, uri)) for uri in uris)
         states = {uri: state_of(known) for uri, known in found if known is not None}
@@ -277,17 +257,10 @@ class Ingestor:
     # ------------------------------------------------------------------ single documents
 
     def add(
-        self,
-        file: SourceFile,
-        data: bytes,
-        collection: str,
-        text: Text,
-        options: WriteOptions = PLAIN,
+        self, file: SourceFile, data: bytes, collection: str, text: Text, options: WriteOptions = PLAIN
     ) -> IngestReport:
-        """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing.
-
-        Unlike a file in a folder, content that cannot be parsed raises: there is no run to go on with.
-        """
+        """One document from bytes at hand: a fetched page, a text. Unchanged content changes nothing. Unlike a file in
+        a folder, content that cannot be parsed raises: there is no run to go on with."""
         run = self._start(collection, (), options)
         self._add_one(run, file, data, text)
         return self._finish(run)

@@ -12,18 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
-from outcrop.chunk.strategies import ChunkOptions, chunk_document
+from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
 from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
-from outcrop.records import Document, DocumentWrite, SourceFile, Vector
-from outcrop.sources.credentials import CREDENTIALS, holds_credentials
-from outcrop.sources.exclusions import looks_binary
+from outcrop.records import Chunk, Document, DocumentWrite, SourceFile, Vector
+from outcrop.sources.exclusions import CREDENTIALS, holds_credentials, looks_binary
 from outcrop.sources.files import read_file
-from outcrop.system.deadline import limit_time, timed
+from outcrop.sources.text import text_source
+from outcrop.system.limits import limit_time, timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,8 @@ class Prepare(Protocol):
         self, jobs: Sequence[Job], recipe: Recipe, check_stopped: Callable[[], None]
     ) -> Generator[Outcome, None, None]:
         """Exactly one outcome for each job, in any order, as they come; memory stays bounded however many there are.
-
-        `check_stopped` is called while there is nothing to yield, and may raise. A bad file is an outcome, a bad
-        system raises. Closing the generator ends the work.
-        """
-        ...
+        `check_stopped` is called while there is nothing to yield, and may raise. A bad file is an outcome, a bad system
+        raises. Closing the generator ends the work."""
 
 
 def prepare_here(
@@ -133,11 +130,9 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
 def prepare_document(
     file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None
 ) -> Prepared:
-    """Bytes as a document with its chunks and the keys of their vectors.
-
-    Raises ParseError when they cannot be read, or not within the limit, which holds for all of it together. Secrets
-    are masked before anything is made of the text. The hash is that of the bytes as they are.
-    """
+    """Bytes as a document with its chunks and the keys of their vectors. Raises ParseError when they cannot be read, or
+    not within the limit, which holds for all of it together. Secrets are masked before anything is made of the text.
+    The hash is that of the bytes as they are."""
     with limit_time(recipe.limits.timeout_s):
         document, masked = _read(file, data, recipe, title)
         chunks = chunk_document(document, recipe.chunking)
@@ -215,3 +210,57 @@ def rare_collections() -> Iterator[None]:
 
 # Formats that are binary by nature and have a parser.
 _PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
+
+
+_TIMEOUT_S = 60.0
+_MEMORY_BYTES = 1024 * 1024 * 1024
+
+
+def chunk_text(
+    text: str,
+    *,
+    kind: str | None = None,
+    path: str | None = None,
+    chunker: StrategyName = "auto",
+    target_tokens: int = 0,
+    overlap: float | None = None,
+    min_chars: int | None = None,
+) -> tuple[Chunk, ...]:
+    """Cut a text into chunks as the index would: `text[chunk.start:chunk.end] == chunk.text` for each.
+
+    `kind` says how to read it (`md`, `text`, `json` …); without one the extension of `path` does, and a text without
+    either is Markdown if it looks like it. `chunker` is the strategy; `target_tokens` (0), `overlap` (a share of the
+    target, up to 0.5) and `min_chars` are the strategy's own unless given. Line ends become `\\n` first, and offsets of
+    HTML are those of the text that is made of it.
+    """
+    options = ChunkOptions(chunker, target_tokens, overlap, min_chars)
+    if not text.strip():
+        return ()
+    file, data = text_source(text, path, kind=kind)
+    limits = ParseLimits(timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
+    return chunk_document(parse(data, path=file.path, media_type=file.media_type, limits=limits), options)
+
+
+FILES_A_BATCH: Final = 128
+BYTES_A_BATCH: Final = 1_000_000
+"""What one task gets at most: some tenths of a second of parsing, against about 10 ms that a task costs Ray."""
+BATCHES_A_CORE: Final = 4
+"""Few files are cut smaller, so that every core has some and none waits long for the last (not measured)."""
+
+Batch = list[tuple[int, Job]]
+"""Jobs with their positions in the order."""
+
+
+def cut_batches(jobs: Sequence[Job], cores: int) -> list[Batch]:
+    """Jobs in batches: neither too many files in one nor too many bytes, and enough batches for all cores."""
+    most = max(1, min(FILES_A_BATCH, len(jobs) // (cores * BATCHES_A_CORE)))
+    batches: list[Batch] = []
+    room = 0
+    for position, job in enumerate(jobs):
+        size = job.file.size or 0
+        if not batches or len(batches[-1]) >= most or size > room:
+            batches.append([])
+            room = BYTES_A_BATCH
+        batches[-1].append((position, job))
+        room -= size
+    return batches

@@ -14,8 +14,7 @@ from outcrop.errors import Cancelled, SourceError
 from outcrop.system.machine import usable_cores
 from outcrop.workers.frames import Frame
 from outcrop.workers.process import Child, ChildLost
-from outcrop.write.batches import cut
-from outcrop.write.prepare import Job, Outcome, Recipe, Unreadable, prepare_here, rare_collections
+from outcrop.write.prepare import Job, Outcome, Recipe, Unreadable, cut_batches, prepare_here, rare_collections
 
 WORTH_BYTES: Final = 4_000_000
 """Less than this is read here: it is a second of parsing, and a reader takes a quarter of that to start."""
@@ -42,7 +41,7 @@ class ReadersPrepare:
         if readers < 1 or cores < 2 or sum(job.file.size or 0 for job in jobs) < WORTH_BYTES:
             yield from prepare_here(jobs, recipe, check_stopped)
             return
-        batches = deque([job for _, job in batch] for batch in cut(jobs, readers))
+        batches = deque([job for _, job in batch] for batch in cut_batches(jobs, readers))
         under_way: deque[Future[list[bytes]]] = deque()
         with _Readers(readers, recipe) as pool, rare_collections():
             while batches or under_way:

@@ -14,7 +14,7 @@ from tests.serve.http.running import serving
 
 from outcrop.errors import Cancelled, EmbedError
 from outcrop.serve import background
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import check_wanted
 
 
 def wait_until(reached: Any, seconds: float = 20) -> None:

@@ -24,8 +24,8 @@ from outcrop.serve.http import searchers
 from outcrop.serve.page import routes
 from outcrop.serve.page.render import render_markdown
 from outcrop.serve.patience import OVERDUE, Overdue, Patience
-from outcrop.system.cancel import check_wanted, wanted_while
-from outcrop.workers.children import _started
+from outcrop.system.limits import check_wanted, wanted_while
+from outcrop.workers.process import _started
 
 LONG_S = 120.0
 """What a slow machine may need; everything waited for here would otherwise never come."""

@@ -19,7 +19,7 @@ from outcrop.read import search as retrieve
 from outcrop.read.search import Retriever
 from outcrop.records import Answer, Filter, Matrix, SearchMode, SearchOptions, Trust, Vector
 from outcrop.records.derived import TermRows, Totals
-from outcrop.store.postgres.in_place import facts
+from outcrop.store.postgres.in_place import derive
 from outcrop.store.postgres.in_place import postings as choosing
 from outcrop.store.postgres.in_place import search as database
 from outcrop.store.postgres.in_place.derive import SearchDeriver
@@ -370,7 +370,7 @@ def test_rows_of_another_version_or_none_are_reported_and_made_again(
         index = DatabaseSearch(store, TERMS, 0.5, None)
         assert list(index.check()) == []
         with monkeypatch.context() as patched:
-            patched.setattr(facts, "FORMAT", facts.FORMAT + 1)
+            patched.setattr(derive, "FORMAT", derive.FORMAT + 1)
             assert ["doctor --repair" in problem for problem in index.check()] == [True]
             with pytest.raises(StoreError):
                 find(index, "amber")

@@ -120,9 +120,7 @@ class Runner:
         self, spec: ModelSpec, items: Sequence[Item], *, urgent: bool = False, seconds: float | None = None
     ) -> Matrix:
         """One row per item, from a held model; with `seconds`, rows of the first items, as many as are done by then.
-
-        Raises EmbedError when the model cannot be loaded, fails, or is closed meanwhile.
-        """
+        Raises EmbedError when the model cannot be loaded, fails, or is closed meanwhile."""
         request = Request(spec, items)
         with self._changed:
             if spec not in self._users:

@@ -32,15 +32,8 @@ at worst, and 2 of 60 pairs changed places; with it by .001 and .008, and none d
 _INPUT_TYPES: dict[str, type[np.signedinteger[Any]]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _RUNTIME_ERRORS = (
-    "Fail",
-    "InvalidArgument",
-    "InvalidGraph",
-    "InvalidProtobuf",
-    "NoModel",
-    "NoSuchFile",
-    "NotImplemented",
-    "RuntimeException",
-)
+    "Fail InvalidArgument InvalidGraph InvalidProtobuf NoModel NoSuchFile NotImplemented RuntimeException"
+).split()
 _NAMED_OUTPUTS = {"texts": "sentence_embedding", "pairs": "logits"}
 """The name of the output to use when a graph has several; without it the first is used."""
 _QUERY_SHARE = 3

@@ -84,10 +84,8 @@ class Lane:
         self._requests.append(request)
 
     def cut(self) -> Slice | None:
-        """The next slice: items of all requests for the first one's model, in turns; None when there are none.
-
-        A request that was running when a worker died goes alone.
-        """
+        """The next slice: items of all requests for the first one's model, in turns; None when there are none. A
+        request that was running when a worker died goes alone."""
         self._requests = deque(self)
         if not self._requests:
             return None

@@ -36,29 +36,30 @@ from outcrop.parse.code.declarations import (
     attach_docs,
     declarations_of,
     first_readings,
+    first_sentence,
     note_declaration,
+    signature_of,
     span,
     stretched,
 )
 from outcrop.parse.code.guard import Deadline, check_source, parse_within
 from outcrop.parse.code.languages import Grammar, Language, grammar_of
-from outcrop.parse.code.modules import import_leaves, use_leaves
 from outcrop.parse.code.references import (
     Captured,
     Offset,
     Used,
+    import_leaves,
     imports_of,
     note_use,
     precise,
     references_of,
     text_of,
+    use_leaves,
 )
-from outcrop.parse.code.signatures import first_sentence, signature_of
 from outcrop.records import Declaration, Outline, Reference
 
 LONG_CHARS = 800
-"""Inside longer declarations statements are listed too, for the chunker to cut at: two thirds of a full chunk (not
-measured)."""
+"""Inside longer declarations statements are places to cut too: two thirds of a full chunk (not measured)."""
 
 _LETTERS = re.compile(rb"[^\n]")
 

@@ -19,8 +19,7 @@ MAX_NESTING = 1_500
 000, sooner in a thread."""
 MAX_LINE_BYTES = 4_000
 MAX_LONG_SHARE = 0.5
-"""When more than this share of a file is in lines longer than that, and one of them exceeds SMALL_BYTES, it is minified
-or data."""
+"""With more of a file in longer lines, and one of them over SMALL_BYTES, it is minified or data."""
 MAX_STRANGE_SHARE = 0.05
 """A share of control characters and undecodable bytes that no source file has."""
 SMALL_BYTES = 10_000
@@ -87,11 +86,9 @@ def check_source(data: bytes) -> None:
 
 
 def limit_time(machine: tree_sitter.Parser | tree_sitter.QueryCursor, seconds: float = TIME_LIMIT_S) -> None:
-    """Make the C code give up by itself after some wall-clock time.
-
-    The library has deprecated these limits in favour of callbacks, which crash (0.25.2 and 0.26.0), and 0.26 removed
-    the limits. So its version is pinned, and the warning is silenced here and nowhere else.
-    """
+    """Make the C code give up by itself after some wall-clock time. The library has deprecated these limits in favour
+    of callbacks, which crash (0.25.2 and 0.26.0), and 0.26 removed the limits. So its version is pinned, and the
+    warning is silenced here and nowhere else."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         machine.timeout_micros = int(seconds * 1_000_000)  # type: ignore[misc]  # the stubs forgot the setter
@@ -118,10 +115,8 @@ Matches = list[tuple[int, dict[str, list[tree_sitter.Node]]]]
 
 
 def match_within(cursor: tree_sitter.QueryCursor, root: tree_sitter.Node) -> Matches:
-    """What a query finds in a tree within the time that `limit_time` gave the cursor.
-
-    A query that the clock stopped while others had the processor is run again with more wall-clock time to match.
-    """
+    """What a query finds in a tree within the time that `limit_time` gave the cursor. A query that the clock stopped
+    while others had the processor is run again with more wall-clock time to match."""
     began, spent = time.monotonic(), time.thread_time()
     found: Matches = cursor.matches(root)
     wall, own = time.monotonic() - began, time.thread_time() - spent

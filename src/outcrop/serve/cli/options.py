@@ -10,8 +10,7 @@ import click
 
 from outcrop.errors import OutcropError
 from outcrop.records import Filter
-from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS
-from outcrop.records.options import Option
+from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
 from outcrop.serve.cli.session import Session
 
 if TYPE_CHECKING:

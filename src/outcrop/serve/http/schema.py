@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, SEARCH_OPTIONS
-from outcrop.records.options import Option
+from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, SEARCH_OPTIONS, Option
 from outcrop.serve.fields import Fields, read_whole_numbers
 
 MAX_ID: Final = 2**53 - 1

@@ -23,7 +23,7 @@ from outcrop.errors import ConfigError
 from outcrop.serve.http.app import make_app
 from outcrop.serve.http.limits import ACCEPTED_AT_ONCE, READ_S, make_room, most_connections
 from outcrop.serve.state import State
-from outcrop.workers.children import kill_children
+from outcrop.workers.process import kill_children
 
 log = logging.getLogger(__name__)
 

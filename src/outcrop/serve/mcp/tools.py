@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from outcrop.records.asked import FILTER_OPTIONS, SEARCH_OPTIONS
-from outcrop.records.options import Option
+from outcrop.records.asked import FILTER_OPTIONS, SEARCH_OPTIONS, Option
 from outcrop.serve.mcp import find, notes, status
 from outcrop.serve.mcp.params import Arguments, arguments_of
 from outcrop.serve.mcp.reply import Reply

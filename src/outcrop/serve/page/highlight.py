@@ -16,7 +16,7 @@ import tree_sitter
 
 from outcrop.parse.code.guard import Deadline, TooHard, check_source, parse_within
 from outcrop.parse.code.languages import LANGUAGES, Language, NoGrammar, find_language, grammar_of
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import check_wanted
 
 MAX_CHARS: Final = 300_000
 """A longer text is not highlighted. Measured: 0.5 s of CPU for as much C++."""

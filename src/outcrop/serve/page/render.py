@@ -20,7 +20,7 @@ from markdown_it.token import Token
 
 from outcrop.records import DocumentInfo, StoredChunk
 from outcrop.serve.page.highlight import highlight_source
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import check_wanted
 
 MAX_CHARS: Final = 300_000
 """A document up to this size is shown whole: at most a second of highlighting, ten thousand lines in the browser."""

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from outcrop.records import StoreStats
-from outcrop.store.checking import RULES, Rule, broken_rules
 from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.deriving import unpack_lists
 from outcrop.store.postgres.vectors import ACTIVE, active_model, fresh, points
+from outcrop.store.sql import RULES, Rule, broken_rules
 
 _PENDING: Final = "SELECT document_id FROM pending"
 

@@ -49,7 +49,7 @@ SESSION: Final = {
     "ivfflat.iterative_scan": "relaxed_order",
     "jit": "off",
 }
-"""Set once a connection; how far a query looks is set with it (nearness.py), and this is for the moments in which the
+"""Set once a connection; how far a query looks is set with it (vectors.py), and this is for the moments in which the
 index is of another kind than a process has last seen. Without iterative scans a filter that lets
 one row in a hundred pass leaves most answers empty; with too few tuples or too little memory, short
 (`benchmarks/postgres/vectors.py`). The rows are put in order again, so a relaxed one will do."""
@@ -64,6 +64,9 @@ class State:
     last_chunk: int
     last_removal: int
     active_model: int | None
+
+
+_COMMITTED: Final = "SELECT 1 FROM history WHERE mark = %s"
 
 
 class Connections:
@@ -205,10 +208,8 @@ class Connections:
     # ------------------------------------------------------------------ writing
 
     def write(self, work: Callable[[Connection, State], T]) -> T:
-        """One write transaction under the lock of all writers: committed with a new version, or not at all.
-
-        Repeated when the connection is lost before the commit, so `work` must be safe to repeat.
-        """
+        """One write transaction under the lock of all writers: committed with a new version, or not at all. Repeated
+        when the connection is lost before the commit, so `work` must be safe to repeat."""
         done: list[tuple[int, T]] = []
 
         def attempt() -> T:
@@ -220,7 +221,7 @@ class Connections:
                 )
                 state = _lock_state(connection)
                 # With the lock in hand an earlier attempt is over: committed, though nobody heard of it, or undone.
-                if done and _was_committed(connection, done[-1][0]):
+                if done and connection.execute(_COMMITTED, done[-1][:1]).fetchone() is not None:
                     return done[-1][1]
                 result = work(connection, state)
                 _put_state(connection, state, mark)
@@ -300,10 +301,6 @@ def _lock_state(connection: Connection) -> State:
     if row is None:
         raise StoreError("the index is damaged: its state is missing; restore it from a backup")
     return State(*row)
-
-
-def _was_committed(connection: Connection, mark: int) -> bool:
-    return connection.execute("SELECT 1 FROM history WHERE mark = %s", (mark,)).fetchone() is not None
 
 
 def _put_state(connection: Connection, state: State, mark: int) -> None:

@@ -9,10 +9,10 @@ from outcrop.errors import NotFound, StoreError
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.records.derived import Deriver
 from outcrop.store.postgres.connections import PATIENCE_S, Connection, Connections
-from outcrop.store.postgres.nearness import Tuning
 from outcrop.store.postgres.schema import migrate, schema_version
 from outcrop.store.postgres.store import PostgresStore
 from outcrop.store.postgres.values import register_vectors
+from outcrop.store.postgres.vectors import Tuning
 
 _AS_IT_IS: Final = Tuning()
 

@@ -1,4 +1,4 @@
-"""Reading documents and chunks; whatever takes several queries runs inside one snapshot."""
+"""Reading documents and chunks, by filters too; whatever takes several queries runs inside one snapshot."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from dataclasses import replace
 from typing import Any, Final
 
 from outcrop.errors import NotFound
-from outcrop.records import DocumentInfo, DocumentWrite, StoredChunk
+from outcrop.records import DocumentInfo, DocumentWrite, Filter, StoredChunk
 from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
 from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
 from outcrop.store.exporting import as_writes, first_batch
+from outcrop.store.filters import glob_plain
 from outcrop.store.postgres.connections import Connection
-from outcrop.store.postgres.values import from_text, plain_row
-from outcrop.store.rows import CHUNK_COLUMNS, NOTE_COLUMNS, document_info, join_text, stored_chunk
+from outcrop.store.postgres.values import from_text, plain_row, to_text
+from outcrop.store.rows import (
+    CHUNK_COLUMNS,
+    DOCUMENT_COLUMNS,
+    NOTE_COLUMNS,
+    document_info,
+    join_text,
+    stored_chunk,
+)
 
 _NOTES: Final = "LEFT JOIN notes n ON n.chunk_id = c.id"
 CHUNKS_NAMED: Final = (
@@ -23,11 +31,8 @@ CHUNKS_NAMED: Final = (
 """SQL for the chunks with these ids, in their order."""
 CHUNKS_OF: Final = f"chunks c {_NOTES} WHERE c.document_id = %s ORDER BY c.position"
 """SQL for the chunks of a document."""
-_DOCUMENT_COLUMNS: Final = (
-    "d.id, d.collection, d.uri, d.path, d.origin, d.root, d.kind, d.title,"
-    " (SELECT coalesce(json_agg(tag ORDER BY tag)::text, '[]') FROM tags WHERE document_id = d.id),"
-    " d.meta, d.sha256, d.mtime_ns, d.size, d.created_at, d.updated_at, d.chunk_count, d.char_count,"
-    " d.language, d.role"
+_DOCUMENT_COLUMNS: Final = DOCUMENT_COLUMNS.replace(
+    "json_group_array(tag)", "coalesce(json_agg(tag ORDER BY tag)::text, '[]')"
 )
 
 
@@ -100,3 +105,33 @@ def export_writes(connection: Connection, after: int, limit: int) -> list[tuple[
             (ids,),
         ),
     )
+
+
+_DATE: Final = "coalesce(d.dated_at, d.mtime_ns / 1e9, d.created_at)"
+
+
+def filter_sql(where: Filter) -> tuple[str, list[Any]]:
+    """A condition on `documents AS d`, and the values to bind in it."""
+    conditions: list[str] = []
+    values: list[Any] = []
+
+    def need(condition: str, value: object) -> None:
+        conditions.append(condition)
+        values.append(value)
+
+    if where.collections:
+        need("d.collection = ANY (%s)", [to_text(name) for name in where.collections])
+    if where.documents:
+        need("d.id = ANY (%s)", [int(id_) for id_ in where.documents])
+    if where.kinds:
+        need("(d.kind = ANY (%s) OR d.language = ANY (%s) AND d.language != '')", list(where.kinds))
+        values.append(list(where.kinds))
+    for tag in dict.fromkeys(where.tags):
+        need("d.id IN (SELECT document_id FROM tags WHERE tag = %s)", to_text(tag))
+    if where.since is not None:
+        need(f"{_DATE} >= %s", where.since)
+    if where.until is not None:
+        need(f"{_DATE} < %s", where.until)
+    if where.paths:  # last, so that it is asked of as few as possible
+        need("d.path ~ %s", glob_plain(where.paths))
+    return " AND ".join(conditions) or "true", values

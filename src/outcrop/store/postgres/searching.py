@@ -18,11 +18,17 @@ import numpy as np
 from outcrop.records import Filter, Vector
 from outcrop.records.derived import ChunkRows, DeclaredRows, Deriver, TermRows, Totals
 from outcrop.store.postgres.deriving import in_order, unpack_lists
-from outcrop.store.postgres.filters import filter_sql
-from outcrop.store.postgres.nearness import Tuning, VectorIndex, reach, vector_indexes
-from outcrop.store.postgres.reading import read_rows
+from outcrop.store.postgres.reading import filter_sql, read_rows
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
-from outcrop.store.postgres.vectors import active_model, fresh, points
+from outcrop.store.postgres.vectors import (
+    Tuning,
+    VectorIndex,
+    active_model,
+    fresh,
+    points,
+    reach,
+    vector_indexes,
+)
 from outcrop.system.arrays import NDArray, is_among
 from outcrop.text.phrases import phrase_finder, phrase_words
 
@@ -65,14 +71,12 @@ class Searching(ABC):
     # ------------------------------------------------------------------ words
 
     def totals(self) -> Totals:
-        """Chunks and terms of the whole index, as far as this user may see it."""
         rows = self._look_up(
             "SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(terms), 0)::bigint FROM collections"
         )
         return Totals(*rows[0])
 
     def term_counts(self, terms: Collection[int]) -> dict[int, int]:
-        """How many chunks hold each of these terms; those that none holds are left out."""
         rows = self._look_up(
             "SELECT t.term, l.chunks FROM unnest(%s::bigint[]) AS t (term) CROSS JOIN LATERAL"
             " (SELECT sum(count)::bigint AS chunks FROM postings WHERE term = t.term) l WHERE l.chunks IS NOT NULL",
@@ -81,7 +85,6 @@ class Searching(ABC):
         return dict(rows)
 
     def term_rows(self, terms: Collection[int], collections: Sequence[str] = ()) -> dict[int, TermRows]:
-        """The chunks (of these collections, or of all) that hold each of these terms."""
         values: list[Any] = [id_array(terms)]
         within = ""
         if collections:
@@ -98,10 +101,8 @@ class Searching(ABC):
         return {term: in_order(unpack_lists(firsts, counts, packed)) for term, firsts, counts, packed in rows}
 
     def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
-
-        Looked up in the lists of its words, then read: only a phrase of nothing but common words is slow.
-        """
+        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending. Looked up
+        in the lists of its words, then read: only a phrase of nothing but common words is slow."""
         with self._connections.translated():
             phrase.encode()
         words = phrase_words(phrase)
@@ -142,16 +143,8 @@ class Searching(ABC):
     # ------------------------------------------------------------------ vectors
 
     def nearest(
-        self,
-        vector: Vector,
-        count: int,
-        where: Filter = _EVERYTHING,
-        among: NDArray[np.int64] | None = None,
+        self, vector: Vector, count: int, where: Filter = _EVERYTHING, among: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The `count` chunks whose text or summary is nearest to a vector of unit length, best first, and the cosine.
-
-        Of those that pass the filter and are among those named; as many as there are.
-        """
         active = self._connections.known("model", active_model)
         if active is None or not count or not np.any(vector):
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
@@ -208,8 +201,7 @@ class Searching(ABC):
     def _nearest_of(
         self, model: int, half: Half, most: int, condition: str, values: list[Any]
     ) -> list[tuple[int, float]]:
-        """The same, by comparing each point `p` that meets a condition: MATERIALIZED keeps the planner from walking the
-        index for them."""
+        """The same over the points `p` that meet a condition; MATERIALIZED keeps the planner off the index."""
         parts = [
             f"SELECT p.chunk_id, p.embedding FROM {table} p WHERE {condition}"
             for table in (points(model), fresh(model))
@@ -230,7 +222,6 @@ class Searching(ABC):
     # ------------------------------------------------------------------ filters
 
     def narrow(self, where: Filter, most: int) -> NDArray[np.int64] | None:
-        """The ids of all chunks that pass a filter, ascending; None when they are more than `most`."""
         condition, values = filter_sql(where)
         rows = self._look_up(
             f"SELECT r.chunk_id FROM documents d JOIN rows r ON r.document_id = d.id WHERE {condition} LIMIT %s",
@@ -239,7 +230,6 @@ class Searching(ABC):
         return None if len(rows) > most else np.sort(np.array([id_ for (id_,) in rows], np.int64))
 
     def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.int64]:
-        """Those of some chunks that pass a filter, ascending."""
         condition, values = filter_sql(where)
         rows = self._look_up(
             "SELECT r.chunk_id FROM rows r JOIN documents d ON d.id = r.document_id"
@@ -251,7 +241,6 @@ class Searching(ABC):
     # ------------------------------------------------------------------ rows
 
     def chunk_rows(self, chunk_ids: NDArray[np.int64], around: int = 0) -> ChunkRows:
-        """What is kept of these chunks and, of prose, of the `around` chunks before and after each in its document."""
         chosen = "SELECT chunk_id FROM rows WHERE chunk_id = ANY (%(ids)s::bigint[])"
         if around:
             chosen += (
@@ -291,27 +280,22 @@ class Searching(ABC):
         return Vectors(np.array(ids, np.int64), np.array(numbers, np.int16), half_matrix(vectors, dimensions))
 
     def chunk_facts(self, chunk_ids: NDArray[np.int64]) -> ChunkRows:
-        """What is kept of these chunks, words and vectors left empty."""
-        rows = self._look_up(
-            "SELECT chunk_id, document_id, position, code, length, ''::bytea, facts FROM rows"
-            " WHERE chunk_id = ANY (%s::bigint[]) ORDER BY chunk_id",
-            (id_array(chunk_ids),),
-        )
-        return _chunk_rows(rows, _NO_VECTORS)
+        return self._facts("chunk_id", chunk_ids)
 
     def document_facts(self, document_ids: NDArray[np.int64]) -> ChunkRows:
-        """What is kept of all chunks of some documents, words and vectors left empty."""
+        return self._facts("document_id", document_ids)
+
+    def _facts(self, column: str, ids: NDArray[np.int64]) -> ChunkRows:
         rows = self._look_up(
             "SELECT chunk_id, document_id, position, code, length, ''::bytea, facts FROM rows"
-            " WHERE document_id = ANY (%s::bigint[]) ORDER BY chunk_id",
-            (id_array(document_ids),),
+            f" WHERE {column} = ANY (%s::bigint[]) ORDER BY chunk_id",
+            (id_array(ids),),
         )
         return _chunk_rows(rows, _NO_VECTORS)
 
     # ------------------------------------------------------------------ names
 
     def declaring(self, names: Collection[int], most: int) -> DeclaredRows:
-        """Declarations of these names, by name and chunk id, at most `most` of each."""
         return _declared(
             self._look_up(
                 "SELECT d.* FROM unnest(%s::bigint[]) AS n (name) CROSS JOIN LATERAL"
@@ -322,7 +306,6 @@ class Searching(ABC):
         )
 
     def declared_in(self, chunk_ids: NDArray[np.int64]) -> DeclaredRows:
-        """What these chunks declare, by name and chunk id."""
         return _declared(
             self._look_up(
                 "SELECT name, chunk_id, document_id, scope, kind, mark FROM declared"

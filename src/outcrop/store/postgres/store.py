@@ -1,7 +1,7 @@
 """The store on Postgres: any number of threads, processes and machines.
 
 This module says which query runs in which transaction; sql.py has what both stores share, reading.py what is read,
-writing.py what a write does, switching.py how the model changes, searching.py how the index is searched in place.
+writing.py what a write does and how the model changes, searching.py how the index is searched in place.
 """
 
 from __future__ import annotations
@@ -13,28 +13,18 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from outcrop.errors import NotFound, StoreError
-from outcrop.records import (
-    DocumentInfo,
-    DocumentWrite,
-    FeedRow,
-    Filter,
-    Model,
-    StoredChunk,
-    StoreStats,
-    Vector,
-)
+from outcrop.records import DocumentInfo, DocumentWrite, FeedRow, Filter, Model, StoredChunk, StoreStats, Vector
 from outcrop.records.derived import Deriver
 from outcrop.store.postgres import tenancy
 from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.checking import count_everything, find_problems
 from outcrop.store.postgres.connections import Connection, Connections, State
 from outcrop.store.postgres.deriving import FEED_TABLES
-from outcrop.store.postgres.filters import filter_sql
-from outcrop.store.postgres.nearness import Tuning
 from outcrop.store.postgres.reading import (
     CHUNKS_NAMED,
     CHUNKS_OF,
     export_writes,
+    filter_sql,
     find_summaries,
     read_chunks,
     read_documents,
@@ -42,10 +32,17 @@ from outcrop.store.postgres.reading import (
     read_text,
 )
 from outcrop.store.postgres.searching import Searching
-from outcrop.store.postgres.switching import fill, keep_vectors, switch_model
 from outcrop.store.postgres.upkeep import rederive, settle
 from outcrop.store.postgres.values import text_row
-from outcrop.store.postgres.writing import find_documents, put_documents, remove_documents
+from outcrop.store.postgres.vectors import Tuning
+from outcrop.store.postgres.writing import (
+    fill,
+    find_documents,
+    keep_vectors,
+    put_documents,
+    remove_documents,
+    switch_model,
+)
 from outcrop.store.rows import FEED_COLUMNS, feed_rows
 from outcrop.store.sql import Embedded, SqlStore
 from outcrop.system.arrays import NDArray
@@ -125,10 +122,6 @@ class PostgresStore(SqlStore, Searching):
         *,
         defer_embedding: bool = False,
     ) -> list[int]:
-        """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
-
-        Where two of `writes` name the same document, the one that comes last counts. With `defer_embedding` what has no
-        vector yet waits for `fill`."""
         last = {(write.collection, write.file.uri): write for write in writes}
 
         def work(connection: Connection, state: State) -> list[int]:
@@ -153,8 +146,6 @@ class PostgresStore(SqlStore, Searching):
         *,
         defer_embedding: bool = False,
     ) -> None:
-        """As `write`, keeping the document's id and creation time; what stood under the new name goes."""
-
         def work(connection: Connection, state: State) -> None:
             if connection.execute("SELECT 1 FROM documents WHERE id = %s", (document_id,)).fetchone() is None:
                 raise NotFound(f"there is no document {document_id} to move")
@@ -168,7 +159,6 @@ class PostgresStore(SqlStore, Searching):
         self._write(work)
 
     def touch(self, states: Mapping[int, tuple[int | None, int | None]]) -> None:
-        """Remember new (mtime_ns, size) of documents whose content proved unchanged; `updated_at` stays."""
         if not states:
             return
         ids = [int(id_) for id_ in states]
@@ -184,10 +174,8 @@ class PostgresStore(SqlStore, Searching):
         self._write(work)
 
     def delete(self, document_ids: Collection[int]) -> int:
-        """Remove documents with everything that belongs to them; how many there were.
-
-        Their rows are invisible to all from then on, and leave the disk with the next vacuum.
-        """
+        """Remove documents with everything that belongs to them; how many there were. Their rows are invisible to all
+        from then on, and leave the disk with the next vacuum."""
         if not document_ids:
             return 0
         return int(
@@ -197,11 +185,9 @@ class PostgresStore(SqlStore, Searching):
     # ------------------------------------------------------------------ summaries, vectors and models
 
     def summaries(self, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:
-        """(text key, summary key, summary) of the stored chunks of code with these text keys, each once."""
         return self._connections.read(lambda connection: find_summaries(connection, keys))
 
     def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
-        """Those of `keys` for which there is no vector of `model`."""
         return self._connections.read(
             lambda connection: stored_vectors.missing(
                 connection, stored_vectors.find_model(connection, model), keys
@@ -209,7 +195,6 @@ class PostgresStore(SqlStore, Searching):
         )
 
     def active_model(self) -> Model | None:
-        """The model whose vectors are searched; None in a new database."""
         active = self._connections.known("model", stored_vectors.active_model)
         return active[1] if active else None
 
@@ -221,13 +206,11 @@ class PostgresStore(SqlStore, Searching):
         )
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
-        """Store vectors of pending documents; how many documents are complete now."""
         return int(
             self._write(lambda connection, state: fill(connection, state, self._deriver, model, vectors))
         )
 
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep vectors of a model that is not active yet; if it is, as `fill`. What nothing uses is passed over."""
         if not vectors:
             return
 
@@ -238,10 +221,8 @@ class PostgresStore(SqlStore, Searching):
         self._write(work)
 
     def activate(self, model: Model) -> None:
-        """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector.
-
-        What search looks up is made, and indexed, before the switch: those who search meanwhile do not wait.
-        """
+        """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector. What
+        search looks up is made, and indexed, before the switch: those who search meanwhile do not wait."""
         self._write(
             lambda connection, state: switch_model(connection, state, self._deriver, model, self._tuning)
         )
@@ -249,20 +230,16 @@ class PostgresStore(SqlStore, Searching):
     # ------------------------------------------------------------------ reading
 
     def text(self, document_id: int) -> str:
-        """The whole text of a document, exactly as it was parsed."""
         return self._at_once(lambda connection: read_text(connection, int(document_id)))
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
-        """These chunks, in the order asked for; those that are gone are left out."""
         ids = [int(id_) for id_ in chunk_ids]
         return self._at_once(lambda connection: read_chunks(connection, CHUNKS_NAMED, ids))
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
-        """The chunks of a document in order; none if there is no such document."""
         return self._at_once(lambda connection: read_chunks(connection, CHUNKS_OF, int(document_id)))
 
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
-        """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
         return self._at_once(lambda connection: export_writes(connection, int(after), limit))
 
     def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
@@ -280,22 +257,18 @@ class PostgresStore(SqlStore, Searching):
     # ------------------------------------------------------------------ what search needs
 
     def lineage(self, version: int) -> str | None:
-        """This database at that version: a name no other database and no other history of this one has."""
         rows = self._read("SELECT identity, mark FROM state, history WHERE history.version = %s", (version,))
         return f"{rows[0][0]}-{rows[0][1]}" if rows else None
 
     def version(self) -> int:
-        """A number that changes with every committed write, by whatever process."""
         return self._connections.known("version", _version)
 
     def select(self, where: Filter) -> NDArray[np.int64]:
-        """Ids of the documents that pass a filter, ascending."""
         condition, values = filter_sql(where)
         rows = self._look_up(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id", values)
         return np.array([id_ for (id_,) in rows], np.int64)
 
     def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
-        """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""
         return feed_rows(
             self._read(
                 f"SELECT {FEED_COLUMNS} FROM {FEED_TABLES} WHERE c.id > %s ORDER BY c.id LIMIT %s",
@@ -306,16 +279,13 @@ class PostgresStore(SqlStore, Searching):
     # ------------------------------------------------------------------ health
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
-        """Everything this thread reads inside comes from one snapshot; may be nested."""
         return self._connections.snapshot()
 
     def stats(self) -> StoreStats:
-        """Counts of the rows that must agree, and sizes on disk."""
         with self.snapshot():
             return self._connections.read(count_everything)
 
     def check(self) -> Iterator[str]:
-        """Problems found by a full consistency check; none when all is well."""
         with self.snapshot():
             problems = self._connections.read(find_problems)
         return iter(problems)
@@ -326,24 +296,19 @@ class PostgresStore(SqlStore, Searching):
             settle(self._connections, self._tuning)
 
     def rederive(self) -> None:
-        """Make all that is derived again from the truth; who searches meanwhile finds what was there."""
         self._write(lambda connection, _: rederive(connection, self._deriver()))
         self.settle()
 
     # ------------------------------------------------------------------ who may read
 
     def grant(self, role: str, collections: Sequence[str] = ()) -> None:
-        """Let a role of the database read these collections, or all there are and will be."""
         self._write(lambda connection, _: tenancy.grant(connection, role, collections))
 
     def revoke(self, role: str) -> int:
-        """Let a role see nothing any more; how many grants there were."""
         return int(self._write(lambda connection, _: tenancy.revoke(connection, role)))
 
     def grants(self) -> list[tuple[str, str | None]]:
-        """(role, collection) of every grant; None stands for all collections."""
         return self._connections.read(tenancy.grants)
 
     def close(self) -> None:
-        """Close every connection; using the store afterwards raises StoreError."""
         self._connections.close()

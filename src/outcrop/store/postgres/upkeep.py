@@ -13,29 +13,25 @@ from psycopg import errors, sql
 
 from outcrop.records.derived import Deriver
 from outcrop.store.postgres.connections import Connection, Connections
-from outcrop.store.postgres.deriving import (
-    FEED_ROWS,
-    derive_chunks,
-    feed_points,
-    join_lists,
-)
-from outcrop.store.postgres.nearness import (
+from outcrop.store.postgres.deriving import FEED_ROWS, derive_chunks, feed_points, join_lists
+from outcrop.store.postgres.vectors import (
     Kind,
     Tuning,
     VectorIndex,
+    active_model,
     chosen,
+    fresh,
     index_name,
     index_sql,
     list_count,
+    points,
     vector_indexes,
 )
-from outcrop.store.postgres.vectors import active_model, fresh, points
 
 log = logging.getLogger(__name__)
 
 FRESH_ROWS: Final = 10_000
-"""Fresh vectors that a search compares one by one, a few milliseconds' worth; past this many they are moved into the
-index."""
+"""Fresh vectors that a search compares one by one, in some milliseconds; more are moved into the index."""
 MOVED_AT_ONCE: Final = 2_000
 """Vectors moved in one transaction: each takes about a millisecond to find its place in the index."""
 SHRUNK_SHARE: Final = 0.5
@@ -47,8 +43,7 @@ BUILD_MEMORY: Final = "1GB"
 """For building an index: what does not fit is built several times slower. The graph of a million vectors of 256
 dimensions takes about that much."""
 GROWN_SHARE: Final = 2.0
-"""The lists of an IVFFlat index are those of the vectors it was built of; with twice as many it is built anew
-(not measured)."""
+"""An IVFFlat index has the lists of the vectors it was built of; of twice as many it is built anew (not measured)."""
 
 _GROWING: Final = ("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared")
 _LOCK_CLASS: Final = 0x4F555444

@@ -1,20 +1,25 @@
-"""Inside a write transaction: documents are inserted, replaced and removed with everything that belongs to them."""
+"""Inside a write transaction: documents are inserted, replaced and removed with everything that belongs to them;
+vectors come after their documents; the index switches to another model.
+
+The deriver is made only where it is needed, since making it opens a model.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from outcrop.errors import MissingVectors
 from outcrop.records import DocumentWrite, Model, Vector
 from outcrop.records.derived import Deriver
-from outcrop.store.postgres import vectors
+from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.connections import Connection, State
 from outcrop.store.postgres.deriving import derive_chunks, forget_chunks
+from outcrop.store.postgres.upkeep import replace_points
 from outcrop.store.postgres.values import text_row, to_text
-from outcrop.store.rows import split_text
-from outcrop.store.shaping import (
+from outcrop.store.postgres.vectors import Tuning, chosen, vector_indexes
+from outcrop.store.rows import (
     CHUNK_FIELDS,
     DOCUMENT_FIELDS,
     NOTE_FIELDS,
@@ -23,32 +28,18 @@ from outcrop.store.shaping import (
     document_row,
     keys_of,
     note_rows,
+    require_active,
+    require_complete,
     require_same_model,
+    split_text,
 )
 
-_DOCUMENT_TYPES: Final = [
-    *("int8", "int4", "text", "text", "text", "text", "text", "text", "text", "text", "text", "int8", "int8"),
-    *("float8", "float8", "float8", "int4", "int8", "bytea", "text", "text", "text"),
-]
-_CHUNK_TYPES: Final = [
-    *(
-        "int4",
-        "int8",
-        "int8",
-        "int4",
-        "int8",
-        "int8",
-        "int4",
-        "int4",
-        "int4",
-        "int4",
-        "text",
-        "bytea",
-        "text",
-        "text",
-    )
-]
-_NOTE_TYPES: Final = ["int4", "int8", "text", "text", "text", "text", "bytea", "text"]
+_DOCUMENT_TYPES: Final = (
+    "int8 int4 text text text text text text text text text int8 int8 float8 float8 float8 int4 int8 bytea text text "
+    "text"
+).split()
+_CHUNK_TYPES: Final = "int4 int8 int8 int4 int8 int8 int4 int4 int4 int4 text bytea text text".split()
+_NOTE_TYPES: Final = "int4 int8 text text text text bytea text".split()
 _COMPLETED: Final = """
 WITH came AS (SELECT unnest(%(came)s::bytea[]) AS key), likely AS (
     SELECT c.document_id AS id FROM came JOIN chunks c ON c.text_key = came.key
@@ -83,10 +74,8 @@ def put_documents(
     *,
     defer_embedding: bool = False,
 ) -> list[int]:
-    """Insert documents or, where an id stands beside one, replace that document; their ids, in order.
-
-    With `defer_embedding` vectors may be missing; the documents that lack one wait for it.
-    """
+    """Insert documents or, where an id stands beside one, replace that document; their ids, in order. With
+    `defer_embedding` vectors may be missing; the documents that lack one wait for it."""
     for write, _ in writes:
         check_shape(write)
     missing, came = _put_vectors(connection, state, [write for write, _ in writes], new_vectors, model)
@@ -123,7 +112,7 @@ def put_documents(
     _copy(connection, f"chunks (collection_id, {CHUNK_FIELDS})", _CHUNK_TYPES, chunks)
     _copy(connection, f"notes (collection_id, {NOTE_FIELDS})", _NOTE_TYPES, notes)
     derive_chunks(connection, deriver, [row[1] for row in chunks])
-    vectors.drop_unreferenced(connection, abandoned)
+    stored_vectors.drop_unreferenced(connection, abandoned)
     lacking = [
         id_ for id_, (write, _) in zip(ids, writes, strict=True) if not missing.isdisjoint(keys_of(write))
     ]
@@ -141,7 +130,7 @@ def remove_documents(connection: Connection, state: State, document_ids: Collect
     if ids:
         abandoned = _clear(connection, state, ids)
         connection.execute("DELETE FROM documents WHERE id = ANY (%s)", (ids,))
-        vectors.drop_unreferenced(connection, abandoned)
+        stored_vectors.drop_unreferenced(connection, abandoned)
     return len(ids)
 
 
@@ -157,10 +146,8 @@ def find_documents(connection: Connection, names: Iterable[tuple[str, str]]) -> 
 
 
 def complete_documents(connection: Connection, state: State, deriver: Deriver, came: Collection[bytes]) -> int:
-    """Vectors with these keys arrived: how many pending documents are complete now.
-
-    Those are numbered anew, each as a whole and once: what follows the store only takes in what has a new id.
-    """
+    """Vectors with these keys arrived: how many pending documents are complete now. Those are numbered anew, each as a
+    whole and once: what follows the store only takes in what has a new id."""
     if not came:
         return 0
     rows = connection.execute(_COMPLETED, {"came": list(came), "model": state.active_model}).fetchall()
@@ -244,24 +231,24 @@ def _put_vectors(
     model: Model,
 ) -> tuple[set[bytes], set[bytes]]:
     """Keep the vectors that are there; the keys that have none, and those that documents before may have waited for."""
-    active = vectors.active_model(connection)
+    active = stored_vectors.active_model(connection)
     require_same_model(active, model)
-    model_id = active[0] if active else vectors.ensure_model(connection, model)
+    model_id = active[0] if active else stored_vectors.ensure_model(connection, model)
     if active is None:
         set_active(connection, state, model_id, model)
     needed = {key for write in writes for key in keys_of(write)}
     given = needed & new_vectors.keys()
     waits = connection.execute("SELECT 1 FROM pending LIMIT 1").fetchone() is not None
-    came = vectors.missing(connection, model_id, given) if waits else set()
-    vectors.add(connection, model_id, model, {key: new_vectors[key] for key in given})
-    return vectors.missing(connection, model_id, needed - given), came
+    came = stored_vectors.missing(connection, model_id, given) if waits else set()
+    stored_vectors.add(connection, model_id, model, {key: new_vectors[key] for key in given})
+    return stored_vectors.missing(connection, model_id, needed - given), came
 
 
 def set_active(connection: Connection, state: State, model_id: int, model: Model) -> None:
     """Make this the model whose vectors are searched."""
     state.active_model = model_id
     connection.execute("UPDATE state SET active_model = %s", (model_id,))
-    vectors.make_points(connection, model_id, model.dimensions)
+    stored_vectors.make_points(connection, model_id, model.dimensions)
 
 
 def _copy(connection: Connection, target: str, types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
@@ -269,3 +256,47 @@ def _copy(connection: Connection, target: str, types: Sequence[str], rows: Itera
         copy.set_types(types)
         for row in rows:
             copy.write_row(text_row(row))
+
+
+def fill(
+    connection: Connection,
+    state: State,
+    deriver: Callable[[], Deriver],
+    model: Model,
+    vectors: Mapping[bytes, Vector],
+) -> int:
+    """Store vectors of pending documents; how many documents are complete now."""
+    model_id = require_active(stored_vectors.active_model(connection), model)
+    return keep_vectors(connection, state, deriver, model_id, model, vectors)
+
+
+def keep_vectors(
+    connection: Connection,
+    state: State,
+    deriver: Callable[[], Deriver],
+    model_id: int,
+    model: Model,
+    vectors: Mapping[bytes, Vector],
+) -> int:
+    """Store those vectors that something uses; how many pending documents they complete, if the model is active."""
+    used = stored_vectors.referenced(connection, vectors.keys())
+    came = stored_vectors.missing(connection, model_id, used)
+    stored_vectors.add(connection, model_id, model, {key: vectors[key] for key in came})
+    if state.active_model != model_id:
+        return 0
+    return complete_documents(connection, state, deriver(), came)
+
+
+def switch_model(
+    connection: Connection, state: State, deriver: Callable[[], Deriver], model: Model, tuning: Tuning
+) -> None:
+    """Make this the active model, build what search looks up with it, and drop the vectors of all others."""
+    model_id = stored_vectors.ensure_model(connection, model)
+    require_complete(model, stored_vectors.count_missing(connection, model_id))
+    if state.active_model != model_id:
+        there = vector_indexes(connection, stored_vectors.points(state.active_model or 0))
+        set_active(connection, state, model_id, model)
+        kind = chosen(tuning, there)
+        replace_points(connection, deriver(), model_id, model.dimensions, kind)
+    stored_vectors.drop_other_models(connection, model_id)
+    connection.execute("DELETE FROM pending")  # all have their vectors, of this model

@@ -10,9 +10,9 @@ import apsw
 
 from outcrop.errors import CorruptDatabase
 from outcrop.records import StoreStats
-from outcrop.store.checking import RULES, Rule, broken_rules
 from outcrop.store.rows import fetch
-from outcrop.store.sqlite.text_blocks import unpack_block
+from outcrop.store.sql import RULES, Rule, broken_rules
+from outcrop.store.sqlite.chunks import unpack_block
 from outcrop.store.sqlite.vectors import ACTIVE_BASE, MODEL_SHIFT
 
 _SAID_CHARS = 300  # a damaged file makes SQLite list a hundred pages; the first few tell enough

@@ -39,10 +39,8 @@ _inherited: list[object] = []  # connections of a parent process; kept so that t
 
 
 class Connections:
-    """The connections of one store in one process: a reader a thread, and a writer.
-
-    A database that this user may read but not write (somebody else's, or on a read-only disk) is opened for reading.
-    """
+    """The connections of one store in one process: a reader a thread, and a writer. A database that this user may read
+    but not write (somebody else's, or on a read-only disk) is opened for reading."""
 
     _writer: apsw.Connection | None
 
@@ -107,11 +105,9 @@ class Connections:
                     connection.execute("ROLLBACK")
 
     def purge(self) -> None:
-        """Make what was deleted leave the disk: give back free pages, write the log home and empty it.
-
-        The change itself is committed, so this never fails. What a reader in a long transaction or another writer
-        prevents happens with a later checkpoint, at the latest when the last connection closes.
-        """
+        """Make what was deleted leave the disk: give back free pages, write the log home and empty it. The change
+        itself is committed, so this never fails. What a reader in a long transaction or another writer prevents happens
+        with a later checkpoint, at the latest when the last connection closes."""
         try:
             with self._exclusive() as connection:
                 connection.set_busy_timeout(_PURGE_WAIT_MS)

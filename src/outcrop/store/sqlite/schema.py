@@ -22,7 +22,7 @@ Migration = Callable[[apsw.Connection], None]
 # - AUTOINCREMENT where an id leaves the store: ids are never used again, so arrays made of them stay true.
 # - documents.tail comes last in its row: reading other columns skips its overflow pages.
 # - A text is kept once: each chunk holds its text and the gap before it, the document what follows the last. Both are
-#   packed, some chunks of a document in one block (text_blocks.py).
+#   packed, some chunks of a document in one block (chunks.py).
 # - documents_by_path covers every column a filter looks at, so `select` never reads the wide table.
 # - A content address stands in one place, contents, where it has a number; vectors is a plain rowid table that is only
 #   appended to (vectors.py).
@@ -197,11 +197,8 @@ def _one_moment(connection: apsw.Connection) -> Iterator[None]:
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring the database to the current schema, step by step; several processes may do so at once.
-
-    Each step is one transaction, which also sets the version: killed, the next open resumes with the step that was
-    not finished.
-    """
+    """Bring the database to the current schema, step by step; several processes may do so at once. Each step is one
+    transaction, which also sets the version: killed, the next open resumes with the step that was not finished."""
     while not is_current(connection):
         _take_next_step(connection)
 

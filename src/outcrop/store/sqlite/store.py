@@ -15,24 +15,20 @@ import apsw
 import numpy as np
 
 from outcrop.errors import CorruptDatabase, NotFound
-from outcrop.records import (
-    DocumentInfo,
-    DocumentWrite,
-    FeedRow,
-    Filter,
-    Model,
-    StoredChunk,
-    StoreStats,
-    Vector,
-)
+from outcrop.records import DocumentInfo, DocumentWrite, FeedRow, Filter, Model, StoredChunk, StoreStats, Vector
 from outcrop.store.filters import filter_sql
-from outcrop.store.rows import DOCUMENT_COLUMNS, document_info, fetch, fetch_ids, stored_chunk
-from outcrop.store.shaping import require_active, require_complete
+from outcrop.store.rows import (
+    DOCUMENT_COLUMNS,
+    document_info,
+    fetch,
+    fetch_ids,
+    require_active,
+    require_complete,
+    stored_chunk,
+)
 from outcrop.store.sql import Embedded, SqlStore
-from outcrop.store.sqlite import pending
 from outcrop.store.sqlite import vectors as stored_vectors
-from outcrop.store.sqlite.connections import Connections
-from outcrop.store.sqlite.reading import (
+from outcrop.store.sqlite.chunks import (
     chunk_rows,
     export_writes,
     feed_rows,
@@ -40,11 +36,10 @@ from outcrop.store.sqlite.reading import (
     find_summaries,
     read_text,
 )
+from outcrop.store.sqlite.connections import Connections
 from outcrop.store.sqlite.writing import put_documents, remove_documents
 from outcrop.system.arrays import NDArray
 from outcrop.text.phrases import phrase_words
-
-_EVERYTHING = Filter()
 
 
 def open_sqlite(path: Path, *, read_only: bool = False, busy_timeout_s: float = 30.0) -> SqliteStore:
@@ -72,10 +67,6 @@ class SqliteStore(SqlStore):
         *,
         defer_embedding: bool = False,
     ) -> list[int]:
-        """Insert or replace documents and remove others, in one transaction; the ids of `writes`, in order.
-
-        Where two of `writes` name the same document, the one that comes last counts. With `defer_embedding` what has no
-        vector yet waits for `fill`."""
         last = {(write.collection, write.file.uri): write for write in writes}
         with self._connections.writing() as connection:
             known = {
@@ -104,7 +95,6 @@ class SqliteStore(SqlStore):
         *,
         defer_embedding: bool = False,
     ) -> None:
-        """As `write`, keeping the document's id and creation time; what stood under the new name goes."""
         with self._connections.writing() as connection:
             if not fetch(connection, "SELECT 1 FROM documents WHERE id = ?", (document_id,)):
                 raise NotFound(f"there is no document {document_id} to move")
@@ -119,10 +109,7 @@ class SqliteStore(SqlStore):
             self._connections.purge()
 
     def touch(self, states: Mapping[int, tuple[int | None, int | None]]) -> None:
-        """Remember new (mtime_ns, size) of documents whose content proved unchanged; `updated_at` stays.
-
-        The version changes: a date filter may now choose differently.
-        """
+        """As promised; the version changes, since a date filter may now choose differently."""
         if not states:
             return
         with self._connections.writing() as connection:
@@ -144,17 +131,14 @@ class SqliteStore(SqlStore):
     # ------------------------------------------------------------------ summaries, vectors and models
 
     def summaries(self, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:
-        """(text key, summary key, summary) of the stored chunks of code with these text keys, each once."""
         with self._connections.reading_at_once() as connection:
             return find_summaries(connection, keys)
 
     def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
-        """Those of `keys` for which there is no vector of `model`."""
         with self._connections.reading_at_once() as connection:
             return stored_vectors.missing(connection, stored_vectors.find_model(connection, model), keys)
 
     def active_model(self) -> Model | None:
-        """The model whose vectors are searched; None in a new database."""
         with self._connections.reading() as connection:
             active = stored_vectors.active_model(connection)
             return active[1] if active else None
@@ -172,20 +156,17 @@ class SqliteStore(SqlStore):
         return rows
 
     def fill(self, model: Model, vectors: Mapping[bytes, Vector]) -> int:
-        """Store vectors of pending documents; how many documents are complete now."""
         with self._connections.writing() as connection:
             model_id = require_active(stored_vectors.active_model(connection), model)
             return _keep_vectors(connection, model_id, model, vectors)
 
     def add_vectors(self, model: Model, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep vectors of a model that is not active yet; if it is, as `fill`. What nothing uses is passed over."""
         if not vectors:
             return
         with self._connections.writing() as connection:
             _keep_vectors(connection, stored_vectors.ensure_model(connection, model), model, vectors)
 
     def activate(self, model: Model) -> None:
-        """Switch to `model` and drop every other model's vectors, at once. Every chunk must have its vector."""
         with self._connections.writing() as connection:
             model_id = stored_vectors.ensure_model(connection, model)
             require_complete(model, stored_vectors.count_missing(connection, model_id))
@@ -212,7 +193,6 @@ class SqliteStore(SqlStore):
         return [document_info(row) for row in rows]
 
     def text(self, document_id: int) -> str:
-        """The whole text of a document, exactly as it was parsed."""
         with self._connections.reading_at_once() as connection:
             tail = fetch(connection, "SELECT tail FROM documents WHERE id = ?", (int(document_id),))
             if not tail:
@@ -220,14 +200,12 @@ class SqliteStore(SqlStore):
             return read_text(connection, int(document_id), tail[0][0])
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
-        """These chunks, in the order asked for; those that are gone are left out."""
         return self._chunks(
             "json_each(?) j CROSS JOIN chunks c ON c.id = j.value ORDER BY j.key",
             json.dumps([int(id_) for id_ in chunk_ids]),
         )
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
-        """The chunks of a document in order; none if there is no such document."""
         return self._chunks("chunks c WHERE c.document_id = ? ORDER BY c.position", int(document_id))
 
     def _chunks(self, source: str, value: str | int) -> list[StoredChunk]:
@@ -251,40 +229,33 @@ class SqliteStore(SqlStore):
     # ------------------------------------------------------------------ what another store needs
 
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
-        """Documents with id above `after`, ascending, as the writes that make them again; fewer where they are long."""
         with self._connections.reading_at_once() as connection:
             return export_writes(connection, int(after), limit)
 
     def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
-        """The vectors of `model` that are kept under these keys, as they are stored."""
         with self._connections.reading_at_once() as connection:
             return stored_vectors.kept(connection, stored_vectors.find_model(connection, model), keys)
 
     # ------------------------------------------------------------------ what search needs
 
     def lineage(self, version: int) -> str | None:
-        """This database at that version: a name no other database and no other history of this one has."""
         with self._connections.reading() as connection:
             rows = fetch(connection, "SELECT value, mark FROM identity, history WHERE version = ?", (version,))
             return f"{rows[0][0]}-{rows[0][1]}" if rows else None
 
     def version(self) -> int:
-        """A number that changes with every committed write, by whatever process."""
         with self._connections.reading() as connection:
             rows = fetch(connection, "SELECT value FROM meta WHERE key = 'version'")
             return int(rows[0][0])
 
     def select(self, where: Filter) -> NDArray[np.int64]:
-        """Ids of the documents that pass a filter, ascending."""
         condition, values = filter_sql(where)
         with self._connections.reading() as connection:
             return fetch_ids(connection, f"SELECT d.id FROM documents d WHERE {condition}", values)
 
     def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending.
-
-        Every text is read: the search arrays know which chunks hold the words at all.
-        """
+        """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending. Every
+        text is read: the search arrays know which chunks hold the words at all."""
         with self._connections.reading_at_once() as connection:
             phrase.encode()
             words = phrase_words(phrase)
@@ -293,25 +264,21 @@ class SqliteStore(SqlStore):
         return np.array(found, np.int64)
 
     def feed(self, after_chunk: int, limit: int) -> list[FeedRow]:
-        """Up to `limit` chunks with id above `after_chunk`, ascending, with vectors of the active model."""
         with self._connections.reading_at_once() as connection:
             return feed_rows(connection, int(after_chunk), limit)
 
     # ------------------------------------------------------------------ health
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
-        """Everything this thread reads inside comes from one snapshot; may be nested."""
         return self._connections.snapshot()
 
     def stats(self) -> StoreStats:
-        """Counts of the rows that must agree, and sizes on disk."""
         with self._connections.reading_at_once() as connection:
             from outcrop.store.sqlite.checking import count_everything
 
             return count_everything(connection, self._connections.path)
 
     def check(self) -> Iterator[str]:
-        """Problems found by a full consistency check; none when all is well."""
         try:
             with self._connections.reading_at_once() as connection:
                 from outcrop.store.sqlite.checking import find_problems
@@ -322,7 +289,6 @@ class SqliteStore(SqlStore):
         return iter(problems)
 
     def close(self) -> None:
-        """Close every connection; using the store afterwards raises StoreError."""
         self._connections.close()
 
 
@@ -336,4 +302,4 @@ def _keep_vectors(
     active = stored_vectors.active_model(connection)
     if active is None or active[0] != model_id:
         return 0
-    return pending.complete_documents(connection, model_id, {known[key] for key in came})
+    return stored_vectors.complete_documents(connection, model_id, {known[key] for key in came})

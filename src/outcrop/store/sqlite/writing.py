@@ -11,10 +11,19 @@ import apsw
 
 from outcrop.errors import MissingVectors
 from outcrop.records import DocumentWrite, Model, Vector
-from outcrop.store.rows import fetch, join_headings, join_names, split_text
-from outcrop.store.shaping import DOCUMENT_FIELDS, check_shape, document_row, keys_of, require_same_model
-from outcrop.store.sqlite import pending, vectors
-from outcrop.store.sqlite.text_blocks import Entry, pack_block, split_blocks
+from outcrop.store.rows import (
+    DOCUMENT_FIELDS,
+    check_shape,
+    document_row,
+    fetch,
+    join_headings,
+    join_names,
+    keys_of,
+    require_same_model,
+    split_text,
+)
+from outcrop.store.sqlite import vectors
+from outcrop.store.sqlite.chunks import Entry, pack_block, split_blocks
 
 INSERT_CHUNK: Final = (
     "INSERT INTO chunks (id, document_id, position, start_offset, end_offset, tokens, page, line_start, line_end,"
@@ -35,10 +44,8 @@ def put_documents(
     *,
     defer_embedding: bool = False,
 ) -> list[int]:
-    """Insert documents or, where an id stands beside one, replace that document; their ids, in order.
-
-    With `defer_embedding` vectors may be missing; the documents that lack one wait for it.
-    """
+    """Insert documents or, where an id stands beside one, replace that document; their ids, in order. With
+    `defer_embedding` vectors may be missing; the documents that lack one wait for it."""
     for write, _ in writes:
         check_shape(write)
     contents = vectors.ensure_contents(connection, {key for write, _ in writes for key in keys_of(write)})
@@ -47,13 +54,13 @@ def put_documents(
         raise MissingVectors(frozenset(missing))
     abandoned = _clear(connection, [id_ for _, id_ in writes if id_ is not None])
     if came and (active := vectors.active_model(connection)):
-        pending.complete_documents(connection, active[0], came)
+        vectors.complete_documents(connection, active[0], came)
     now = time.time()
     ids: list[int] = []
     tags: list[tuple[int, str]] = []
     rows: list[tuple[Any, ...]] = []
     blocks: list[tuple[int, bytes]] = []
-    last_chunk = pending.last_chunk_id(connection)
+    last_chunk = vectors.last_chunk_id(connection)
     for write, old_id in writes:
         gaps, tail = split_text(write.document.text, write.chunks)
         document_id = _put_row(connection, write, contents.get(write.path_key), old_id, tail, now)
@@ -69,7 +76,7 @@ def put_documents(
     lacking = [
         id_ for id_, (write, _) in zip(ids, writes, strict=True) if not missing.isdisjoint(keys_of(write))
     ]
-    pending.add_pending(connection, lacking)
+    vectors.add_pending(connection, lacking)
     return ids
 
 
@@ -106,7 +113,7 @@ def _clear(connection: apsw.Connection, document_ids: Sequence[int]) -> set[int]
     )
     connection.execute(f"DELETE FROM chunks WHERE {mine}", (ids,))
     connection.execute(f"DELETE FROM tags WHERE {mine}", (ids,))
-    pending.clear_pending(connection, ids)
+    vectors.clear_pending(connection, ids)
     return {number for (number,) in abandoned if number is not None}
 
 
@@ -124,7 +131,7 @@ def _put_vectors(
     if active is None:
         vectors.set_active(connection, model_id)
     given = contents.keys() & new_vectors.keys()
-    came = vectors.missing(connection, model_id, given) if pending.is_any_pending(connection) else set()
+    came = vectors.missing(connection, model_id, given) if vectors.is_any_pending(connection) else set()
     vectors.add(connection, model_id, model, {contents[key]: new_vectors[key] for key in given})
     lacking = vectors.missing(connection, model_id, contents.keys() - given)
     return lacking, {contents[key] for key in came}

@@ -38,13 +38,7 @@ _PATTERNS: Final = {
     ),
 }
 VOCABULARIES: Final = frozenset(_PATTERNS)
-_ASCII: Final = {
-    "letter": "A-Za-z",
-    "number": "0-9",
-    "upper": "A-Z",
-    "lower": "a-z",
-    "space": r"\t-\r ",
-}
+_ASCII: Final = {"letter": "A-Za-z", "number": "0-9", "upper": "A-Z", "lower": "a-z", "space": r"\t-\r "}
 
 # Places that no piece spans, whatever surrounds them. A line break ends a piece unless it is followed by whitespace up
 # to another line break, or by a slash, which o200k attaches to punctuation; a word ends before a space.
@@ -69,10 +63,7 @@ class Vocabulary:
 
     def split(self, text: str) -> list[str]:
         """The pieces of a text: no token spans two of them."""
-        pattern = (
-            _compile(self.name, ascii_only=True) if text.isascii() else _compile(self.name, ascii_only=False)
-        )
-        return pattern.findall(text)
+        return _compile(self.name, ascii_only=text.isascii()).findall(text)
 
     @cached_property
     def ranks(self) -> dict[bytes, int]:
@@ -102,10 +93,8 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def cut(text: str) -> Iterator[str]:
-    """Stretches of a text that can be counted separately: lines, long ones cut between words.
-
-    A text that grows or shrinks at its end differs in its last stretch only; the others are cached.
-    """
+    """Stretches of a text that can be counted separately: lines, long ones cut between words. A text that grows or
+    shrinks at its end differs in its last stretch only; the others are cached."""
     start = 0
     for match in _LINE_END.finditer(text):
         yield from _cut_line(text[start : match.end()])

@@ -2,7 +2,7 @@
 
 `estimate_tokens` is the quick rule for limits that may be off by half: the window of a chat model, the length of a
 tool's answer, the size of a request. `SafeEstimate` is slower and never counts low, for budgets that must be kept.
-Sizes of chunks are neither: they are measured by `outcrop.chunk.size`, where every stretch of a text needs its size.
+Sizes of chunks are neither: they are measured by `outcrop.chunk.cut`, where every stretch of a text needs its size.
 """
 
 from __future__ import annotations
@@ -86,10 +86,8 @@ class SafeEstimate:
 
 @lru_cache(maxsize=16_384)
 def _weigh_word(word: str) -> tuple[float, float]:
-    """Tokens of a run of letters, and how many more to expect if the text is not English.
-
-    One token, plus something for length, for capitals and for each pair of letters that is rare in English.
-    """
+    """Tokens of a run of letters, and how many more to expect if the text is not English. One token, plus something for
+    length, for capitals and for each pair of letters that is rare in English."""
     low = word.lower()
     tokens = 1.24 + 1.1 * sum(low[i : i + 2] not in _COMMON_PAIRS for i in range(len(low) - 1))
     if len(word) == 1:

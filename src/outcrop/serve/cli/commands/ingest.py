@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from outcrop.errors import NotFound, ParseError, SourceError
+from outcrop.records.parsed import is_url
 from outcrop.serve.cli.options import collection_option, command, many
 from outcrop.serve.cli.progress import long_work, show_progress, stop_on_signal
 from outcrop.serve.cli.render_reports import print_change, print_report
 from outcrop.serve.cli.session import Session
-from outcrop.text.urls import is_url
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine

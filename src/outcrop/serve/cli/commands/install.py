@@ -21,7 +21,7 @@ from outcrop.serve.cli.session import Session
 from outcrop.serve.mcp import clients
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.terminal import clean
-from outcrop.workers.children import python_command
+from outcrop.workers.process import python_command
 
 if TYPE_CHECKING:
     from outcrop.config import Config

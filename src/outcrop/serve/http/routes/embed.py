@@ -15,7 +15,7 @@ from outcrop.records import Matrix
 from outcrop.serve.http.answers import answer, documented, shape
 from outcrop.serve.http.schema import EmbedBody, EmbedQueryBody, OpenAiEmbeddings
 from outcrop.serve.http.work import Shared
-from outcrop.system.cancel import check_wanted
+from outcrop.system.limits import check_wanted
 
 AT_ONCE: Final = 64
 """Texts between two looks at the client (not measured): few for a transformer, enough for a remote model."""

@@ -15,13 +15,13 @@ from outcrop.evals.dataset import EvalCase, append_case, load_cases
 from outcrop.evals.run import EvalRow, evaluate
 from outcrop.evals.runs import RUNS_ENDING, EvalRun, RunLine, as_run, list_runs, load_run, save_run
 from outcrop.records import Filter, IngestReport, Progress
+from outcrop.records.parsed import is_url
 from outcrop.serve.http import answers
 from outcrop.serve.http.answers import answer, documented, model_of, shape
 from outcrop.serve.http.schema import CaseBody, IngestBody, SyncBody
 from outcrop.serve.http.work import Shared
 from outcrop.serve.jobs import Job, Jobs, Stop, Task, Tell
 from outcrop.serve.state import require_root
-from outcrop.text.urls import is_url
 
 LOOK_S: Final = 0.1
 """How often a job's stream polls it (not measured): looks smooth."""

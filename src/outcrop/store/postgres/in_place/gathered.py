@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from outcrop.index.columns import quantise
 from outcrop.index.names import NAME_ARRAYS, Names
 from outcrop.index.segment import Segment
 from outcrop.records.derived import ChunkRows, DeclaredRows
-from outcrop.store.postgres.in_place.facts import Facts, unpack_facts
+from outcrop.store.postgres.in_place.derive import Facts, unpack_facts
 from outcrop.system.arrays import NDArray, is_among
 
 _NOTHING_USED: Final = {
@@ -133,23 +134,10 @@ def names_of(chunk_ids: NDArray[np.int64], declared: DeclaredRows, used: dict[st
 
 def take_declared(declared: DeclaredRows, which: NDArray[np.bool_] | NDArray[np.intp]) -> DeclaredRows:
     """Some of the declarations."""
-    return DeclaredRows(
-        names=declared.names[which],
-        chunk_ids=declared.chunk_ids[which],
-        document_ids=declared.document_ids[which],
-        scopes=declared.scopes[which],
-        kinds=declared.kinds[which],
-        marks=declared.marks[which],
-    )
+    return DeclaredRows(*(getattr(declared, column.name)[which] for column in fields(declared)))
 
 
 def join_declared(some: DeclaredRows, others: DeclaredRows) -> DeclaredRows:
     """The declarations of both."""
-    return DeclaredRows(
-        names=np.concatenate((some.names, others.names)),
-        chunk_ids=np.concatenate((some.chunk_ids, others.chunk_ids)),
-        document_ids=np.concatenate((some.document_ids, others.document_ids)),
-        scopes=np.concatenate((some.scopes, others.scopes)),
-        kinds=np.concatenate((some.kinds, others.kinds)),
-        marks=np.concatenate((some.marks, others.marks)),
-    )
+    columns = [(getattr(some, column.name), getattr(others, column.name)) for column in fields(some)]
+    return DeclaredRows(*map(np.concatenate, columns))

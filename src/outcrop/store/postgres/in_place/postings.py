@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from outcrop.index.lexical import damping_of, gain_of
+from outcrop.index.legs import damping_of, gain_of
 from outcrop.records.derived import TermRows
 from outcrop.system.arrays import NDArray, distinct, is_among
 
@@ -27,10 +27,8 @@ BATCH_GROWTH: Final = 4
 
 def choose_terms(counts: Mapping[int, int], least: int) -> list[int]:
     """The terms by which candidates are looked for, rarest first: all, unless that were more postings than can be read.
-
     What is left out are the most common words, which tell chunks apart the least, as long as the others bring up at
-    least `least` chunks. They still count in the score of every chunk that comes up.
-    """
+    least `least` chunks. They still count in the score of every chunk that comes up."""
     chosen: list[int] = []
     postings = 0
     for term in sorted(counts, key=lambda term: (counts[term], term)):

@@ -17,7 +17,7 @@ from outcrop.index.graph import Graph
 from outcrop.index.names import LOCAL, MODULE, PRIVATE
 from outcrop.index.segment import View
 from outcrop.records.derived import DeclaredRows
-from outcrop.store.postgres.in_place.facts import place_facts, unpack_facts
+from outcrop.store.postgres.in_place.derive import place_facts, unpack_facts
 from outcrop.store.postgres.in_place.gathered import join_declared, segment_of_names, take_declared
 from outcrop.system.arrays import NDArray, distinct, is_among
 

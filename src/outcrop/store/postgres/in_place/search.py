@@ -21,11 +21,10 @@ from outcrop.contracts import SearchableStore
 from outcrop.errors import StoreError
 from outcrop.index.arrays import SearchArrays
 from outcrop.index.candidates import Listed, gather_rows, rank_rows, score_rows
-from outcrop.index.dense import similarities
 from outcrop.index.describe import MAX_DEFINITIONS, find_declared
 from outcrop.index.files import SegmentFiles
 from outcrop.index.graph import Graph
-from outcrop.index.lexical import LexicalQuery, read_words, weigh_counts
+from outcrop.index.legs import LexicalQuery, read_words, similarities, weigh_counts
 from outcrop.index.names import name_number
 from outcrop.index.query import Query, Symbol
 from outcrop.index.seam import Matches
@@ -33,7 +32,7 @@ from outcrop.index.segment import Segment, View
 from outcrop.records import Filter, SearchMode, Vector
 from outcrop.records.candidates import Candidates
 from outcrop.records.derived import DeclaredRows
-from outcrop.store.postgres.in_place.facts import unpack_facts
+from outcrop.store.postgres.in_place.derive import unpack_facts
 from outcrop.store.postgres.in_place.gathered import segment_of_rows, take_declared
 from outcrop.store.postgres.in_place.postings import Ids, Passing, choose_terms, keep_best, score_postings
 from outcrop.store.postgres.in_place.references import graph_around
@@ -61,10 +60,8 @@ class _Allowed:
 
 
 class DatabaseSearch:
-    """Searches a store that is searched in place. Safe for threads; see `index.Index`.
-
-    `folder` is for what needs the whole reference graph (see `whole`): its arrays are kept there, or in memory only.
-    """
+    """Searches a store that is searched in place. Safe for threads; see `index.Index`. `folder` is for what needs the
+    whole reference graph (see `whole`): its arrays are kept there, or in memory only."""
 
     def __init__(self, store: SearchableStore, terms: Terms, path_weight: float, folder: Path | None) -> None:
         self._store = store
@@ -164,12 +161,7 @@ class DatabaseSearch:
         return self._look_up(view, text)[0].weights
 
     def _by_words(
-        self,
-        view: View,
-        words: LexicalQuery | None,
-        counts: Mapping[int, int],
-        allowed: _Allowed,
-        pool: int,
+        self, view: View, words: LexicalQuery | None, counts: Mapping[int, int], allowed: _Allowed, pool: int
     ) -> Ids:
         """The best chunks by words."""
         if words is None or not counts or (allowed.ids is not None and not len(allowed.ids)):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from outcrop.text.urls import is_url
+from outcrop.records.parsed import is_url
 
 
 @pytest.mark.parametrize("source", ["http://localhost", "https://example.com/a", "HTTPS://Example.com"])
