@@ -28,7 +28,7 @@ def test_the_second_chunk_of_the_best_file_comes_before_the_best_of_another_that
 
 
 def test_another_file_comes_first_where_its_score_says_so() -> None:
-    assert order(chunk(1, 1, 0.9), chunk(2, 2, 0.8), chunk(3, 1, 0.3)) == [1, 2, 3]
+    assert order(chunk(1, 1, 0.9), chunk(2, 2, 0.8), chunk(3, 1, 0.2)) == [1, 2, 3]
 
 
 def test_a_short_file_that_is_found_alike_is_worth_more() -> None:

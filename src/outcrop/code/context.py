@@ -21,14 +21,13 @@ from outcrop.index.query import read_query
 from outcrop.index.seam import Index
 from outcrop.rank.copies import join_copies
 from outcrop.rank.walk import walk
+from outcrop.read.beside import bring_in, lift, look_beside
 from outcrop.read.lookup import glob_of
 from outcrop.read.pack import tell_dropped
 from outcrop.records import (
     Answer,
-    Boost,
     Context,
     Directive,
-    Explanation,
     Filter,
     Hit,
     Message,
@@ -41,15 +40,6 @@ Search = Callable[[str, SearchOptions], Answer]
 
 HITS: Final = 60
 """Hits a context is packed from; 8 000 tokens hold about thirty chunks."""
-BESIDE_FILES: Final = 12
-BESIDE_CHUNKS: Final = 5
-"""In how many files, and how far on both sides of a hit, other chunks may come along: of commit messages the hunks in
-2 000 and 8 000 tokens are .46 and .52 with hits alone, .51 and .63 with one chunk, .52 and .68 with three, .52 and .69
-with five, .52 and .68 with all of the file (`benchmarks.lines --history`, 269 commits of 11 repositories)."""
-BESIDE_SHARE: Final = 0.3
-DECLARATION_SHARE: Final = 0.9
-"""What a chunk scores against a hit beside it: 2.6 % of the hits hold a changed hunk there, .8 % of their neighbours.
-In the same declaration it is 1.0 %; shares of .3 to .9 give the same within .01, and its parts belong together."""
 FOLLOWED: Final = 40
 """Chunks that following references may add."""
 FOLLOW_SEEDS: Final = 10
@@ -66,8 +56,6 @@ MAX_TARGET_CHUNKS: Final = 40
 """Chunks one directive may bring in: a folder is a wish, not the whole context."""
 MAX_PATH_PARTS: Final = 16
 """Parts of a path that are looked at, from its end: each is a look-up."""
-
-_NOT_FOUND_YET: Final = Explanation(None, None, None, None, 0.0)
 
 
 def read_request(
@@ -128,7 +116,7 @@ class Gathering:
             if not chunks and directive.strength == "must":
                 unknown.append(directive.target)
             if directive.strength == "must":
-                must += [_as_hit(chunk, best, "must") for chunk in chunks]
+                must += [bring_in(chunk, best, "must") for chunk in chunks]
             else:
                 hits = _prefer(
                     hits, _fading(self._within(chunks, options.where), best * PREFERRED_SHARE), "preferred"
@@ -141,7 +129,7 @@ class Gathering:
             hits = self._follow(hits, best, follow, options.where, asked)
         taken = {hit.chunk_ids for hit in must}
         others = join_copies([hit for hit in hits if hit.chunk_ids not in taken])
-        others, beside = self._beside(others, options.where)
+        others, beside = look_beside(others, lambda ids: self._within(self.store.chunks(ids), options.where))
         return Gathered(answer, others, must, unknown, beside)
 
     def _targets(self, directive: Directive, query: str, options: SearchOptions) -> list[StoredChunk]:
@@ -215,32 +203,6 @@ class Gathering:
         followed = [(chunk, scores[chunk.id]) for chunk in self.store.chunks(list(scores))]
         return _prefer(hits, followed, "followed")
 
-    def _beside(self, hits: Sequence[Hit], where: Filter) -> tuple[list[Hit], list[Hit]]:
-        """The hits, those beside a better one lifted, and the chunks beside them in the best files. The ids of a file's
-        chunks are consecutive; where they are not, as after a change of it, a hit stays alone."""
-        best = list(dict.fromkeys(hit.document.id for hit in hits))[:BESIDE_FILES]
-        seeds = [hit for hit in hits if hit.document.id in best]
-        reach = range(-BESIDE_CHUNKS, BESIDE_CHUNKS + 1)
-        ids = {hit.chunk_ids[0] + step for hit in seeds for step in reach}
-        ids.difference_update(id_ for hit in hits for id_ in hit.chunk_ids)
-        near: dict[tuple[int, int], Hit | StoredChunk] = {(hit.document.id, hit.index): hit for hit in hits}
-        for chunk in self._within(self.store.chunks(sorted(ids)), where):
-            near.setdefault((chunk.document.id, chunk.index), chunk)
-        scores: dict[tuple[int, int], float] = {}
-        for hit in seeds:
-            for side in (-1, 1):
-                score = hit.score
-                for step in range(1, BESIDE_CHUNKS + 1):
-                    place = (hit.document.id, hit.index + side * step)
-                    if place not in near:
-                        break
-                    score *= DECLARATION_SHARE if _same_declaration(hit, near[place]) else BESIDE_SHARE
-                    scores[place] = max(score, scores.get(place, 0.0))
-        lifted = [_lift(hit, scores.get((hit.document.id, hit.index), 0.0), "beside") for hit in hits]
-        fresh = ((chunk, scores[place]) for place, chunk in near.items() if place in scores)
-        others = [_as_hit(chunk, score, "beside") for chunk, score in fresh if isinstance(chunk, StoredChunk)]
-        return sorted(lifted, key=lambda hit: -hit.score), others
-
     def _within(self, chunks: Sequence[StoredChunk], where: Filter) -> list[StoredChunk]:
         """Those of some chunks that pass a filter."""
         if where.is_empty():
@@ -248,12 +210,6 @@ class Gathering:
         ids = np.array([chunk.id for chunk in chunks], np.int64)
         passes = self.index.passing(ids, where).tolist()
         return [chunk for chunk, is_in in zip(chunks, passes, strict=True) if is_in]
-
-
-def _same_declaration(hit: Hit, chunk: Hit | StoredChunk) -> bool:
-    if hit.code is None or chunk.code is None:
-        return False
-    return hit.code.symbol != "" and hit.code.symbol == chunk.code.symbol
 
 
 def _fading(chunks: Sequence[StoredChunk], score: float) -> list[tuple[StoredChunk, float]]:
@@ -267,19 +223,6 @@ def _prefer(hits: Iterable[Hit], scored: Sequence[tuple[StoredChunk, float]], na
     result: list[Hit] = []
     for hit in hits:
         _, least = wanted.pop(hit.chunk_ids[0], (None, 0.0))
-        result.append(_lift(hit, least, name))
-    result += [_as_hit(chunk, score, name) for chunk, score in wanted.values()]
+        result.append(lift(hit, least, name))
+    result += [bring_in(chunk, score, name) for chunk, score in wanted.values()]
     return sorted(result, key=lambda hit: -hit.score)
-
-
-def _lift(hit: Hit, least: float, name: str) -> Hit:
-    """The hit with at least this score, and the reason."""
-    if least <= hit.score:
-        return hit
-    why = replace(hit.why, boosts=(*hit.why.boosts, Boost(name, round(least - hit.score, 4))))
-    return replace(hit, score=least, why=why)
-
-
-def _as_hit(chunk: StoredChunk, score: float, reason: str) -> Hit:
-    why = replace(_NOT_FOUND_YET, boosts=(Boost(reason, round(score, 4)),))
-    return Hit.of(chunk, score, why)
