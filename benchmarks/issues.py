@@ -76,14 +76,18 @@ def _paths(task: dict[str, Any]) -> list[str]:
 
 def read_history(git: Path) -> list[Task]:
     """Commit messages with a quotation mark in them, and the files they changed."""
-    log = _git(git, "log", "--no-merges", '--grep="', "--format=%H%x00%P%x00%B%x01").decode("utf-8", "replace")
+    log = run_git(git, "log", "--no-merges", '--grep="', "--format=%H%x00%P%x00%B%x01").decode(
+        "utf-8", "replace"
+    )
     found = []
     for entry in log.split("\x01"):
         commit, _, rest = entry.strip().partition("\x00")
         parent, _, text = rest.partition("\x00")
         if not parent or len(text.split()) < MIN_WORDS or len(MARKS.findall(text)) < 2:
             continue
-        names = _git(git, "diff", "--name-only", "--diff-filter=M", parent, commit).decode("utf-8", "replace")
+        names = run_git(git, "diff", "--name-only", "--diff-filter=M", parent, commit).decode(
+            "utf-8", "replace"
+        )
         files = frozenset(filter(counts, names.splitlines()))
         if 0 < len(files) <= MAX_CHANGED:
             found.append(Task(commit[:12], text, parent, files))
@@ -98,7 +102,7 @@ def git_directory(repos: Path, name: str) -> Path:
     raise SystemExit(f"{repos} holds no git directory {name}: clone it there with --bare")
 
 
-def _git(git: Path, *arguments: str, given: bytes = b"") -> bytes:
+def run_git(git: Path, *arguments: str, given: bytes = b"") -> bytes:
     command = ["git", "--git-dir", str(git), *arguments]
     return subprocess.run(command, check=True, capture_output=True, input=given).stdout
 
@@ -106,7 +110,7 @@ def _git(git: Path, *arguments: str, given: bytes = b"") -> bytes:
 def lay_out(git: Path, commit: str, folder: Path) -> None:
     """Make a folder hold the files of a commit; those that stay the same keep their times."""
     wanted: set[Path] = set()
-    with tarfile.open(fileobj=io.BytesIO(_git(git, "archive", commit))) as archive:
+    with tarfile.open(fileobj=io.BytesIO(run_git(git, "archive", commit))) as archive:
         for member in archive:
             if not member.isfile() or member.size > MAX_FILE_BYTES:
                 continue

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import fmean
 
 from benchmarks.code.__main__ import interval  # first of all: it holds numpy to one core
-from benchmarks.issues import MAX_CHANGED, MAX_FILE_BYTES, _git, counts, git_directory
+from benchmarks.issues import MAX_CHANGED, MAX_FILE_BYTES, counts, git_directory, run_git
 from benchmarks.report import Report, say
 from benchmarks.sections import PAGES, asked_of, read_sections
 
@@ -56,9 +56,9 @@ class Question:
 
 def read_subjects(git: Path) -> list[tuple[str, frozenset[str], frozenset[str]]]:
     """(subject, source files changed, pages changed) of commits that changed few files, all still there."""
-    now = set(_git(git, "ls-tree", "-r", "--name-only", "HEAD").decode("utf-8", "replace").splitlines())
+    now = set(run_git(git, "ls-tree", "-r", "--name-only", "HEAD").decode("utf-8", "replace").splitlines())
     arguments = ("log", "--no-merges", "--no-renames", f"-{MAX_READ}", "--name-only", "--format=%x01%s")
-    log = _git(git, *arguments).decode("utf-8", "replace")
+    log = run_git(git, *arguments).decode("utf-8", "replace")
     found = []
     for entry in log.split("\x01")[1:]:
         subject, *names = entry.strip().splitlines() or [""]
@@ -126,7 +126,7 @@ def judge_sections(name: str, tree: Path, most: int) -> Iterator[Question]:
 def lay_out_newest(git: Path, folder: Path) -> None:
     """Write the files of the newest commit, without those a partial copy of a repository lacks (`git archive` would
     refuse) and without large ones."""
-    listing = _git(git, "ls-tree", "-r", "-z", "HEAD").decode("utf-8", "surrogateescape")
+    listing = run_git(git, "ls-tree", "-r", "-z", "HEAD").decode("utf-8", "surrogateescape")
     files = [entry.partition("\t") for entry in listing.split("\0") if entry.startswith("100")]
     ids = [meta.split()[2] for meta, _, _ in files]
     sizes = dict(
@@ -143,7 +143,7 @@ def lay_out_newest(git: Path, folder: Path) -> None:
 
 
 def _ask_git(git: Path, how: str, ids: Sequence[str]) -> bytes:
-    return _git(git, "cat-file", how, given="".join(f"{blob}\n" for blob in ids).encode())
+    return run_git(git, "cat-file", how, given="".join(f"{blob}\n" for blob in ids).encode())
 
 
 def judge(name: str, git: Path, judged: Collection[str], most: int) -> Iterator[Question]:

@@ -240,3 +240,46 @@ def test_where_nothing_is_found_the_reason_is_told(kb: outcrop.Engine, tmp_path:
         assert empty.code_context("boxes").reason == "empty_index"
     with pytest.raises(QueryError):
         kb.code_context("boxes", budget_tokens=0)
+
+
+# ------------------------------------------------------------------ what stands beside a hit
+
+
+DOCSTRING = "\n".join(
+    f"        Whoever waits for a connection waits in a fair queue, rule {i}." for i in range(40)
+)
+POOL = (
+    f'class Pool:\n    def borrow(self, patience):\n        """Borrow a connection.\n\n{DOCSTRING}\n        """\n'
+    + "".join(f"        step_{i} = self.advance(patience, {i})\n" for i in range(30))
+    + "        return self.free.popleft()\n\n"
+    + "".join(f"    def other_{i}(self, value):\n        return value * {i}\n\n" for i in range(60))
+)
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[outcrop.Engine]:
+    folder = tmp_path_factory.mktemp("pool")
+    write(folder / "repo", {**FILES, "src/pool.py": POOL})
+    with outcrop.open(folder / "index.db") as engine:
+        engine.add(folder / "repo")
+        yield engine
+
+
+def test_the_body_comes_along_with_the_docstring_that_was_found(pool: outcrop.Engine) -> None:
+    query = "how does one borrow a connection: who waits in the fair queue"
+    assert "popleft" not in pool.search(query, limit=1, merge=False).hits[0].text
+    context = pool.code_context(query, budget_tokens=2000)
+    assert "return self.free.popleft()" in context.text
+    assert len(context.sources[0].hit.chunk_ids) > 2
+    lines = {line for source in context.sources for line in source.text.split("\n")}
+    assert {f"        step_{i} = self.advance(patience, {i})" for i in range(30)} <= lines
+
+
+def test_a_filter_holds_for_what_stands_beside(pool: outcrop.Engine) -> None:
+    context = pool.code_context("borrow a connection", paths=["src/shop/*"], budget_tokens=4000)
+    assert "src/pool.py" not in paths(context)
+
+
+def test_what_stands_beside_and_has_no_room_is_not_reported_as_left_out(pool: outcrop.Engine) -> None:
+    context = pool.code_context("borrow a connection in a fair queue", budget_tokens=300, limit=5)
+    assert not any(boost.name == "beside" for hit in context.left_out for boost in hit.why.boosts[:1])

@@ -1,4 +1,4 @@
-"""Packing code: well-formed whatever it holds, never over the budget, broad when small, musts never lost silently."""
+"""Packing code: well-formed whatever it holds, never over the budget, depth before breadth, no must lost silently."""
 
 from __future__ import annotations
 
@@ -228,19 +228,50 @@ def test_the_budget_is_used() -> None:
         assert pack_code(hits, budget).tokens > 0.9 * budget
 
 
-# ------------------------------------------------------------------ breadth and depth
+# ------------------------------------------------------------------ depth before breadth
 
 
-@pytest.mark.parametrize(("budget", "least"), [(500, 5), (2000, 14), (8000, 38)])
-def test_a_small_budget_holds_many_files(budget: int, least: int) -> None:
-    hits = [make_hit(function(i, 30), i, file=i // 2, index=5 * (i % 2), start=i) for i in range(100)]
-    assert files(pack_code(hits, budget)) >= least
+@pytest.mark.parametrize("budget", [500, 2000, 8000])
+def test_what_is_shown_is_whole_but_for_the_last(budget: int) -> None:
+    hits = [make_hit(function(i, 30), i, file=i // 2, index=5 * (i % 2), start=9000 * i) for i in range(100)]
+    context = pack_code(hits, budget)
+    assert sum(source.truncated for source in context.sources) <= 1
+    shown = {id_ for source in context.sources for id_ in source.hit.chunk_ids}
+    assert 0 in shown
+    assert len(context.sources) >= budget // 500
 
 
-def test_no_file_has_a_second_chunk_before_the_others_have_their_first() -> None:
-    hits = [make_hit(function(i), i, file=max(0, i - 5), index=3 * i, start=500 * i) for i in range(9)]
-    context = pack_code(hits, 450, count=safe)
-    assert [source.hit.document.id for source in context.sources] == [0, 1, 2, 3]
+def test_a_likely_file_has_its_second_chunk_before_an_unlikely_one_its_first() -> None:
+    likely = [replace(make_hit(function(i), i, file=1, index=3 * i, start=900 * i), score=0.8) for i in (1, 2)]
+    unlikely = replace(make_hit(function(3), 3, file=3), score=0.2)
+    found = [likely[0], unlikely, replace(likely[1], score=0.6)]
+    context = pack_code(found, 700)
+    assert [source.hit.chunk_ids for source in context.sources] == [(1,), (2,)]
+    assert context.left_out == (unlikely,)
+
+
+def test_four_of_five_tokens_are_content() -> None:
+    notes = CodeNotes(symbol="shop.handlers", summary="A long story about what this function does. " * 2)
+    hits = [
+        make_hit(function(i, 18), i, file=i // 2, index=5 * (i % 2), start=i, code=notes) for i in range(100)
+    ]
+    count = vocabulary("o200k").count
+    for budget in (2000, 8000):
+        context = pack_code(hits, budget)
+        assert sum(count(source.text) for source in context.sources) >= 0.8 * context.tokens
+
+
+def test_what_stands_beside_a_hit_comes_along_and_is_not_missed() -> None:
+    doc = make_hit('def take(self):\n    """Take one."""', 1, file=1, index=0)
+    body = replace(
+        make_hit("    self.wait()\n    return self.free.pop()", 2, file=1, index=1, start=40), score=0.4
+    )
+    far = replace(make_hit(function(3, 90), 3, file=1, index=5, start=900), score=0.001)
+    context = pack_code([doc, make_hit(function(4, 12), 4)], 350, beside=[body, far])
+    assert context.sources[0].hit.chunk_ids == (1, 2)
+    assert "return self.free.pop()" in context.text
+    assert 3 not in {id_ for source in context.sources for id_ in source.hit.chunk_ids}
+    assert context.left_out == ()
 
 
 def test_small_files_are_all_shown_as_long_as_there_is_room() -> None:
@@ -277,25 +308,6 @@ def test_a_signature_longer_than_its_share_is_shown_where_there_is_room(found: i
         assert context.sources[0].text.startswith("def connect_0(\n    host")
 
 
-def test_what_is_left_makes_the_best_whole_first() -> None:
-    hits = [make_hit(function(i), i) for i in range(10)]
-    context = pack_code(hits, 2000)
-    assert files(context) == 10
-    assert not context.sources[0].truncated
-    assert context.sources[0].text == hits[0].text
-    assert context.sources[-1].truncated
-
-
-def test_the_best_does_not_take_what_the_second_needs() -> None:
-    """Who is wrong about the best is not wrong about everything: that takes two fifths, the next about a quarter."""
-    hits = [make_hit(function(i, 200), i) for i in range(3)]
-    context = pack_code(hits, 3000, count=safe)
-    shares = [safe(source.text) / 3000 for source in context.sources]
-    assert shares[0] < 0.6
-    assert shares[1] > 0.2
-    assert shares[2] > 0.15
-
-
 def test_neighbours_of_several_files_are_each_joined_with_their_own() -> None:
     hits = [make_hit(f"x = {i}", i, file=i // 2, index=i % 2, start=10 * (i % 2)) for i in range(8)]
     context = pack_code(hits, 3000)
@@ -318,14 +330,19 @@ def test_what_is_no_neighbour_stands_by_itself() -> None:
 
 
 def test_an_elided_chunk_keeps_its_signature_and_the_line_that_matched() -> None:
-    hits = [make_hit(function(i, 60), i, terms=("value_33",)) for i in range(20)]
-    context = pack_code(hits, 2400)
-    last = context.sources[-1]
-    assert last.truncated
-    assert last.text == (
-        f"def handler_{last.number - 1}(request, timeout=None):\n    ...\n"
-        "    value_33 = compute(value_32, 33)\n    ..."
-    )
+    hit = make_hit(function(1, 60), 1, terms=("value_33",))
+    (source,) = pack_code([hit], 150).sources
+    assert source.truncated
+    assert source.text.startswith("def handler_1(request, timeout=None):\n")
+    assert "\n    ...\n    value_33 = compute(value_32, 33)\n" in source.text
+
+
+def test_a_stump_is_not_begun() -> None:
+    first, second = make_hit(function(1), 1), make_hit(function(2), 2)
+    alone = pack_code([first], 5000).tokens
+    context = pack_code([first, second], alone + 70)
+    assert [source.hit for source in context.sources] == [first]
+    assert len(pack_code([first, second], alone + 140).sources) == 2
 
 
 def test_neighbours_become_one_chunk_and_files_stand_in_order_of_their_best() -> None:
@@ -351,7 +368,7 @@ def test_neighbours_become_one_chunk_and_files_stand_in_order_of_their_best() ->
 
 def described() -> Hit:
     return make_hit(
-        function(1, 5),
+        function(1, 20),
         1,
         path='src/<odd>&"name".py',
         code=CodeNotes(symbol="Pool.acquire", summary="Takes a\n connection & waits."),
@@ -367,14 +384,13 @@ def test_a_large_budget_says_all_that_is_known() -> None:
     assert metadata(context) == [
         {
             "file": 'src/<odd>&"name".py',
-            "lines": "1-6",
+            "lines": "1-21",
             "symbol": "Pool.acquire",
-            "repository": "shop",
-            "revision": "0123456789ab",
             "dirty": "true",
             "stale": "true",
         }
     ]
+    assert ET.fromstring(context.text).attrib == {"repository": "shop", "revision": "0123456789ab"}
     assert parse(context)[0].findtext(f"{TAG}commentary") == "Takes a connection & waits."
     assert [child.tag.removeprefix(TAG) for child in parse(context)[0]] == ["metadata", "commentary", "content"]
 
@@ -382,7 +398,7 @@ def test_a_large_budget_says_all_that_is_known() -> None:
 def test_a_small_budget_says_where_and_what_is_doubtful() -> None:
     context = pack_code([described()], 500)
     assert metadata(context) == [
-        {"file": 'src/<odd>&"name".py', "lines": "1-6", "dirty": "true", "stale": "true"}
+        {"file": 'src/<odd>&"name".py', "lines": "1-21", "dirty": "true", "stale": "true"}
     ]
     assert parse(context)[0].find(f"{TAG}commentary") is None
 
@@ -400,6 +416,7 @@ def test_what_is_said_of_a_chunk_grows_with_the_budget(budget: int, said: set[st
     context = pack_code([described()], budget)
     (told,) = metadata(context)
     commented = parse(context)[0].find(f"{TAG}commentary") is not None
+    told |= ET.fromstring(context.text).attrib
     assert told.keys() | ({"commentary"} if commented else set()) == said | {"file", "lines", "dirty", "stale"}
 
 
@@ -419,6 +436,17 @@ def test_commentary_that_has_no_room_is_left_out_and_costs_nothing() -> None:
 def test_a_repository_is_named_at_any_budget_when_there_are_several() -> None:
     hits = [make_hit("x = 1", i, revision="ab", root=f"/r/repo{i}") for i in range(2)]
     assert [entry["repository"] for entry in metadata(pack_code(hits, 400))] == ["repo0", "repo1"]
+    assert all("revision" not in entry for entry in metadata(pack_code(hits, 400)))
+    assert [entry["revision"] for entry in metadata(pack_code(hits, 5000))] == ["ab", "ab"]
+
+
+def test_commentary_takes_no_more_than_a_quarter_of_what_it_explains() -> None:
+    notes = CodeNotes(
+        summary="Computes one value after the other and returns the last of them to whoever asked."
+    )
+    short, long = make_hit("x = 1", 1, code=notes), make_hit(function(2, 30), 2, code=notes)
+    told = [element.find(f"{TAG}commentary") is not None for element in parse(pack_code([short, long], 5000))]
+    assert told == [False, True]
 
 
 def test_a_file_outside_any_repository_is_not_another_one() -> None:
@@ -541,7 +569,7 @@ def test_a_hundred_hits_are_packed_in_a_moment() -> None:
 
 def test_the_wrapper_is_one_element_with_its_namespace() -> None:
     context = pack_code([make_hit("x = 1", 1)], 500)
-    assert context.text.startswith(OPENING)
+    assert context.text.startswith(f"{OPENING}>\n")
     assert context.text.endswith(CLOSING)
 
 

@@ -21,14 +21,13 @@ from outcrop.index.query import read_query
 from outcrop.index.seam import Index
 from outcrop.rank.copies import join_copies
 from outcrop.rank.walk import walk
+from outcrop.read.beside import bring_in, lift, look_beside
 from outcrop.read.lookup import glob_of
 from outcrop.read.pack import tell_dropped
 from outcrop.records import (
     Answer,
-    Boost,
     Context,
     Directive,
-    Explanation,
     Filter,
     Hit,
     Message,
@@ -40,7 +39,7 @@ from outcrop.store.filters import MAX_PATTERN_CHARS
 Search = Callable[[str, SearchOptions], Answer]
 
 HITS: Final = 60
-"""Hits a context is packed from: at 8 000 tokens about forty files fit."""
+"""Hits a context is packed from; 8 000 tokens hold about thirty chunks."""
 FOLLOWED: Final = 40
 """Chunks that following references may add."""
 FOLLOW_SEEDS: Final = 10
@@ -58,8 +57,6 @@ MAX_TARGET_CHUNKS: Final = 40
 MAX_PATH_PARTS: Final = 16
 """Parts of a path that are looked at, from its end: each is a look-up."""
 
-_NOT_FOUND_YET: Final = Explanation(None, None, None, None, 0.0)
-
 
 def read_request(
     request: str | Sequence[Message], must: Sequence[str] = (), prefer: Sequence[str] = ()
@@ -73,18 +70,19 @@ def read_request(
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """What a context is made from: the answer of the search, its hits and what joined them, in order; those that `must`
-    be in it; and what must be but is not in the index (`unknown`)."""
+    be in it; what must be but is not in the index (`unknown`); and chunks that stand `beside` hits in their files."""
 
     answer: Answer
     hits: Sequence[Hit]
     must: Sequence[Hit]
     unknown: Sequence[str]
+    beside: Sequence[Hit] = ()
 
 
 def pack_gathered(gathered: Gathered, budget_tokens: int, count: Count) -> Context:
     """One text of at most `budget_tokens`; its detail says what could not be in it."""
     answer = gathered.answer
-    context = pack_code(gathered.hits, budget_tokens, must=gathered.must, count=count)
+    context = pack_code(gathered.hits, budget_tokens, must=gathered.must, beside=gathered.beside, count=count)
     missing = "; ".join(f"must {name!r} is not in the index" for name in gathered.unknown)
     is_told = not context.sources or answer.reason == "error" or answer.unmatched_phrases
     note = answer.detail if is_told else ""
@@ -118,7 +116,7 @@ class Gathering:
             if not chunks and directive.strength == "must":
                 unknown.append(directive.target)
             if directive.strength == "must":
-                must += [_as_hit(chunk, best, "must") for chunk in chunks]
+                must += [bring_in(chunk, best, "must") for chunk in chunks]
             else:
                 hits = _prefer(
                     hits, _fading(self._within(chunks, options.where), best * PREFERRED_SHARE), "preferred"
@@ -130,8 +128,9 @@ class Gathering:
             asked = [symbol.name for symbol in read_query(request.query).symbols]
             hits = self._follow(hits, best, follow, options.where, asked)
         taken = {hit.chunk_ids for hit in must}
-        others = [hit for hit in hits if hit.chunk_ids not in taken]
-        return Gathered(answer, join_copies(others), must, unknown)
+        others = join_copies([hit for hit in hits if hit.chunk_ids not in taken])
+        others, beside = look_beside(others, lambda ids: self._within(self.store.chunks(ids), options.where))
+        return Gathered(answer, others, must, unknown, beside)
 
     def _targets(self, directive: Directive, query: str, options: SearchOptions) -> list[StoredChunk]:
         """The chunks a directive means: of a file or folder, those that answer the query come first."""
@@ -224,15 +223,6 @@ def _prefer(hits: Iterable[Hit], scored: Sequence[tuple[StoredChunk, float]], na
     result: list[Hit] = []
     for hit in hits:
         _, least = wanted.pop(hit.chunk_ids[0], (None, 0.0))
-        score = max(hit.score, least)
-        if score > hit.score:
-            why = replace(hit.why, boosts=(*hit.why.boosts, Boost(name, round(score - hit.score, 4))))
-            hit = replace(hit, score=score, why=why)  # noqa: PLW2901 - the hit as it goes on
-        result.append(hit)
-    result += [_as_hit(chunk, score, name) for chunk, score in wanted.values()]
+        result.append(lift(hit, least, name))
+    result += [bring_in(chunk, score, name) for chunk, score in wanted.values()]
     return sorted(result, key=lambda hit: -hit.score)
-
-
-def _as_hit(chunk: StoredChunk, score: float, reason: str) -> Hit:
-    why = replace(_NOT_FOUND_YET, boosts=(Boost(reason, round(score, 4)),))
-    return Hit.of(chunk, score, why)

@@ -3,26 +3,61 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
 from outcrop.records import EXTRACTED_KINDS, Hit
 
 NAMESPACE: Final = "https://outcrop.dev/codeRag"
-OPENING: Final = f'<codeRag:chunks xmlns:codeRag="{NAMESPACE}">\n'
+OPENING: Final = f'<codeRag:chunks xmlns:codeRag="{NAMESPACE}"'
 CLOSING: Final = "</codeRag:chunks>"
 
 DESCRIBED_FROM_TOKENS: Final = 1_000
 """Below, symbol and commentary are left out: in a chunk of 80 tokens they would take 50, the price of every other
 file. The signature says the name."""
 TRACED_FROM_TOKENS: Final = 4_000
-"""Below, repository and revision are left out, some 25 tokens a chunk; they stand in the sources all the same."""
+"""Below, repository and revision are left out; they stand in the sources all the same. Where all is of one commit the
+text names it once, elsewhere it takes some 25 tokens a chunk."""
 REVISION_CHARS: Final = 12
 """As many as git itself shows of a commit in a large repository; each costs about a token."""
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NEEDS_CDATA: Final = re.compile(r"[<&]|\]\]>")
 _ATTRIBUTE_MARKS: Final = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said of a commit: of all chunks at once (`shared`), or of each its repository and its revision."""
+
+    shared: tuple[str, ...] = ()
+    repositories: bool = False
+    revisions: bool = False
+
+    @property
+    def opening(self) -> str:
+        """The tag around all chunks."""
+        return f"{' '.join((OPENING, *self.shared))}>\n"
+
+
+def say_commits(hits: Sequence[Hit], budget_tokens: int) -> Said:
+    """What a text of these hits says of the commits they come from."""
+    traced = budget_tokens >= TRACED_FROM_TOKENS
+    commits = {_commit_of(hit) for hit in hits}
+    if len(commits) == 1:
+        return Said(shared=_write(commits.pop()) if traced else ())
+    several = len({repository_of(hit) for hit in hits} - {""}) > 1
+    return Said((), traced or several, traced)
+
+
+def _commit_of(hit: Hit) -> tuple[tuple[str, str], ...]:
+    return ("repository", repository_of(hit)), ("revision", (hit.revision or "")[:REVISION_CHARS])
+
+
+def _write(attributes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f'{name}="{_quote(value)}"' for name, value in attributes if value)
 
 
 def element(attributes: str, commentary: str, content: str) -> str:
@@ -34,20 +69,19 @@ def element(attributes: str, commentary: str, content: str) -> str:
     )
 
 
-def attributes_of(hit: Hit, budget_tokens: int, several_repositories: bool) -> str:
+def attributes_of(hit: Hit, budget_tokens: int, said: Said) -> str:
     """What is known of where a hit comes from, as far as the budget allows to say it."""
+    repository, revision = _commit_of(hit)
     described = budget_tokens >= DESCRIBED_FROM_TOKENS
-    traced = budget_tokens >= TRACED_FROM_TOKENS
-    known = {
-        "symbol": hit.code.symbol if hit.code and described else "",
-        "repository": repository_of(hit) if traced or several_repositories else "",
-        "revision": (hit.revision or "")[:REVISION_CHARS] if traced else "",
-        "also": hit.elsewhere.removeprefix("and "),
-        "dirty": "true" if hit.dirty else "",
-        "stale": "true" if hit.stale else "",
-    }
-    said = (f'{name}="{_quote(value)}"' for name, value in known.items() if value)
-    return " ".join((f'file="{_quote(hit.document.path)}"', lines_of(hit), *said))
+    known = (
+        ("symbol", hit.code.symbol if hit.code and described else ""),
+        *((repository,) if said.repositories else ()),
+        *((revision,) if said.revisions else ()),
+        ("also", hit.elsewhere.removeprefix("and ")),
+        ("dirty", "true" if hit.dirty else ""),
+        ("stale", "true" if hit.stale else ""),
+    )
+    return " ".join((f'file="{_quote(hit.document.path)}"', lines_of(hit), *_write(known)))
 
 
 def lines_of(hit: Hit) -> str:

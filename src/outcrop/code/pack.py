@@ -1,13 +1,14 @@
-"""Hits in source code to one XML text within a token budget: many files at a small one, whole declarations at a large.
+"""Hits in source code to one XML text within a token budget: the bodies of what is most likely right before breadth.
 
-Every file that is likely to matter first gets its best chunk, shortened to the signature and the line that matched;
-what is left of the budget then makes the best ones whole. The text is one well-formed document whatever the code holds.
+Chunks are taken whole in the order of what they are worth a token, and with them what stands beside a hit in its file:
+the body below a docstring, the rest of a long function. What no longer fits is shortened to its signature and the lines
+that matched. The text is one well-formed document whatever the code holds.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,15 +16,15 @@ from typing import Final
 from outcrop.code.elements import (
     CLOSING,
     DESCRIBED_FROM_TOKENS,
-    OPENING,
     attributes_of,
     clean,
     content_of,
     element,
     lines_of,
-    repository_of,
+    say_commits,
 )
 from outcrop.code.elide import elide, matched_lines
+from outcrop.code.worth import order_by_worth
 from outcrop.config import DEFAULT_TOKENIZER
 from outcrop.rank.merge import join_hits
 from outcrop.records import Context, Hit, PackedSource
@@ -32,18 +33,15 @@ from outcrop.text.tokens import vocabulary
 Count = Callable[[str], int]
 COUNT_EXACTLY: Final = vocabulary(DEFAULT_TOKENIZER).count
 
-# How a budget is shared out was not tuned; `benchmarks/code/budget.py` shows what comes of it.
-FILES_AT_500: Final = 5.5
-FILES_EXPONENT: Final = 0.72
-"""5 or 6 files at 500 tokens, 15 at 2 000, 40 at 8 000: ever more files, and ever more of each."""
-BEST_SHARE: Final = 0.4
-SHARE_DECAY: Final = 0.5
-"""The best hit may take 40 % of the budget, the second 27 %, the third 20 %: who is wrong about the best is not wrong
-about everything."""
 MATCHED_LINES: Final = 12
 """Lines that matched and are kept; where more match they are no longer what sets this chunk apart."""
 WORTHWHILE_TOKENS: Final = 24
 """Room below this is not given back: it buys no line and its header."""
+LEAST_TOKENS: Final = 40
+"""A chunk is shortened to no less than this beside its frame, unless it is that short or there is nothing else; a stump
+helps nobody (not measured)."""
+COMMENTARY_SHARE: Final = 0.25
+"""Commentary may cost this share of the content that it explains (not measured)."""
 
 
 def pack_code(
@@ -51,31 +49,26 @@ def pack_code(
     budget_tokens: int,
     *,
     must: Sequence[Hit] = (),
+    beside: Sequence[Hit] = (),
     count: Count = COUNT_EXACTLY,
 ) -> Context:
     """Put hits, best first, into one text of at most `budget_tokens`; empty when not one of them fits.
 
     The hits of `must` come first: whole if they fit, else shortened, else in `left_out` and named in `detail` with the
-    budget that would do.
+    budget that would do. Those of `beside` come along where they are worth it, and are not missed where they are not.
     """
-    pieces = _line_up(must, hits, budget_tokens, count)
+    pieces = _line_up(must, hits, beside, budget_tokens, count)
     shelf = _Shelf(pieces, budget_tokens, count)
     needed = shelf.place_musts()
-    files = _first_of_each_file(pieces)
-    target = max(1, round(FILES_AT_500 * (max(shelf.room, 1) / 500) ** FILES_EXPONENT))
-    share = shelf.room // target
-    shelf.spread(files[:target], share)
-    shelf.grow()
-    shelf.spread(files, share)
-    shelf.spread(files, shelf.room)  # what was too long for its share
-    shelf.grow(capped=False)
+    shelf.fill()
     text, sources = shelf.settle()
+    found = {hit.chunk_ids for hit in (*must, *hits)}
     return Context(
         text=text,
         tokens=count(text),
         budget_tokens=budget_tokens,
         sources=tuple(sources),
-        left_out=tuple(piece.hit for piece in pieces if piece.shown is None),
+        left_out=tuple(piece.hit for piece in pieces if piece.shown is None and piece.hit.chunk_ids in found),
         detail="; ".join(
             f"must {piece.hit.place} did not fit: raise the length to at least {max(needed, budget_tokens + 1)}"
             for piece in pieces
@@ -96,9 +89,7 @@ class _Piece:
     shown: str | None = None
     commented: bool = False
     content_cost: int = 0
-
-    def __post_init__(self) -> None:
-        self.weigh()
+    comment_cost: int = 0
 
     @property
     def cost(self) -> int:
@@ -125,9 +116,10 @@ class _Piece:
         """What the element costs with neither content nor commentary."""
         return self.count(element(self.attributes, "", ""))
 
-    def weigh(self) -> None:
+    @property
+    def frame_cost(self) -> int:
         """What the element costs around its content; the content's own cost is counted apart, once."""
-        self.frame_cost = self.count(element(self.attributes, self.commentary, ""))
+        return self.bare_cost + self.comment_cost
 
     @property
     def commentary(self) -> str:
@@ -157,7 +149,8 @@ class _Shelf:
         self.pieces = pieces
         self.budget_tokens = budget_tokens
         self.count = count
-        self.room = budget_tokens - count(OPENING + CLOSING)
+        self.opening = say_commits([piece.hit for piece in pieces], budget_tokens).opening
+        self.room = budget_tokens - count(self.opening + CLOSING)
 
     def place_musts(self) -> int:
         """Each must in its shortest form, then each as long as there is room; the budget that all of them need."""
@@ -175,52 +168,39 @@ class _Shelf:
                 self._put(piece, longer)
         return needed
 
-    def spread(self, pieces: Iterable[_Piece], share: int) -> None:
-        """Give each piece that is not in yet its signature and the line that matched best, or the signature alone."""
-        for piece in pieces:
-            if piece.shown is not None:
-                continue
-            tries = ((share, piece.keep[:1]), (share, ()), (2 * share, ()))
-            for room, keep in tries:
-                text = piece.shorten(min(room, self.room), keep, least_only=True)
-                if text is not None:
-                    self._put(piece, text)
-                    break
-
-    def grow(self, *, capped: bool = True) -> None:
-        """Give what is left to the best: more of their lines, commentary, and further chunks of their files."""
-        here = {piece.hit.document.id for piece in self.pieces if piece.shown is not None}
-        for rank, piece in enumerate(self.pieces):
+    def fill(self) -> None:
+        """Give the room to the pieces in their order: each whole, or as much of it as there is room for."""
+        least = LEAST_TOKENS if any(piece.shown is not None for piece in self.pieces) else 0
+        for piece in self.pieces:
             if self.room < WORTHWHILE_TOKENS:
                 return
-            if piece.hit.document.id not in here:
+            if piece.is_whole:
                 continue
-            self._comment(piece)
-            room = piece.cost + self.room
-            if capped:
-                room = min(room, int(BEST_SHARE / (1 + SHARE_DECAY * rank) * self.budget_tokens))
-            text = piece.shorten(room, piece.keep)
-            if text is not None and len(text) > len(piece.shown or ""):
+            text = piece.shorten(piece.cost + self.room, piece.keep)
+            if text is None or len(text) <= len(piece.shown or ""):
+                continue
+            if piece.shown or text == piece.hit.text or piece.count_content(text) >= least:
                 self._put(piece, text)
+                least = LEAST_TOKENS
+        for piece in self.pieces:
+            if piece.shown is not None:
+                self._comment(piece)
 
     def _comment(self, piece: _Piece) -> None:
+        """Say what a piece is about, from room that its lines do not need."""
         notes = piece.hit.code
         if (
             piece.commented
             or self.budget_tokens < DESCRIBED_FROM_TOKENS
-            or notes is None
-            or not notes.summary.strip()
+            or not (notes and notes.summary.strip())
         ):
             return
-        plain_cost = piece.frame_cost
         piece.commented = True
-        piece.weigh()
-        more = piece.frame_cost - plain_cost
-        if piece.shown is None:
-            return
-        if more + WORTHWHILE_TOKENS > self.room:
-            piece.commented, piece.frame_cost = False, plain_cost
+        more = self.count(element(piece.attributes, piece.commentary, "")) - piece.bare_cost
+        if more + WORTHWHILE_TOKENS > self.room or more > COMMENTARY_SHARE * piece.content_cost:
+            piece.commented = False
         else:
+            piece.comment_cost = more
             self.room -= more
 
     def _put(self, piece: _Piece, text: str) -> None:
@@ -237,14 +217,12 @@ class _Shelf:
         """
         text, sources = self._render()
         while (tokens := self.count(text)) > self.budget_tokens:
-            shown = [piece for piece in self.pieces if piece.shown is not None]
-            last = max(shown, key=lambda piece: (not piece.must, piece.rank))
-            last.shown = None
+            next(piece for piece in reversed(self.pieces) if piece.shown is not None).shown = None
             text, sources = self._render()
         while True:
             self.room = self.budget_tokens - tokens
             before = [piece.shown for piece in self.pieces]
-            self.grow(capped=False)
+            self.fill()
             longer, longer_sources = self._render()
             if longer == text:
                 return text, sources
@@ -288,29 +266,27 @@ class _Shelf:
                 else (None, None)
             )
             sources.append(PackedSource(len(sources) + 1, hit, text, truncated, *tokens))
-        return f"{OPENING}{''.join(elements)}{CLOSING}", sources
+        return f"{self.opening}{''.join(elements)}{CLOSING}", sources
 
 
-def _line_up(must: Sequence[Hit], hits: Sequence[Hit], budget_tokens: int, count: Count) -> list[_Piece]:
-    """Musts, then the other hits; a chunk that comes twice counts once, where it comes first."""
+def _line_up(
+    must: Sequence[Hit], hits: Sequence[Hit], beside: Sequence[Hit], budget_tokens: int, count: Count
+) -> list[_Piece]:
+    """Musts, then the others by their worth; a chunk that comes twice counts once, where it comes first."""
     seen: set[int] = set()
     chosen: list[tuple[Hit, bool]] = []
-    for hit, wanted in [*((hit, True) for hit in must), *((hit, False) for hit in hits)]:
+    others = order_by_worth(hits, beside)
+    for hit, wanted in [*((hit, True) for hit in must), *((hit, False) for hit in others)]:
         if not seen.issuperset(hit.chunk_ids):
             chosen.append((hit, wanted))
             seen.update(hit.chunk_ids)
-    several = len({repository_of(hit) for hit, _ in chosen} - {""}) > 1
-    pieces = []
-    for rank, (hit, wanted) in enumerate(chosen):
-        pieces.append(_Piece(hit, rank, wanted, attributes_of(hit, budget_tokens, several), count))
-    return pieces
-
-
-def _first_of_each_file(pieces: Sequence[_Piece]) -> list[_Piece]:
-    first: dict[int, _Piece] = {}
-    for piece in pieces:
-        first.setdefault(piece.hit.document.id, piece)
-    return list(first.values())
+    said = say_commits([hit for hit, _ in chosen], budget_tokens)
+    by_score = [*must, *sorted((*hits, *beside), key=lambda hit: -hit.score)]
+    rank = {hit.chunk_ids: len(by_score) - i for i, hit in enumerate(reversed(by_score))}
+    return [
+        _Piece(hit, rank[hit.chunk_ids], wanted, attributes_of(hit, budget_tokens, said), count)
+        for hit, wanted in chosen
+    ]
 
 
 def _runs(pieces: Sequence[_Piece]) -> list[list[_Piece]]:

@@ -44,7 +44,7 @@ class CodeQuestions(Reading):
         asked = read_options(self.config, **options)
         found = gathering.gather(read, replace(asked, reference_follow=1.0), asked.reference_follow)
         dated = self._revisions.dated
-        found = replace(found, hits=dated(found.hits), must=dated(found.must))
+        found = replace(found, hits=dated(found.hits), must=dated(found.must), beside=dated(found.beside))
         return pack_gathered(found, budget, (tokenizer or self._tokenizer).count)
 
     @staticmethod

@@ -160,12 +160,15 @@ class Reading(OpenedIndex):
         asked = read_options(self.config, **{**CONTEXT_DEFAULTS, **options, "merge": False})
         answer = self.run_search(query, asked, stopped)
         from outcrop.rank.merge import merge_hits
+        from outcrop.read.beside import look_beside
         from outcrop.read.pack import pack
 
         def join_neighbours(hits: Sequence[Hit]) -> Sequence[Hit]:
             return merge_hits(hits, len(hits), repeats=True)
 
-        return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours)
+        _, parts = look_beside(answer.hits, self._store.chunks, parts_only=True)
+        beside = self._revisions.dated(parts)
+        return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours, beside)
 
     def _budget(self, given: int | None) -> int:
         return at_least_one("budget_tokens", self.config.budget_tokens if given is None else given)

@@ -37,18 +37,23 @@ _BREAK: Final = re.compile(r"\n+|(?<=[.!?…。！？])\s*|\s+")
 
 
 def pack(
-    answer: Answer, budget_tokens: int, tokenizer: Tokenizer | None = None, merge: Merge | None = None
+    answer: Answer,
+    budget_tokens: int,
+    tokenizer: Tokenizer | None = None,
+    merge: Merge | None = None,
+    beside: Sequence[Hit] = (),
 ) -> Context:
     """Put the hits of an answer into one text of at most `budget_tokens`, best first.
 
     What fits is chosen first, then `merge` may join neighbours: so a passage is not left out because one beside it
-    that matters less came along with the best.
+    that matters less came along with the best. Chunks `beside` hits, other parts of their sections, are chosen by their
+    score among them, and are not missed where they do not fit.
     """
     count = (tokenizer or vocabulary(DEFAULT_TOKENIZER)).count
     blocks: list[str] = []
     sources: list[PackedSource] = []
     left_out: list[Hit] = []
-    for hit in _choose(answer.hits, budget_tokens, count, merge):
+    for hit in _choose(answer.hits, beside, budget_tokens, count, merge):
         number = len(sources) + 1
         header = source_line(number, hit)
         block = f"{header}\n{hit.text}"
@@ -94,20 +99,25 @@ def tell_dropped(context: Context, answer: Answer) -> Context:
 
 
 def _choose(
-    hits: Sequence[Hit], budget_tokens: int, count: Callable[[str], int], merge: Merge | None
+    hits: Sequence[Hit],
+    beside: Sequence[Hit],
+    budget_tokens: int,
+    count: Callable[[str], int],
+    merge: Merge | None,
 ) -> Sequence[Hit]:
-    """The hits that fit, neighbours joined, then the others in their order: one of them may still fit in part."""
+    """What fits, neighbours joined, then the other hits in their order: one of them may still fit in part."""
     if merge is None:
         return hits
     room = budget_tokens
     chosen: list[Hit] = []
     others: list[Hit] = []
-    for hit in hits:
+    found = {hit.chunk_ids for hit in hits}
+    for hit in (*hits, *sorted(beside, key=lambda hit: -hit.score)):
         cost = count(f"{source_line(len(chosen) + 1, hit)}\n{hit.text}{SEPARATOR}")
         if cost <= room:
             chosen.append(hit)
             room -= cost
-        else:
+        elif hit.chunk_ids in found:
             others.append(hit)
     return [*merge(chosen), *others]
 
