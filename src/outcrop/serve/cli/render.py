@@ -37,6 +37,7 @@ REVISION_CHARS: Final = 7
 """As git abbreviates a commit."""
 HEADING_CHARS: Final = 60
 """A longer heading (a table's header, a whole paragraph) is cut."""
+CLAUSE_CHARS: Final = 80
 LEFT_OUT_SHOWN: Final = 15
 ROOTS_SHOWN: Final = 5
 """Folders and files named for each collection; somebody may have added hundreds of files one by one."""
@@ -61,6 +62,9 @@ def print_answer(
     console.print(Text(f"{count} hit{'' if count == 1 else 's'}{took}", "dim"))
     if explain:
         _print_left_out(console, answer.left_out)
+        for clause in answer.question:
+            asked = f"asked: {clause.name} × {clause.weight:g}  {crop(clean_line(clause.text), CLAUSE_CHARS)}"
+            console.print(Text(asked, "dim"), soft_wrap=True)
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
         again = f"; {answer.reranked} candidates reranked" if answer.reranked else ""
         read = f"query read as {answer.query_type}{_weights(answer.meaning_share)}{again}"
