@@ -19,6 +19,7 @@ from outcrop.errors import QueryError
 from outcrop.index.query import MAX_QUERY_CHARS, MAX_SYMBOLS, read_query
 from outcrop.mask import mask_secrets
 from outcrop.rank.excerpt import passage
+from outcrop.read.question import read_question
 from outcrop.records import Document, Filter, Heading, Message
 from outcrop.serve.excerpt import Marker, best_lines
 from outcrop.store.filters import glob_plain, glob_regex, path_matches
@@ -240,6 +241,10 @@ def check_phrase(data: bytes) -> None:
 
 def check_conversation(data: bytes) -> None:
     """Any messages are a request with words to search for, or a QueryError."""
+    need(
+        all(clause.text.strip() for clause in read_question(data.decode("utf-8", "replace"))),
+        "a clause has words",
+    )
     draw = Draw(data)
     roles = [draw.pick(("user", "assistant", "user", "system", "")) for _ in range(4)]
     parts = draw.text().split("\n\n", 3)

@@ -20,6 +20,7 @@ test/test_helper.exs pool-test.js e2e/login.ts lib/pool/test/test_pool.py
 
 EXAMPLES = (
     "examples/a.py _examples/main.go samples/app/src/Main.kt demo/index.html docs/examples/a.py A.stories.tsx"
+    " .github/ISSUE_TEMPLATE/bug.yml .github/issue_template.md docs/PULL_REQUEST_TEMPLATE.md"
 )
 
 NO_ROLE = """
@@ -27,7 +28,7 @@ src/testing.py src/testing/client.py src/contest.py lib/latest/pool.py spec.md d
 packages/vitest/src/test-runner.ts packages/vitest/src/node/reporters/benchmark/index.ts src/TestRunner.java
 django/test/client.py src/spec/parse.ts src/main/java/com/example/App.java src/samples/reader.py src/Contest.java
 docs/guide.md docs/index.rst src/app/vendor/model.py deps/pool.c src/attest.go lib/mock.rb src/vitest.ts
-src/manifest.ts src/generator.py src/example_selector.py src/sample.c src/deprecated.rs
+src/manifest.ts src/issue_template.py src/generator.py src/example_selector.py src/sample.c src/deprecated.rs
 src/openai_compatible.py README.md src/lock.py src/package.json src/map.ts src/minify.js src/openapi-spec.ts
 history.md docs/news.md src/changelog.py changes.json docs/release.md notes/changes.md
 """.split()

@@ -69,7 +69,8 @@ class Symbol:
 class Query:
     """A query as search understands it. `phrases` must occur word for word, `quoted` ones are credited where they do;
     `text` is without the quotation marks; `symbols` are what may be names of code. `loose_kind` is the type of
-    the query when no phrase is required."""
+    the query when no phrase is required. A clause of a pasted text has a `weight` and, in `title`, what alone says
+    which kind of file is asked for; the main clause has the others in `also`."""
 
     text: str
     kind: QueryType
@@ -77,6 +78,9 @@ class Query:
     symbols: tuple[Symbol, ...] = ()
     quoted: tuple[str, ...] = ()
     loose_kind: QueryType = "mixed"
+    title: str = ""
+    weight: float = 1.0
+    also: tuple[Query, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -66,8 +66,8 @@ class Ranker:
             project=self._projects.credit(seen.view.version, query.text, weights, found.document_id),
             held=held,
             quoted=weigh_held(held, len(found)),
-            asked=asks_for(query.text),
-            wants_guide=asks_for_guide(query.text),
+            asked=asks_for(query.title or query.text),
+            wants_guide=asks_for_guide(query.title or query.text),
         )
         found = apply_signals(found)
         passes = found.defines > 0 if query.is_letter else may_be_returned(options, found)

@@ -22,7 +22,17 @@ from outcrop.rank.fusion import meaning_share
 from outcrop.rank.merge import Merger
 from outcrop.read.explain import as_hit, find_left_out, tell_unmatched
 from outcrop.read.rank import Ranker
-from outcrop.records import Answer, Hit, LeftOut, MeaningShare, Reason, SearchOptions, StoredChunk, Vector
+from outcrop.records import (
+    Answer,
+    Clause,
+    Hit,
+    LeftOut,
+    MeaningShare,
+    Reason,
+    SearchOptions,
+    StoredChunk,
+    Vector,
+)
 from outcrop.records.asked import check_options
 from outcrop.system.limits import BoundedCache, check_wanted
 from outcrop.text.terms import Terms
@@ -79,6 +89,12 @@ class Retriever:
         check_options(options)
         options = _one_leg(options)
         query = read_query(text, options.query_type)
+        clauses: tuple[Clause, ...] = ()
+        if "\n" in query.text and not query.phrases:  # nobody types that, so few searches import what reads it
+            from outcrop.read.question import as_query, read_question
+
+            clauses = read_question(text)
+            query = as_query(clauses, options.query_type) if clauses else query
         if query.is_empty and not query.is_letter:
             return Answer(text, query.kind, (), "empty_query", "type at least two characters")
         clock = _Clock(stopped)
@@ -104,7 +120,7 @@ class Retriever:
                 if last:
                     raise
                 view = self._index.mend(error)
-        answer = replace(answer, query=text, timings_ms=clock.done())
+        answer = replace(answer, query=text, question=clauses, timings_ms=clock.done())
         if is_whole:
             self._answers.put((text, options), (view, answer), _weigh(answer, options))
         log.info(
@@ -149,6 +165,8 @@ class Retriever:
             detail = "nothing is indexed yet: add a folder, a file, a URL or a text"
             return view, Answer(query.text, query.kind, (), "empty_index", detail), True
         meant = self._query_vector(query, options, view)  # before the snapshot: a model may take its time
+        for clause in query.also:
+            self._query_vector(clause, options, view)  # kept until it is asked
         clock.lap("embed")
         with self._index.snapshot(view) as now:
             if now.model != view.model:
@@ -180,7 +198,7 @@ class Retriever:
         is_strange = self._is_strange(query, options, seen)
         if is_strange:
             options = replace(options, floor=min(STRANGE_FACTOR * options.floor, 1.0))
-        seen = self._ranker.rank(query, options, seen)
+        seen = self._rank(query, options, seen, last=last)
         clock.lap("rank")
         opinion: Opinion | None = None
         if reranker is not None:
@@ -217,6 +235,24 @@ class Retriever:
         if query.phrases and not last and self._store.version() != view.version:
             raise _Moved  # the phrases were looked up in a later state than these rows are of
         return seen
+
+    def _rank(self, query: Query, options: SearchOptions, seen: Matches, *, last: bool) -> Matches:
+        """What came up in order; where a text was pasted, with what its other clauses find."""
+        if not query.also:
+            return self._ranker.rank(query, options, seen)
+        from outcrop.rank.clauses import fuse_clauses  # few texts are pasted
+
+        cutoff, options = (
+            options.cutoff,
+            replace(options, cutoff=0.0),
+        )  # which is a share of the best of all clauses
+        found = [self._ranker.rank(query, options, seen).found]
+        for clause in query.also:
+            vector = self._query_vector(clause, options, seen.view).vector
+            more = self._look(clause, options, seen.view, vector, last=last)
+            found.append(self._ranker.rank(clause, options, more).found)
+        weights = [clause.weight for clause in (query, *query.also)]
+        return replace(seen, found=fuse_clauses(found, weights, cutoff))
 
     def _meaning_share(self, query: Query, options: SearchOptions, vector: Vector | None) -> MeaningShare:
         mode = "keyword" if vector is None else options.mode

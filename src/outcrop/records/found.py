@@ -199,6 +199,16 @@ class MeaningShare:
 
 
 @dataclass(frozen=True, slots=True)
+class Clause:
+    """A short query made of a pasted text: which part of it (`title`, `problem`, `errors`, `places`, `names`, `code`),
+    its words, and how much it counts beside the others."""
+
+    name: str
+    text: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a search returns: hits, or the reason why there are none, and how long each step took.
 
@@ -206,7 +216,8 @@ class Answer:
     (`error`). `reranked` is how many candidates a reranker scored. `left_out` has, best first, what else was
     considered, when that was asked for (`explain`). `unmatched_phrases` are quoted phrases that the query requires but
     no passage holds: the hits are those of the same query without the quotation marks, and `detail` says so.
-    `meaning_share` is how much meaning weighed in the order of the hits, None where nothing was searched.
+    `meaning_share` is how much meaning weighed in the order of the hits, None where nothing was searched. `question`
+    has the clauses that were asked of a pasted text, none for a query that was typed.
     """
 
     query: str
@@ -219,6 +230,7 @@ class Answer:
     left_out: tuple[LeftOut, ...] = ()
     unmatched_phrases: tuple[str, ...] = ()
     meaning_share: MeaningShare | None = None
+    question: tuple[Clause, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

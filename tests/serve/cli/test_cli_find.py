@@ -162,6 +162,15 @@ def test_explain_shows_how_much_meaning_weighs(kb: Outcrop) -> None:
     assert "meaning weighs 0 %" in kb("search", "release budget", "--mode", "keyword", "--explain").stdout
 
 
+def test_explain_shows_what_was_asked_of_a_pasted_text(kb: Outcrop) -> None:
+    report = "The release cannot be rolled back\n- OS: Ubuntu 22.04\nIt says there is no previous tag, though there is."
+    shown = kb("search", report, "--explain").stdout
+    assert "asked: title × 1  The release cannot be rolled back\n" in shown
+    assert "Ubuntu" not in shown
+    assert [clause["name"] for clause in kb.json("search", report)["question"]] == ["problem", "title"]
+    assert "asked:" not in kb("search", "roll back a release", "--explain").stdout
+
+
 def test_explain_shows_what_was_left_out(kb: Outcrop) -> None:
     shown = kb("search", "rollback release", "--explain", "-n", "1").stdout
     assert "left out: " in shown

@@ -69,6 +69,13 @@ def test_filters_and_options_reach_the_engine(client: httpx.Client) -> None:
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid")
 
 
+def test_what_was_asked_of_a_pasted_text_is_in_the_answer(client: httpx.Client) -> None:
+    report = "Releases cannot be rolled back\n- OS: Ubuntu 22.04\nIt says there is no previous tag, but there is one."
+    answer = ok(client.post("/api/search", json={"query": report}))
+    assert answer["question"][1] == {"name": "title", "text": "Releases cannot be rolled back", "weight": 1.0}
+    assert ok(client.post("/api/search", json={"query": "roll back a release"}))["question"] == []
+
+
 def test_a_context_keeps_to_its_budget(client: httpx.Client) -> None:
     context = ok(client.post("/api/context", json={"query": "roll back a release", "budget_tokens": 60}))
     assert context["tokens"] <= 60

@@ -39,6 +39,17 @@ def test_search_says_where_how_sure_and_why_and_fences_the_text(built: Library) 
     assert text.rstrip().endswith(f"</data {mark[1]}>")
 
 
+def test_what_was_asked_of_a_pasted_text_is_in_the_data(built: Library) -> None:
+    async def ask(client: Client) -> tuple[Any, Any]:
+        report = "The client waits too long\n- OS: Ubuntu 22.04\nAfter a failed attempt it waits twice as long."
+        pasted, typed = [await client.call_tool("search", {"query": query}) for query in (report, "backoff")]
+        return pasted.structured_content, typed.structured_content
+
+    pasted, typed = built.ask(ask)
+    assert pasted["question"][1] == {"name": "title", "text": "The client waits too long", "weight": 1.0}
+    assert "question" not in typed
+
+
 def test_a_phrase_without_matches_is_dropped_with_a_note(built: Library) -> None:
     for tool in ("search", "context"):
         text = built.call(tool, query='"acquire pool connection backwards"')

@@ -20,6 +20,7 @@ REVISION_CHARS: Final = 7
 """As git abbreviates a commit."""
 HEADING_CHARS: Final = 60
 """A longer heading (a table's header, a whole paragraph) is cut."""
+CLAUSE_CHARS: Final = 80
 LEFT_OUT_SHOWN: Final = 15
 ROOTS_SHOWN: Final = 5
 """Folders and files named for each collection; somebody may have added hundreds of files one by one."""
@@ -40,6 +41,9 @@ def print_answer(
     out.line(say_count(len(answer.hits), "hit") + took, style="dim")
     if explain:
         _print_left_out(out, answer.left_out)
+        for clause in answer.question:
+            asked = f"asked: {clause.name} × {clause.weight:g}  {crop(clean_line(clause.text), CLAUSE_CHARS)}"
+            out.line(asked, style="dim")
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
         again = f"; {answer.reranked} candidates reranked" if answer.reranked else ""
         read = f"query read as {answer.query_type}{_weights(answer.meaning_share)}{again}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
@@ -75,7 +76,8 @@ def show_answer(answer: Answer, limit: int, offset: int, max_tokens: int) -> Rep
         more = f"\nMore hits: call again with offset={offset + shown}{cut}."
     data = [as_data(hit, part) for hit, part in zip(hits[:shown], parts, strict=False)]
     head = f"{say_count(shown, 'hit')}, best first.{note}"
-    return Reply(f"{head}\n{text}{more}", {"hits": data, "note": f"{QUOTED}{note}{more}"})
+    asked = {"question": [asdict(clause) for clause in answer.question]} if answer.question else {}
+    return Reply(f"{head}\n{text}{more}", {"hits": data, "note": f"{QUOTED}{note}{more}", **asked})
 
 
 def no_hits(why: str) -> Reply:
