@@ -16,6 +16,7 @@ import numpy as np
 
 from outcrop.contracts import Store
 from outcrop.index.candidates import Masks
+from outcrop.index.legs import LexicalQuery, held_terms
 from outcrop.index.names import (
     CALLABLE,
     HEADER,
@@ -92,6 +93,17 @@ def describe(view: View, found: Candidates, text: str, declared: Declared, terms
         folder=np.where(found.code, folder, 0).astype(np.float32),
         defines=defines,
     )
+
+
+def cover_files(query: LexicalQuery, found: Candidates) -> Candidates:
+    """The candidates with how much of the query those of one document hold between them."""
+    held = held_terms(query, found.segment, found.row)
+    weights = np.array(list(query.weights.values()), np.float32)
+    count = int(found.file.max(initial=-1)) + 1
+    by_file = np.array([np.bincount(found.file, line, count) > 0 for line in held]).reshape(len(weights), count)
+    words = by_file.mean(axis=0, dtype=np.float32) if len(weights) else np.zeros(count, np.float32)
+    rare: NDArray[np.float32] = weights @ by_file / np.float32(max(float(weights.sum()), 1e-9))
+    return replace(found, file_words=words[found.file], file_rare_words=rare[found.file].astype(np.float32))
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,20 @@ def matched_terms(query: LexicalQuery, number: int, row: int) -> tuple[str, ...]
     return tuple(dict.fromkeys(word for _, word in found))
 
 
+def held_terms(query: LexicalQuery, segments: NDArray[np.int32], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which rows, each of its segment, hold which terms of the query: a line for each term, in the order of weights."""
+    held = np.zeros((len(query.weights), len(rows)), np.bool_)
+    for number, found in enumerate(query.postings):
+        mine = np.flatnonzero(segments == number)
+        wanted = rows[mine]
+        for line, term in enumerate(query.weights) if len(mine) else ():
+            if term in found:
+                listed = found[term][0]
+                place = np.minimum(listed.searchsorted(wanted.astype(listed.dtype)), len(listed) - 1)
+                held[line, mine] = listed[place] == wanted
+    return held
+
+
 def coverage(query: LexicalQuery, number: int, row: int) -> float:
     """How much of the query a row of segment `number` holds, 0 to 1: the mean over its words of the share of each
     word's terms that are there. Unlike BM25 this depends on nothing but the query and the row: not on how long the row

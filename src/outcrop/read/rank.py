@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Embedder, Store
-from outcrop.index.describe import Projects, describe
+from outcrop.index.describe import Projects, cover_files, describe
 from outcrop.index.query import Query, asks_for, asks_for_guide
 from outcrop.index.seam import Index, Matches
 from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
@@ -57,6 +57,8 @@ class Ranker:
         # A row that is only there to say what stands beside another has said it: nothing else may depend on it.
         found = found.take(np.flatnonzero(found.candidate))
         found = describe(seen.view, found, query.text, seen.declared, self._terms)
+        if seen.words is not None:
+            found = cover_files(seen.words, found)
         held = find_held(self._store, query.quoted, found.chunk_id, found.fused)
         weights = seen.words.weights if seen.words is not None else {}
         found = replace(

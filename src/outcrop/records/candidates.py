@@ -43,12 +43,13 @@ class Candidates:
     Described: `file` numbers the documents. `stem` and `folder` say how far the words of the file's name and folders
     are those of the query, `defines` how surely the row declares a name of the query, `linked` how strongly the best
     candidates lean on it, `project` how much of the query the name of its project is, where not all share it. `held`
-    has the quoted phrases that some row holds word for word, and which do, `quoted` how much of them a row holds. All
-    are 0 to 1, `linked` times how strongly references are to be followed. Of the query itself, `asked` are the roles it
-    asks for, and `wants_guide` tells that it is a question of a user of the program.
+    has the quoted phrases that some row holds word for word, and which do, `quoted` how much of them a row holds.
+    `file_words` is the share of the query's terms that the rows of a document hold between them, `file_rare_words` the
+    same by weight. All are 0 to 1, `linked` times how strongly references are to be followed. Of the query itself,
+    `asked` are the roles it asks for, and `wants_guide` tells that it is a question of a user of the program.
 
-    Ranked: `boosts` has what each signal adds to `fused`, `final` is what comes of it; `order` has the places of the
-    rows that may be returned, best first.
+    Ranked: `words`, `meaning` and `fused` are weighed, `boosts` has what each signal adds to them, `final` is what
+    comes of it; `order` has the places of the rows that may be returned, best first.
     """
 
     segment: NDArray[np.int32] = field(default_factory=_NUMBERS)
@@ -78,6 +79,8 @@ class Candidates:
     linked: Floats = field(default_factory=_SCORES)
     project: Floats = field(default_factory=_SCORES)
     quoted: Floats = field(default_factory=_SCORES)
+    file_words: Floats = field(default_factory=_SCORES)
+    file_rare_words: Floats = field(default_factory=_SCORES)
     held: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     kind: QueryType = "mixed"
     asked: frozenset[Role] = frozenset()
