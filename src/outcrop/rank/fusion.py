@@ -1,5 +1,4 @@
-"""Two lists become one: weighted scores by default, reciprocal ranks on request. Then a second opinion is blended in,
-and the score is calibrated.
+"""Two lists become one: weighted scores by default, reciprocal ranks on request. Then a second opinion is blended in.
 
 Both legs speak in absolute terms: the lexical score is the share of the best score the query allows, the dense
 one a cosine. So their weighted sum means the same for every query, and one leg's confidence can outweigh the
@@ -9,7 +8,6 @@ other's doubt, which ranks alone cannot express. On seven sets of prose equal-we
 
 from __future__ import annotations
 
-import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -28,11 +26,6 @@ RRF_K: Final = 60
 BLEND: Final = Trust(0.5, 0.5)
 """Weight of a reranker that does not tell its own. Rerankers of another domain are known to do harm when they replace
 the first order; blended half and half, one can lift a chunk but not undo the rest (not measured)."""
-
-MIDPOINT: Final[dict[QueryType, float]] = {"exact": 0.35, "mixed": 0.42, "semantic": 0.47}
-"""The labelled sets ask questions. A name that stands once in a chunk of mean length reaches 0.45 of the score its
-query allows, and that is as right as it can be: hence the values for exact and mixed queries (not measured)."""
-STEEPNESS: Final = 8.0
 
 
 class Legs(NamedTuple):
@@ -118,13 +111,3 @@ def rerank_scores(first: Floats, second: Floats, code: NDArray[np.bool_], blend:
     weight = np.where(code, np.float32(blend.code), np.float32(blend.prose))
     blended: Floats = ((1 - weight) * first + weight * scaled).astype(np.float32)
     return np.clip(blended, first.min(), first.max())  # rounding must not carry one past its neighbours
-
-
-def calibrate(fused: float, kind: QueryType = "semantic") -> float:
-    """The score people see, 0 to 1: how often a hit with such a score was right. It keeps the order of hits.
-
-    Over eight labelled sets the share of right hits rises with the fused score along nearly the same curve, whatever
-    the query: mean over the sets .09 at .15, .17 at .28, .23 at .33, .43 at .43, .55 at .53, .83 at .65. The logistic
-    curve runs through these; `benchmarks/quality.py` prints the table again for the scores as returned.
-    """
-    return 1 / (1 + math.exp(-STEEPNESS * (fused - MIDPOINT[kind])))

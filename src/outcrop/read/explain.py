@@ -10,7 +10,6 @@ import numpy as np
 from outcrop.contracts import Store
 from outcrop.index.legs import coverage, matched_terms
 from outcrop.index.seam import Matches
-from outcrop.rank.fusion import calibrate
 from outcrop.rank.merge import Fate
 from outcrop.read.headings import under_its_heading
 from outcrop.read.rank import is_above_floor, may_be_returned
@@ -19,7 +18,6 @@ from outcrop.records import (
     Explanation,
     Hit,
     LeftOut,
-    QueryType,
     SearchOptions,
     StoredChunk,
     WhyLeftOut,
@@ -58,17 +56,16 @@ def explain(seen: Matches, place: int) -> Explanation:
     )
 
 
-def as_hit(chunk: StoredChunk, seen: Matches, place: int, kind: QueryType, terms: Terms) -> Hit:
+def as_hit(chunk: StoredChunk, seen: Matches, place: int, terms: Terms) -> Hit:
     """A chunk that came up as a hit: under its heading, with its score and why it has that."""
     labelled = under_its_heading(chunk, seen, terms)
-    return Hit.of(labelled, calibrate(float(seen.found.final[place]), kind), explain(seen, place))
+    return Hit.of(labelled, float(seen.found.score[place]), explain(seen, place))
 
 
 def find_left_out(
     store: Store,
     seen: Matches,
     options: SearchOptions,
-    kind: QueryType,
     hits: Sequence[Hit],
     fates: Mapping[int, Fate],
     terms: Terms,
@@ -93,7 +90,7 @@ def find_left_out(
     left_out = []
     for chunk in store.chunks(list(chosen)):
         place, reason, number = chosen[chunk.id]
-        left_out.append(LeftOut(as_hit(chunk, seen, place, kind, terms), reason, number))
+        left_out.append(LeftOut(as_hit(chunk, seen, place, terms), reason, number))
     return tuple(left_out)
 
 

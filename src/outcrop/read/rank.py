@@ -71,7 +71,7 @@ class Ranker:
             asked=asks_for(query.title or query.text),
             wants_guide=asks_for_guide(query.title or query.text),
         )
-        found = apply_signals(found)
+        found = apply_signals(found, len(query.text.split()))
         passes = found.defines > 0 if query.is_letter else may_be_returned(options, found)
         allowed = np.flatnonzero(passes)
         order = allowed[np.lexsort((found.chunk_id[allowed], -found.final[allowed]))]

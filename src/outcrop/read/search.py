@@ -18,6 +18,7 @@ from outcrop.index.candidates import POOL
 from outcrop.index.query import Query, read_query
 from outcrop.index.seam import Index, Matches
 from outcrop.index.segment import View
+from outcrop.rank.chance import settle
 from outcrop.rank.fusion import meaning_share
 from outcrop.rank.merge import Merger
 from outcrop.read.explain import as_hit, find_left_out, tell_unmatched
@@ -204,6 +205,7 @@ class Retriever:
         if reranker is not None:
             seen, opinion = self._rerank(query, options, seen, reranker)
             clock.lap("rerank")
+        seen = replace(seen, found=settle(seen.found))
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
@@ -242,10 +244,8 @@ class Retriever:
             return self._ranker.rank(query, options, seen)
         from outcrop.rank.clauses import fuse_clauses  # few texts are pasted
 
-        cutoff, options = (
-            options.cutoff,
-            replace(options, cutoff=0.0),
-        )  # which is a share of the best of all clauses
+        # A cutoff is a share of the best of all clauses.
+        cutoff, options = options.cutoff, replace(options, cutoff=0.0)
         found = [self._ranker.rank(query, options, seen).found]
         for clause in query.also:
             vector = self._query_vector(clause, options, seen.view).vector
@@ -314,14 +314,14 @@ class Retriever:
         goes_on, start = True, 0
         while goes_on and start < len(seen.found.order):
             for chunk, place in self._fetch(seen, start, start + step, last=last):
-                goes_on = merger.add(as_hit(chunk, seen, place, query.kind, self._terms))
+                goes_on = merger.add(as_hit(chunk, seen, place, self._terms))
                 if not goes_on:
                     break
             start += step
         hits = merger.hits()
         left_out: tuple[LeftOut, ...] = ()
         if options.explain:
-            left_out = find_left_out(self._store, seen, options, query.kind, hits, merger.fates, self._terms)
+            left_out = find_left_out(self._store, seen, options, hits, merger.fates, self._terms)
         return tuple(hits[options.offset :]), left_out
 
     def _fetch(self, seen: Matches, start: int, end: int, *, last: bool) -> list[tuple[StoredChunk, int]]:

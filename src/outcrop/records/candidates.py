@@ -49,7 +49,8 @@ class Candidates:
     `asked` are the roles it asks for, and `wants_guide` tells that it is a question of a user of the program.
 
     Ranked: `words`, `meaning` and `fused` are weighed, `boosts` has what each signal adds to them, `final` is what
-    comes of it; `order` has the places of the rows that may be returned, best first.
+    comes of it; `order` has the places of the rows that may be returned, best first; `score` is the chance that a row
+    answers the query.
     """
 
     segment: NDArray[np.int32] = field(default_factory=_NUMBERS)
@@ -89,6 +90,7 @@ class Candidates:
     final: Floats = field(default_factory=_SCORES)
     boosts: Mapping[str, Floats] = field(default_factory=dict)
     order: NDArray[np.intp] = field(default_factory=_PLACES)
+    score: Floats = field(default_factory=_SCORES)
 
     def __len__(self) -> int:
         return len(self.chunk_id)
