@@ -12,7 +12,8 @@ from docs.site.table import table
 from benchmarks import readme
 from outcrop.embed.static import StaticEmbedder
 from outcrop.rank import signals as ranking
-from outcrop.rank.fusion import MIDPOINT, SEMANTIC_SHARE, dense_weight
+from outcrop.rank.chance import MIDPOINT
+from outcrop.rank.fusion import SEMANTIC_SHARE, dense_weight
 
 CODE_TABLE = "what each part brings"
 

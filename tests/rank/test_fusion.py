@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from outcrop.rank.fusion import (
     BLEND,
-    MIDPOINT,
     RRF_K,
     SEMANTIC_SHARE,
     blend_of,
-    calibrate,
     dense_weight,
     fuse_ranks,
     fuse_scores,
@@ -117,35 +115,11 @@ def test_a_reranker_that_tells_nothing_changes_nothing(second: list[float]) -> N
     assert len(rerank_scores(first[:0], first[:0], PROSE[:0])) == 0
 
 
-@given(st.floats(-5, 5), st.floats(-5, 5))
-def test_the_score_people_see_lies_in_0_to_1_and_keeps_the_order(one: float, other: float) -> None:
-    low, high = sorted((one, other))
-    assert 0 <= calibrate(low) <= calibrate(high) <= 1
-    if 0 <= low < high - 1e-6 and high <= 2:
-        assert calibrate(low) < calibrate(high)
-
-
-@pytest.mark.parametrize(
-    ("fused", "right"), [(0.15, 0.09), (0.28, 0.17), (0.33, 0.23), (0.43, 0.43), (0.53, 0.55), (0.65, 0.83)]
-)
-def test_the_score_of_an_answer_is_how_often_such_answers_were_right(fused: float, right: float) -> None:
-    assert calibrate(fused) == pytest.approx(right, abs=0.08), "as measured over eight labelled sets"
-
-
-def test_a_name_found_once_in_a_chunk_of_mean_length_is_shown_as_right() -> None:
-    assert calibrate(0.45, "exact") > 0.6
-    assert calibrate(0.45, "mixed") > 0.5
-
-
 def test_a_reranker_may_swap_two() -> None:
     first, second = rerank_scores(
         floats([0.9, 0.5]), floats([0, 1]), np.zeros(2, np.bool_), Trust(1, 1)
     ).tolist()
     assert first < second
-
-
-def test_the_middle_of_the_scale_is_even_odds_for_each_type_of_query() -> None:
-    assert all(calibrate(middle, kind) == 0.5 for kind, middle in MIDPOINT.items())
 
 
 def test_a_balance_says_how_much_meaning_weighs_whatever_the_model() -> None:

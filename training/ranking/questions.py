@@ -40,8 +40,12 @@ _NO_REQUEST: Final = re.compile(
     r"(?i)^(?:merge|revert|bump|release|prepare|version|v?\d+\.\d|update (?:dependenc|changelog|readme|copyright)|"
     r"\[?(?:ci|docs?|chore|build|test|style|release)\b)|\b(?:typo|changelog|copyright|lint|rubocop|formatting)\b"
 )
-_LABEL: Final = re.compile(r"^(?:[a-z]+(?:\([^)]*\))?!?:|\[[^\]]*\])\s*|\s*\(?(?:(?:fix(?:es)?|close[sd]?|refs?) )?#\d+\)?")
-_COMMENT_LINE: Final = re.compile(r"^[ \t]*(?://|/\*|\*|#(?!\[|!|include|define|if|pragma|import)|--|\"\"\"|@(?:module|type)?doc\b)")
+_LABEL: Final = re.compile(
+    r"^(?:[a-z]+(?:\([^)]*\))?!?:|\[[^\]]*\])\s*|\s*\(?(?:(?:fix(?:es)?|close[sd]?|refs?) )?#\d+\)?"
+)
+_COMMENT_LINE: Final = re.compile(
+    r"^[ \t]*(?://|/\*|\*|#(?!\[|!|include|define|if|pragma|import)|--|\"\"\"|@(?:module|type)?doc\b)"
+)
 _HEADING: Final = re.compile(r"#{1,4}\s+(.+?)\s*#*\s*$")
 _FENCE: Final = re.compile(r"^\s*(```|~~~)")
 MIN_SECTION_CHARS: Final = 200
@@ -87,13 +91,21 @@ def lay_out(git: Path, commit: str, folder: Path) -> list[str]:
     for entry in filter(None, listing.split("\0")):
         meta, _, path = entry.partition("\t")
         mode, kind, blob, size = meta.split()
-        if mode.startswith("100") and kind == "blob" and size.isdigit() and int(size) <= MAX_FILE_BYTES and path.isprintable():
+        if (
+            mode.startswith("100")
+            and kind == "blob"
+            and size.isdigit()
+            and int(size) <= MAX_FILE_BYTES
+            and path.isprintable()
+        ):
             wanted.append((blob, path))
     random.Random(1).shuffle(wanted)
     wanted = wanted[:MAX_FILES]
     process = subprocess.run(
         ["git", "--git-dir", str(git), "cat-file", "--batch"],
-        input="".join(f"{blob}\n" for blob, _ in wanted).encode(), capture_output=True, check=True,
+        input="".join(f"{blob}\n" for blob, _ in wanted).encode(),
+        capture_output=True,
+        check=True,
     )
     data, at = process.stdout, 0
     for _, path in wanted:
@@ -112,7 +124,9 @@ def lay_out(git: Path, commit: str, folder: Path) -> list[str]:
 
 def read_commits(git: Path, commit: str, there: set[str]) -> Iterator[Asked]:
     """Subjects of later commits that changed few source files, all of which were there."""
-    log = run_git(git, "log", "--no-merges", "--no-renames", "--name-only", "--format=%x01%s", f"{commit}..HEAD")
+    log = run_git(
+        git, "log", "--no-merges", "--no-renames", "--name-only", "--format=%x01%s", f"{commit}..HEAD"
+    )
     for entry in log.decode("utf-8", "replace").split("\x01")[1:]:
         subject, *names = [line for line in entry.strip().splitlines() if line.strip()] or [""]
         source = [name for name in names if not _NO_CODE.search(name)]
@@ -161,7 +175,15 @@ def _code(path: str, document: Document, project: str) -> Iterator[_Taken]:
             gold = ((path, first, min(last, first + 60)),)
         yield _Taken(Asked("doc", said, gold), path, *lines)
         around = " ".join(re.findall(r"[A-Z]?[a-z]+", item.scope[-1])).lower() if item.scope else ""
-        for rewritten in questions(said, language=outline.language, kind=item.kind, around=around, seed=f"{path}{item.at}", count=1, package=project):
+        for rewritten in questions(
+            said,
+            language=outline.language,
+            kind=item.kind,
+            around=around,
+            seed=f"{path}{item.at}",
+            count=1,
+            package=project,
+        ):
             yield _Taken(Asked("question", rewritten, gold), path, *lines)
 
 
@@ -183,12 +205,20 @@ def _documentation(item: Declaration, document: Document) -> tuple[int, int] | N
 
 def _top(path: str, top: str) -> Iterator[_Taken]:
     """The comment at the top of a file, if it says what the file is for."""
-    found = re.match(r"\s*(?:[rR]?(\"{3}|'{3})[\s\S]*?\1|/\*[\s\S]*?\*/|(?:[ \t]*(?://|--|#(?!include|define|if|pragma|import|!)).*\n)+)", top)
+    found = re.match(
+        r"\s*(?:[rR]?(\"{3}|'{3})[\s\S]*?\1|/\*[\s\S]*?\*/|(?:[ \t]*(?://|--|#(?!include|define|if|pragma|import|!)).*\n)+)",
+        top,
+    )
     if found is None:
         return
     asked = asked_part(found[0])[0]
     if worth_asking(asked, 4) and not re.search(r"(?i)copyright|licen[sc]e|all rights", found[0]):
-        yield _Taken(Asked("file", cap(sentences(asked)[0], 40), ((path, 0, 0),)), path, _line(top, found.start() + len(found[0]) - len(found[0].lstrip())), _line(top, found.end() - 1))
+        yield _Taken(
+            Asked("file", cap(sentences(asked)[0], 40), ((path, 0, 0),)),
+            path,
+            _line(top, found.start() + len(found[0]) - len(found[0].lstrip())),
+            _line(top, found.end() - 1),
+        )
 
 
 def _headings(path: str, text: str) -> Iterator[_Taken]:

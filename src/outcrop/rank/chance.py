@@ -24,8 +24,8 @@ OF_DISTANCE: Final = 0.091
 OF_WORDS: Final = 0.346
 OF_TYPE: Final[dict[QueryType, float]] = {"exact": 0.458, "mixed": -0.088, "semantic": 0.0}
 OFFSET: Final = -1.014
-"""Log-odds that a hit in code is right: by its file's share, its distance from the file's best chunk, how many words were
-asked (log), the type of query. Fitted to the ten best hits of 10 000 questions (`python -m training.ranking`).
+"""Log-odds that a hit in code is right: by its file's share, its distance from the file's best chunk, how many words
+were asked (log), the type of query. Fitted to the ten best hits of 10 000 questions (`python -m training.ranking`).
 Expected calibration error on held-out repositories .02 to .06 by kind of question; on the 21 repositories of
 `benchmarks.code`, which chose nothing here, .07, and on cosqa .01 (.33 and .58 with one curve for prose and code)."""
 
