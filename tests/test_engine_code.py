@@ -11,7 +11,7 @@ from tests.test_engine import CountingEmbedder, open_with
 import outcrop
 from outcrop.index.arrays import SearchArrays
 from outcrop.index.names import name_number
-from outcrop.rank.signals import COHERENCE_WEIGHT
+from outcrop.rank.signals import learnt_weights
 from outcrop.read import search
 from outcrop.records import Filter
 
@@ -321,8 +321,11 @@ def test_rows_that_only_say_what_stands_beside_a_candidate_do_not_move_the_other
     monkeypatch.setattr(search, "POOL", 1)
     with outcrop.open(tmp_path / "index.db") as engine:
         engine.add(root)
-        best, second = engine.search("kestrel", mode="keyword", merge=False, limit=2).hits
+        best, second = engine.search("kestrel", query_type="mixed", mode="keyword", merge=False, limit=2).hits
     assert (best.document.path, best.line_start) == ("far.py", 1)
     (coherence,) = [boost.amount for boost in second.why.boosts if boost.name == "coherence"]
-    share = second.why.fused / best.why.fused
-    assert coherence == pytest.approx(COHERENCE_WEIGHT * best.why.fused * share, abs=1e-4)
+    weights = {name: by_kind["mixed"] for name, by_kind in learnt_weights().columns.items()}
+    own_score = second.why.fused / weights["match, code"]
+    assert coherence == pytest.approx(weights["coherence"] * own_score, abs=1e-4), (
+        "its file has this chunk only"
+    )

@@ -33,7 +33,7 @@ from benchmarks.code.set import (  # isort: skip
     repository_means,
     score_repository,
 )
-from outcrop.rank import fusion  # isort: skip
+from outcrop.rank import fusion, signals  # isort: skip
 from outcrop.rank.signals import SIGNALS  # isort: skip
 from outcrop.index import columns  # isort: skip
 import pytest  # isort: skip
@@ -73,14 +73,14 @@ def ask(engine: outcrop.Engine, repository: Repository, **options: Any) -> dict[
 
 @contextmanager
 def without_signal(name: str) -> Iterator[None]:
-    """The ranking as if a signal had never been written."""
-    signals = dict(SIGNALS)
+    """The ranking as if a signal had never been written; the weights of the others stay as they were learnt with it."""
+    whole = dict(SIGNALS)
     SIGNALS.pop(name)
     try:
         yield
     finally:
         SIGNALS.clear()
-        SIGNALS.update(signals)
+        SIGNALS.update(whole)
 
 
 def score_runs(
@@ -106,6 +106,7 @@ def score_runs(
 def other_parts(engine: outcrop.Engine) -> dict[str, tuple[object, str, object]]:
     """Parts of the ranking that are no signals: what to set, where, to be without them."""
     return {
+        "without repeats": (signals, "REPEAT", 0.0),
         "without path words in the text": (columns, "PATH_WEIGHT", 0),
         "without the file's name in the text": (columns, "TITLE_WEIGHT", 0),
         "without scope and name in the text": (columns, "HEADING_WEIGHT", 0),

@@ -27,7 +27,7 @@ from benchmarks.report import say
 import outcrop  # isort: skip
 from outcrop.contracts import Reranker  # isort: skip
 from outcrop.errors import EmbedError  # isort: skip
-from outcrop.rank.signals import SIGNALS  # isort: skip
+from outcrop.rank import signals  # isort: skip
 from outcrop.records import Progress  # isort: skip
 from outcrop.index import segment  # isort: skip
 import pytest  # isort: skip
@@ -232,13 +232,14 @@ def score_run(
 
 @contextmanager
 def without_signals() -> Iterator[None]:
-    """The ranking as if no signal had ever been written."""
-    signals = dict(SIGNALS)
-    SIGNALS.clear()
-    try:
+    """The ranking as if no signal had ever been written and no weight learnt: what the legs say, and nothing else."""
+    whole = dict.fromkeys(signals.NEIGHBOUR_WEIGHT, 1.0)
+    bare = signals.Weights({"match, code": whole, "match, prose": whole})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signals, "SIGNALS", {})
+        patch.setattr(signals, "REPEAT", 0.0)
+        patch.setattr(signals, "learnt_weights", lambda: bare)
         yield
-    finally:
-        SIGNALS.update(signals)
 
 
 def progress_lines(label: str) -> Callable[[Progress], None]:

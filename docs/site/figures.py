@@ -14,8 +14,11 @@ from outcrop.embed.static import StaticEmbedder
 from outcrop.rank import signals as ranking
 from outcrop.rank.chance import MIDPOINT
 from outcrop.rank.fusion import SEMANTIC_SHARE, dense_weight
+from outcrop.records.candidates import Candidates
 
 CODE_TABLE = "what each part brings"
+RETIRED = ("lead", "saturation")
+"""Signals that results from before the weights were learnt still name."""
 
 
 class NoResult(Exception):
@@ -75,17 +78,21 @@ def legs() -> str:
 
 
 def signals() -> str:
-    """Every signal in its order: what it is for, and code search without it."""
+    """Every signal: what it is for, and code search without it."""
     result = newest("code", CODE_TABLE)
     runs = {row["search"]: row for row in result["tables"][CODE_TABLE]}
     whole = runs["hybrid"]["ndcg@10"]
+    if "without repeats" not in runs:  # a run with weights that were set by hand says nothing of these
+        runs = {}
     rows = []
-    for name, signal in ranking.SIGNALS.items():
+    for name, signal in (*ranking.SIGNALS.items(), ("repeats", ranking.repeats)):
         first = (inspect.getdoc(signal) or "").split("\n\n")[0]
         run = runs.get(f"without {name}")  # none for a signal that came after this run
         figures = ("–", "–") if run is None else (f"{run['ndcg@10']:.3f}", f"{run['ndcg@10'] - whole:+.3f}")
         rows.append((name, first, *figures))
     made = table(("signal", "why", "nDCG@10 without it", "difference"), rows)
+    if not runs:
+        return f"{made}\n\nThey have not been left out one by one since their weights were learnt."
     now = newest("code")
     since = ""
     if now["commit"] != result["commit"]:
@@ -97,7 +104,7 @@ def signals() -> str:
 def parts_of_code_search() -> str:
     """The legs of code search, and what else can be left out of it."""
     result = newest("code", CODE_TABLE)
-    skipped = {f"without {name}" for name in ranking.SIGNALS}
+    skipped = {f"without {name}" for name in (*ranking.SIGNALS, "repeats", *RETIRED)}
     names = ("ndcg@10", "architecture", "semantic", "symbol")
     rows = [
         (row["search"], *(f"{row[name]:.3f}" for name in names))
@@ -107,9 +114,18 @@ def parts_of_code_search() -> str:
     return f"{table(('search', *names), rows)}\n\n{_from(result, 'code --ablate')}"
 
 
-def role_shares() -> str:
-    """What is left of the score of a file that is not there to do the work."""
-    return table(("role", "share of the score that is left"), ranking.ROLE_SHARE.items())
+def learnt_weights() -> str:
+    """What each column of the signals is worth for each type of query."""
+    weights = ranking.learnt_weights().columns
+    by_column = {"match, code": "match", "match, prose": "match"}
+    for name, signal in ranking.SIGNALS.items():
+        for column in signal(Candidates()):
+            by_column.setdefault(column, name)
+    rows = [
+        (name, column, *(f"{weights[column][kind]:+.2f}" for kind in SEMANTIC_SHARE))
+        for column, name in by_column.items()
+    ]
+    return table(("signal", "column", *(f"`{kind}`" for kind in SEMANTIC_SHARE)), rows)
 
 
 def neighbours() -> str:

@@ -36,7 +36,7 @@ MADE: Final[dict[str, Callable[[], str]]] = {
     "query types": figures.query_types,
     "legs": figures.legs,
     "signals": figures.signals,
-    "role shares": figures.role_shares,
+    "learnt weights": figures.learnt_weights,
     "neighbours": figures.neighbours,
     "parts of code search": figures.parts_of_code_search,
     "scores": figures.scores,

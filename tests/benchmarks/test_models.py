@@ -23,7 +23,7 @@ from benchmarks.models.named import (
     weights_mark_of,
     without_seed,
 )
-from benchmarks.models.score import CODE, DENSE, HYBRID, KEYWORD, Chosen, rerank_run
+from benchmarks.models.score import CODE, DENSE, HYBRID, KEYWORD, Chosen, rerank_run, without_signals
 from benchmarks.models.speed import family_cpu_s, first_seeds, read_pieces, spend
 from benchmarks.models.tables import (
     Difference,
@@ -41,9 +41,11 @@ from benchmarks.models.tables import (
     spread_rows,
     verdict,
 )
+from tests.rank.seen import candidates
 
 from outcrop.embed.static import PACKAGED_MODEL, StaticEmbedder
 from outcrop.errors import EmbedError
+from outcrop.rank.signals import apply_signals
 from outcrop.records import Matrix, Model, Trust, Vector
 
 
@@ -359,3 +361,11 @@ def test_the_work_of_a_running_child_is_counted() -> None:
     assert spent.cpu_s >= 0.03
     assert spent.cpu_s > after.user + after.system - own.user - own.system
     assert family_cpu_s(2**22 + 1) == 0.0  # no such process
+
+
+def test_without_signals_the_legs_alone_make_the_score() -> None:
+    seen = candidates([0.5, 0.4, 0.3], code=[True, True, False], file=[0, 0, 1], defines=[0.0, 1.0, 0.0])
+    with without_signals():
+        bare = apply_signals(seen)
+    assert bare.final.tolist() == seen.fused.tolist()
+    assert apply_signals(seen).final.tolist() != seen.fused.tolist()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.index.rows import TERMS, feed_row, view_of
+from tests.index.rows import TERMS, WORDS, feed_row, view_of
 
 from outcrop.index.candidates import find_candidates
 from outcrop.index.columns import build_segment
-from outcrop.index.describe import MAX_DEFINITIONS, describe, find_declared
+from outcrop.index.describe import MAX_DEFINITIONS, cover_files, describe, find_declared
 from outcrop.index.legs import weigh_terms
 from outcrop.index.query import Symbol, read_query
 from outcrop.index.segment import View
@@ -236,3 +238,52 @@ def test_nothing_found_is_described_as_nothing() -> None:
     view = view_over(row(1))
     seen = described(view, "word")
     assert len(seen) == len(seen.file) == len(seen.stem) == len(seen.role) == 0
+
+
+# ------------------------------------------------------------------ what the passages of a file hold between them
+
+
+def covered(rows: list[FeedRow], query: str) -> Candidates:
+    view = view_over(*rows)
+    words = weigh_terms(query, TERMS, view.segments)
+    found = find_candidates(view, [None] * len(view.segments), words, None)
+    return cover_files(words, describe(view, found, query, {}, TERMS))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_file_covers_what_reading_all_its_passages_finds(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = {chunk: " ".join(rng.choices(WORDS, k=rng.randrange(1, 4))) for chunk in range(1, 31)}
+    files = {chunk: rng.randrange(1, 9) for chunk in texts}
+    rows = [feed_row(chunk, text, document_id=files[chunk], kind="code") for chunk, text in texts.items()]
+    for _ in range(10):
+        asked = [*rng.sample(WORDS, rng.randrange(1, 5)), "absent"]
+        rarity = weigh_terms(" ".join(asked), TERMS, view_over(*rows).segments)
+        weights = {rarity.words[term]: weight for term, weight in rarity.weights.items()}
+        seen = covered(rows, " ".join(asked))
+        for i, chunk in enumerate(seen.chunk_id.tolist()):
+            of_file = {
+                word for other, text in texts.items() if files[other] == files[chunk] for word in text.split()
+            }
+            held = [word for word in asked if word in of_file]
+            rare = sum(weights[word] for word in held) / sum(weights.values())
+            assert seen.file_words[i] == pytest.approx(len(held) / len(asked))
+            assert seen.file_rare_words[i] == pytest.approx(rare)
+
+
+def test_each_word_counts_once_however_many_passages_hold_it() -> None:
+    rows = [feed_row(i, "amber", document_id=1, kind="code") for i in (1, 2, 3)]
+    seen = covered([*rows, feed_row(4, "amber basalt", kind="code")], "amber basalt")
+    assert seen.file_words.tolist() == [0.5, 0.5, 0.5, 1.0]
+    assert 0 < seen.file_rare_words[0] < 0.5, "the word that more rows hold is the lesser half"
+
+
+def test_without_words_or_rows_nothing_is_covered() -> None:
+    rows = [feed_row(1, "amber", kind="code")]
+    assert len(covered(rows, "absent").file_words) == 0
+    view = view_over(*rows)
+    found = find_candidates(view, [None], weigh_terms("amber", TERMS, view.segments), None)
+    seen = describe(view, found, "amber", {}, TERMS)
+    assert (seen.file_words.tolist(), seen.file_rare_words.tolist()) == ([0], [0]), "until it is looked up"
+    none = cover_files(weigh_terms("", TERMS, view.segments), seen)
+    assert (none.file_words.tolist(), none.file_rare_words.tolist()) == ([0], [0])

@@ -92,6 +92,8 @@ def describe(view: View, found: Candidates, text: str, declared: Declared, terms
         stem=np.where(found.code, stem, 0).astype(np.float32),
         folder=np.where(found.code, folder, 0).astype(np.float32),
         defines=defines,
+        file_words=np.zeros(count, np.float32),
+        file_rare_words=np.zeros(count, np.float32),
     )
 
 

@@ -149,8 +149,7 @@ def held_terms(query: LexicalQuery, segments: NDArray[np.int32], rows: NDArray[n
         mine = np.flatnonzero(segments == number)
         wanted = rows[mine]
         for line, term in enumerate(query.weights) if len(mine) else ():
-            if term in found:
-                listed = found[term][0]
+            if term in found and len(listed := found[term][0]):
                 place = np.minimum(listed.searchsorted(wanted.astype(listed.dtype)), len(listed) - 1)
                 held[line, mine] = listed[place] == wanted
     return held
