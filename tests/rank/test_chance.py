@@ -26,8 +26,8 @@ def rows(total: list[float], file: list[int], *, code: bool = True, kind: QueryT
     )
 
 
-def score(total: list[float], file: list[int], *, words: int = 5, **known: bool) -> list[float]:
-    return score_candidates(rows(total, file, **known), floats(total), 1.0, words).tolist()
+def score(total: list[float], file: list[int], *, words: int = 5) -> list[float]:
+    return [float(one) for one in score_candidates(rows(total, file), floats(total), 1.0, words)]
 
 
 def prose(match: float, kind: QueryType = "semantic") -> float:
