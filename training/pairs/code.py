@@ -28,12 +28,12 @@ BLOCK_LINES: Final = 30
 TYPES: Final = frozenset(
     "class struct interface trait enum type protocol module object record union namespace impl extension mixin".split()
 )
-_SKIPPED_KINDS: Final = frozenset("local parameter import variant key field property test".split())
+SKIPPED_KINDS: Final = frozenset("local parameter import variant key field property test".split())
 _TEST_SCOPES: Final = frozenset(("tests", "test", "Tests"))
 _LINE_COMMENT = re.compile(r"^[ \t]*(//+[!/]?|#+(?![\[!\w])|--+|;+)[ \t]?(.*)$")
 _HASH_LANGUAGES: Final = frozenset("python ruby bash elixir make dockerfile hcl php".split())
 _DASH_LANGUAGES: Final = frozenset("lua haskell sql".split())
-_DOCSTRING = re.compile(r"\s*[rRuUbB]{0,2}(\"{3}|'{3}|\"|')([\s\S]*?)\1[ \t]*;?")
+DOCSTRING = re.compile(r"\s*[rRuUbB]{0,2}(\"{3}|'{3}|\"|')([\s\S]*?)\1[ \t]*;?")
 _COMMENTS = re.compile(
     r"/\*[\s\S]*?\*/|<!--[\s\S]*?-->|\{-[\s\S]*?-\}|--\[(=*)\[[\s\S]*?\]\1\]|^[ \t]*=begin\b[\s\S]*?^[ \t]*=end\b"
     r"|@(?:module|type)?doc[ \t]+(?:~[sS])?\"{3}[\s\S]*?\"{3}|@(?:module|type)?doc[ "
@@ -103,7 +103,7 @@ class _Source:
         for item in self._outline.declarations:
             if (
                 _TEST_SCOPES.intersection(item.scope)
-                or item.kind in _SKIPPED_KINDS
+                or item.kind in SKIPPED_KINDS
                 or "local" in item.kind
                 or not item.name
             ):
@@ -157,7 +157,7 @@ class _Source:
             lead = _HASHES.sub(take, lead)
         lead = "\n".join(line for line in lead.splitlines() if line.strip())
         if self._language == "python" and item.body < item.end:
-            docstring = _DOCSTRING.match(text, item.body, item.end)
+            docstring = DOCSTRING.match(text, item.body, item.end)
             if docstring is not None:
                 before, after = text[item.at : item.body].rstrip(), text[docstring.end() : item.end]
                 return docstring[2], _joined(
@@ -290,7 +290,7 @@ class _Source:
         if self._is_test or not top.strip():
             return
         if self._language == "python":
-            found = _DOCSTRING.match(re.sub(r"^(?:#.*\n|\s)+", "", top))
+            found = DOCSTRING.match(re.sub(r"^(?:#.*\n|\s)+", "", top))
             comment = found[2] if found is not None else ""
         else:
             found = re.match(

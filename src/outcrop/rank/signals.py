@@ -190,6 +190,16 @@ SIGNALS: Final[dict[str, Signal]] = {
 }
 """Every signal, as an explanation names it."""
 
+
+def make_columns(candidates: Candidates) -> dict[str, Floats]:
+    """All columns of the candidates, by name, as weights are learnt from them; what several signals add is summed."""
+    columns: dict[str, Floats] = {}
+    for signal in (match, *SIGNALS.values()):
+        for name, column in signal(candidates).items():
+            columns[name] = columns[name] + column if name in columns else column
+    return columns
+
+
 REPEAT: Final = 0.5
 """What each further chunk of a file loses, times the chance that another file is right. On held-out repositories the
 right passage is among five for .60 of doc comments and .55 of questions made of them; with half of the score lost

@@ -53,6 +53,16 @@ class Ranker:
 
     def rank(self, query: Query, options: SearchOptions, seen: Matches) -> Matches:
         """What came up, with its scores and its order."""
+        found = apply_signals(self.describe(query, options, seen), len(query.text.split()))
+        passes = found.defines > 0 if query.is_letter else may_be_returned(options, found)
+        allowed = np.flatnonzero(passes)
+        order = allowed[np.lexsort((found.chunk_id[allowed], -found.final[allowed]))]
+        if options.cutoff and len(order):
+            order = order[found.final[order] >= options.cutoff * found.final[order[0]]]
+        return replace(seen, found=replace(found, order=order))
+
+    def describe(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
+        """What came up, with all that the signals read: weights are learnt from that (`python -m training.ranking`)."""
         found = self._fuse(query, options, seen.found)
         # A row that is only there to say what stands beside another has said it: nothing else may depend on it.
         found = found.take(np.flatnonzero(found.candidate))
@@ -61,7 +71,7 @@ class Ranker:
             found = cover_files(seen.words, found)
         held = find_held(self._store, query.quoted, found.chunk_id, found.fused)
         weights = seen.words.weights if seen.words is not None else {}
-        found = replace(
+        return replace(
             found,
             kind=query.kind,
             linked=self._follow(query, options, seen, found),
@@ -71,13 +81,6 @@ class Ranker:
             asked=asks_for(query.title or query.text),
             wants_guide=asks_for_guide(query.title or query.text),
         )
-        found = apply_signals(found, len(query.text.split()))
-        passes = found.defines > 0 if query.is_letter else may_be_returned(options, found)
-        allowed = np.flatnonzero(passes)
-        order = allowed[np.lexsort((found.chunk_id[allowed], -found.final[allowed]))]
-        if options.cutoff and len(order):
-            order = order[found.final[order] >= options.cutoff * found.final[order[0]]]
-        return replace(seen, found=replace(found, order=order))
 
     def _fuse(self, query: Query, options: SearchOptions, found: Candidates) -> Candidates:
         """The rows with what each leg gives to their scores, or the one that was asked for."""
