@@ -139,9 +139,7 @@ def test_and_its_folder_more_loosely() -> None:
 
 def test_who_names_a_project_wants_its_files() -> None:
     seen = candidates([0.8, 0.6], project=[0.0, 0.5], code=[True, False])
-    assert moved("project name", seen) == [0, pytest.approx(0.4 * worth("match, prose"))]
-    both = replace(seen, project=floats([0.5, 0.0]))
-    assert moved("project name", both) == [pytest.approx(0.4 * worth("match, code")), 0]
+    assert moved("project name", seen) == [0, pytest.approx(0.4 * worth("project name"))]
     assert moved("project name", candidates([0.8, 0.6])) == [0, 0]
 
 

@@ -91,7 +91,7 @@ def find_left_out(
     for chunk in store.chunks(list(chosen)):
         place, reason, number = chosen[chunk.id]
         left_out.append(LeftOut(as_hit(chunk, seen, place, terms), reason, number))
-    return tuple(left_out)
+    return tuple(sorted(left_out, key=lambda item: -item.hit.score))
 
 
 MAX_PHRASES_TOLD: Final = 3

@@ -103,4 +103,6 @@ def blend_opinion(found: Candidates, opinion: Opinion, reranker: Reranker) -> Ca
     final[places] = rerank_scores(final[places], scores, found.code[places], blend_of(reranker))
     boosts = {**found.boosts, "rerank": final - found.final}
     order = found.order[np.argsort(-final[found.order], kind="stable")]
-    return replace(found, order=order, final=final, boosts=boosts)
+    score = found.score.copy()  # what a place in the order was worth it is worth to whoever takes it
+    score[order] = np.sort(found.score[found.order])[::-1]
+    return replace(found, order=order, final=final, boosts=boosts, score=score)
