@@ -134,7 +134,7 @@ def test_scores_are_blended_and_the_others_keep_theirs(kb: outcrop.Engine) -> No
     for at, hit in enumerate(again.hits):
         up = place[hit.document.uri] - at
         assert (hit.score - before[hit.document.uri]) * up >= 0, (
-            "a hit that rises scores no less, one that falls no more"
+            "who rises scores no less, who falls no more"
         )
     assert all(hit.score == before[hit.document.uri] for hit in again.hits[RERANKED:])
 
