@@ -14,8 +14,7 @@ from tests.rank.test_merge_hits import chunks_of, merge, scored
 
 import outcrop
 from outcrop.engine import Engine
-from outcrop.rank.copies import MAX_PLACES, SAME_SHARE, join_copies
-from outcrop.rank.merge import Fate, merge_hits
+from outcrop.rank.merge import MAX_PLACES, SAME_SHARE, Fate, join_copies, merge_hits
 from outcrop.records import Hit
 
 HELPER = '''def read_settings_{i}(path: str) -> dict[str, str]:

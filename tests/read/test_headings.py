@@ -14,7 +14,7 @@ from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.parse.markdown import find_headings, read_markdown
-from outcrop.read.headings import sections_of
+from outcrop.read.explain import sections_of
 from outcrop.records import Document, DocumentInfo, StoredChunk
 
 SHARED = """# Design

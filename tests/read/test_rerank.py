@@ -133,9 +133,7 @@ def test_scores_are_blended_and_the_others_keep_theirs(kb: outcrop.Engine) -> No
     place = {uri: at for at, uri in enumerate(found(plain))}
     for at, hit in enumerate(again.hits):
         up = place[hit.document.uri] - at
-        assert (hit.score - before[hit.document.uri]) * up >= 0, (
-            "who rises scores no less, who falls no more"
-        )
+        assert (hit.score - before[hit.document.uri]) * up >= 0, "who rises scores no less, who falls no more"
     assert all(hit.score == before[hit.document.uri] for hit in again.hits[RERANKED:])
 
 

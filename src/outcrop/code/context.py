@@ -19,7 +19,7 @@ from outcrop.code.request import Request, read_conversation
 from outcrop.contracts import Store
 from outcrop.index.query import read_query
 from outcrop.index.seam import Index
-from outcrop.rank.copies import join_copies
+from outcrop.rank.merge import join_copies
 from outcrop.rank.walk import walk
 from outcrop.read.beside import bring_in, lift, look_beside
 from outcrop.read.lookup import glob_of

@@ -57,7 +57,7 @@ class CodeQuestions(Reading):
     def related(self, target: str, *, limit: int = 10, collection: str | None = None) -> Related:
         """Callers, callees, tests and docs of a declaration (`Pool.acquire`) or a place (`pool.py:120`)."""
         from outcrop.code.related import retry_on_write
-        from outcrop.read.headings import name_headings
+        from outcrop.read.explain import name_headings
 
         def ask() -> Related:
             chunks = self.codebase.find(target, self._known.names(), collection)

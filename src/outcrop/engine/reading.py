@@ -13,7 +13,7 @@ from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Toke
 from outcrop.errors import NotFound
 from outcrop.maintain.permissions import close_index
 from outcrop.read.ask import answer_query, at_least_one, read_options
-from outcrop.read.headings import name_headings
+from outcrop.read.explain import name_headings
 from outcrop.read.lookup import find_document
 from outcrop.read.parts import Parts, PartsMaker
 from outcrop.records import (
