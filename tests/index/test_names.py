@@ -21,6 +21,7 @@ from outcrop.index.names import (
     ROLES,
     ROOT,
     SMALL,
+    TITLE,
     UNKNOWN,
     USES,
     WHOLE,
@@ -34,6 +35,7 @@ from outcrop.index.names import (
     module_of,
     name_mark,
     name_number,
+    spoken_number,
 )
 from outcrop.index.segment import Segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind
@@ -306,3 +308,39 @@ def test_names_of_removed_rows_are_gone_after_a_merge() -> None:
     assert defined(merged.names, module_number("c")) == [(1, MODULE)]
     assert [name for name, *_ in used(merged.names, 0)] == [name_number("Pool")]
     assert [name for name, *_ in used(merged.names, 1)] == [name_number("close")]
+
+
+@pytest.mark.parametrize(
+    ("title", "spoken"),
+    [
+        ("Ed Wood (film)", "Ed Wood"),
+        ("14.1. Using EXPLAIN", "using explain"),
+        ("connection_pooling", "Connection Pooling"),
+        ("2004 Summer Olympics", "2004 Summer Olympics"),
+    ],
+)
+def test_a_title_is_known_as_people_say_it(title: str, spoken: str) -> None:
+    assert spoken_number(title) == spoken_number(spoken) != 0
+
+
+def test_prose_declares_its_title_and_names_of_several_words_once() -> None:
+    names = segment_of(
+        *(
+            feed_row(
+                chunk_id,
+                document_id=1,
+                title="Recovery",
+                path="docs/crash-recovery.md",
+                heading_path=("What a crash costs",),
+            )
+            for chunk_id in (1, 2)
+        )
+    ).names
+    for title in ("Recovery", "Crash Recovery", "what a crash costs"):
+        assert defined(names, spoken_number(title)) == [(0, TITLE)]
+    plain = segment_of(feed_row(1, path="docs/usage.md", title="It", heading_path=("Introduction",))).names
+    assert not [kind for kind in plain.defined_kinds.tolist() if kind == TITLE]
+
+
+def test_code_declares_no_titles() -> None:
+    assert TITLE not in segment_of(row(1, path="src/connection_pool.py")).names.defined_kinds.tolist()

@@ -17,7 +17,7 @@ from tests.index.rows import arrays_of, assert_same, feed_row, segment_of_texts
 
 import outcrop.index.columns as columns_module
 from outcrop.index.columns import MAX_FREQUENCY, build_segment, merge_segments
-from outcrop.index.names import MODULE, NAME_ARRAYS, PACKAGE
+from outcrop.index.names import MODULE, NAME_ARRAYS, PACKAGE, TITLE
 from outcrop.index.packed import ARRAYS, damaged_arrays, load_segment, map_watched, save_segment, write_arrays
 from outcrop.index.segment import Segment
 from outcrop.records import CodeNotes, Definition, FeedRow, Mention, ReferenceKind, Role
@@ -122,9 +122,9 @@ def file_tables(segment: Segment) -> dict[str, list[object]]:
 
 
 def without_files(segment: Segment) -> Segment:
-    """A segment less what is kept once a document: its file's tables, and its declaration as a module."""
+    """A segment less what is kept once a document: its file's tables, and its declarations as a module and by title."""
     names = segment.names
-    own = (names.defined_kinds != MODULE) & (names.defined_kinds != PACKAGE)
+    own = ~np.isin(names.defined_kinds, (MODULE, PACKAGE, TITLE))
     kept = {name: getattr(names, name)[own] for name in NAME_ARRAYS if name.startswith("defined")}
     bare = {name: getattr(segment, name)[:0] for name in ("files", *FILE_TABLES)}
     return replace(segment, **bare, names=replace(names, **kept))

@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.candidates import find_candidates, rows_with_phrases
+from outcrop.index.candidates import describe_rows, find_candidates, rows_with_phrases
 from outcrop.index.columns import build_segment, merge_segments
-from outcrop.index.describe import find_declared
+from outcrop.index.describe import find_declared, find_titled
 from outcrop.index.files import TELL, Hole, Saved, SegmentFiles
 from outcrop.index.graph import Graph
 from outcrop.index.legs import weigh_terms
@@ -180,7 +180,16 @@ class SearchArrays:
         filtered_out = (
             not len(found) and not where.is_empty() and not any(mask is None or mask.any() for mask in masks)
         )
-        return Matches(view, words, found, declared, query.phrases, filtered_out)
+        return Matches(view, words, found, declared, query.phrases, filtered_out, vector)
+
+    def find_titled(self, view: View, titles: Collection[int], most: int) -> list[tuple[int, int, int]]:
+        """The prose that bears one of these titles."""
+        return [found for part in view.parts for found in find_titled(*part, titles, most)]
+
+    def add_rows(self, seen: Matches, chunk_ids: NDArray[np.int64], where: Filter) -> Matches:
+        """The arrays hold every row."""
+        masks = self.masks(seen.view, where)
+        return replace(seen, found=describe_rows(seen.view, masks, seen.words, seen.vector, chunk_ids))
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""

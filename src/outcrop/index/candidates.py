@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.legs import LexicalQuery, nearest, rows_with_words, score_segment, similarities, weigh_terms
+from outcrop.index.legs import (
+    LexicalQuery,
+    damping_of,
+    gain_of,
+    nearest,
+    rows_with_words,
+    score_segment,
+    similarities,
+    weigh_terms,
+)
 from outcrop.index.phrasing import may_hold, phrase_terms
 from outcrop.index.query import Query
 from outcrop.index.segment import Segment, View
@@ -69,6 +79,61 @@ def gather_rows(
         if len(by_words[i][0]) or len(by_meaning[i][0]) or len(wanted[i])
     ]
     return Candidates.join(parts)
+
+
+def describe_rows(
+    view: View, masks: Masks, words: LexicalQuery | None, vector: Vector | None, chunk_ids: NDArray[np.int64]
+) -> Candidates:
+    """Some chunks, ascending, as far as they are there and allowed, as rows with both scores, whether or not a leg
+    would list them."""
+    parts = []
+    for i, segment in enumerate(view.segments):
+        here = chunk_ids[is_among(chunk_ids, segment.chunk_ids)]
+        rows = np.searchsorted(segment.chunk_ids, here)
+        mask = masks[i]
+        rows = rows[~view.deleted[i][rows] if mask is None else mask[rows]]
+        if len(rows):
+            lexical = None if words is None else _score_few(words, i, segment, rows, view.mean_length)
+            parts.append(_columns(segment, i, rows, lexical, vector))
+    return Candidates.join(parts)
+
+
+def _score_few(
+    query: LexicalQuery, number: int, segment: Segment, rows: NDArray[np.intp], mean_length: float
+) -> NDArray[np.float32]:
+    """BM25 of a few rows of segment `number`, as `score_segment` gives it."""
+    scores = np.zeros(len(rows), np.float32)
+    for term, weight in query.weights.items() if query.ideal else ():
+        if term in query.postings[number]:
+            listed, frequencies = query.postings[number][term]
+            place = np.minimum(listed.searchsorted(rows.astype(listed.dtype)), len(listed) - 1)
+            held = np.flatnonzero(listed[place] == rows)
+            damping = damping_of(segment.lengths[rows[held]], mean_length)
+            scores[held] += gain_of(frequencies[place[held]], damping, weight, query.ideal)
+    return scores
+
+
+def _columns(
+    segment: Segment,
+    number: int,
+    rows: NDArray[np.intp],
+    lexical: NDArray[np.float32] | None,
+    vector: Vector | None,
+) -> Candidates:
+    """What a segment knows of some rows; no leg lists them yet."""
+    return Candidates(
+        segment=np.full(len(rows), number, np.int32),
+        row=rows,
+        position=rows if segment.positions is None else segment.positions[rows].astype(np.intp),
+        chunk_id=segment.chunk_ids[rows],
+        document_id=segment.document_ids[rows],
+        code=segment.code[rows],
+        lexical=np.zeros(len(rows), np.float32) if lexical is None else lexical,
+        cosine=np.zeros(len(rows), np.float32) if vector is None else similarities(segment, rows, vector),
+        lexical_rank=np.zeros(len(rows), np.int32),
+        dense_rank=np.zeros(len(rows), np.int32),
+        candidate=np.ones(len(rows), np.bool_),
+    )
 
 
 def score_rows(view: View, masks: Masks, words: LexicalQuery | None) -> list[NDArray[np.float32]]:
@@ -182,20 +247,8 @@ def _gather(
     candidate = is_among(wide, close)
     if mask is not None:  # a neighbour that the filter or a phrase rules out only says what stands beside
         candidate &= mask[wide]
-    cosine = np.zeros(len(wide), np.float32) if vector is None else similarities(segment, wide, vector)
-    return Candidates(
-        segment=np.full(len(wide), i, np.int32),
-        row=wide,
-        position=wide if segment.positions is None else segment.positions[wide].astype(np.intp),
-        chunk_id=segment.chunk_ids[wide],
-        document_id=segment.document_ids[wide],
-        code=segment.code[wide],
-        lexical=scores[wide],
-        cosine=cosine,
-        lexical_rank=lexical_rank,
-        dense_rank=dense_rank,
-        candidate=candidate,
-    )
+    found = _columns(segment, i, wide, scores[wide], vector)
+    return replace(found, lexical_rank=lexical_rank, dense_rank=dense_rank, candidate=candidate)
 
 
 def _around(rows: NDArray[np.intp], segment: Segment, gone: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ again for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -178,6 +178,21 @@ def find_declared(view: View, masks: Masks, symbols: tuple[Symbol, ...]) -> Decl
                 sure = _sureness(segment, i, row, symbol)
                 declared[number, row] = max(declared.get((number, row), 0.0), sure)
     return declared
+
+
+def find_titled(
+    segment: Segment, gone: NDArray[np.bool_], titles: Collection[int], most: int
+) -> list[tuple[int, int, int]]:
+    """(title, document id, chunk id) of the rows that bear one of these titles, at most `most` of each."""
+    wanted = np.sort(np.fromiter(titles, np.uint64, len(titles)))
+    found: list[tuple[int, int, int]] = []
+    for title in wanted[is_among(wanted, segment.names.defined)].tolist():
+        where = segment.names.definitions(title)
+        rows = segment.names.defined_rows[where][:most]
+        rows = rows[~gone[rows]]
+        ids = zip(segment.document_ids[rows].tolist(), segment.chunk_ids[rows].tolist(), strict=True)
+        found += ((title, *id_) for id_ in ids)
+    return found
 
 
 def _of_scope(segment: Segment, where: slice, symbol: Symbol) -> slice:

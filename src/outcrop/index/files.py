@@ -32,7 +32,7 @@ except ImportError:  # Windows: two savers at once may cost each other a rebuild
 
 log = logging.getLogger(__name__)
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """Raise when the arrays change their meaning: older files are then made again."""
 
 LOCK_POLL_S: Final = 0.02

@@ -3,7 +3,7 @@
 Names are numbers (see `terms`), so that a look-up is a binary search and a join of two lists is one sort. Letters'
 case is folded in the number and kept in a mark of eight bits: people type names as they remember them, programs do
 not. Every document declares itself as a module (by its file's name) and as a part of a package (by its folder's), so
-an import or a link is a use of a name like any other.
+an import or a link is a use of a name like any other. Prose also declares its titles, which other texts may name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROLES: Final[tuple[str, ...]] = get_args(Role)
 USES: Final[tuple[str, ...]] = get_args(ReferenceKind)
 
 # Kinds of declaration, as far as ranking and the graph tell them apart.
-WHOLE, CALLABLE, METHOD, LOCAL, SMALL, PROTOTYPE, MODULE, PACKAGE = range(8)
+WHOLE, CALLABLE, METHOD, LOCAL, SMALL, PROTOTYPE, MODULE, PACKAGE, TITLE = range(9)
 PRIVATE: Final = 0x80
 
 HEADER: Final = 0x80
@@ -192,6 +192,7 @@ def build_names(feed: Sequence[FeedRow], first_rows: dict[int, int]) -> Names:
             defined.append((module_number(stem), row, name_number(folder), MODULE, 0))
             if folder:
                 defined.append((module_number(folder), row, name_number(above), PACKAGE, 0))
+            defined += ((number, row, 0, TITLE, 0) for number in sorted(_titles(item)))
         if item.code is not None:
             defined += (_definition(definition, row) for definition in item.code.defines)
             for mention in item.code.mentions:
@@ -297,12 +298,36 @@ def file_title(path: str) -> int:
     return title_number(file_stem(path)[0])
 
 
+def spoken_number(title: str) -> int:
+    """The number under which prose declares a title and a text that names it looks it up: whatever is in brackets or a
+    section's number is left out, as people do. Never that of a declaration of code."""
+    if title[:1].isdigit():
+        title = _NUMBERING.sub("", title)
+    if title.rstrip()[-1:] == ")":
+        title = _SUFFIX.sub("", title)
+    plain = _JOINTS.sub("", title)
+    return name_number(f"\x01{plain}") if len(plain) > 2 else 0
+
+
+def _titles(item: FeedRow) -> set[int]:
+    """What a document of prose is called: its title, its first heading and its file's name; of the last two only what
+    has several words, since `usage` and `Introduction` are no names."""
+    if item.kind == "code":
+        return set()
+    others = (*item.heading_path[:1], file_stem(item.path)[0])
+    names = (item.title, *(name for name in others if len(_WORD.findall(name)) > 1))
+    return {number for name in names if (number := spoken_number(name))}
+
+
 def title_number(name: str) -> int:
     """The number of a name without what joins its parts."""
     return name_number(_JOINTS.sub("", name))
 
 
 _JOINTS: Final = re.compile(r"[\W_]+")
+_WORD: Final = re.compile(r"[^\W_]+")
+_NUMBERING: Final = re.compile(r"(?:\d++\.)++\d*+\s++")
+_SUFFIX: Final = re.compile(r"(?<=\S)\s*+\([^()]*+\)\s*+$")
 
 
 def file_words(path: str, terms: Terms) -> tuple[list[int], list[int]]:

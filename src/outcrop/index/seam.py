@@ -6,9 +6,9 @@ searched in place. Either way the result is a `Matches`, and everything after th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ from outcrop.index.graph import Graph
 from outcrop.index.legs import LexicalQuery
 from outcrop.index.query import Query
 from outcrop.index.segment import View
-from outcrop.records import Filter, SearchMode, Vector
+from outcrop.records import Filter, SearchMode, StoredChunk, Vector
 from outcrop.records.candidates import Candidates
 from outcrop.system.arrays import NDArray
 
@@ -26,8 +26,8 @@ from outcrop.system.arrays import NDArray
 @dataclass(frozen=True, slots=True)
 class Matches:
     """What came up for a query: rows of `view`, which `found`, `declared` and `words` speak of. `words` is None for a
-    search by meaning alone. All rows hold the `phrases`. `filtered_out` means that no chunk passes the filter, so that
-    nothing could be found."""
+    search by meaning alone, `vector` for one by words alone. All rows hold the `phrases`. `filtered_out` means that no
+    chunk passes the filter, so that nothing could be found. `read` has chunks that ranking read, by id."""
 
     view: View
     words: LexicalQuery | None
@@ -35,6 +35,8 @@ class Matches:
     declared: Declared
     phrases: tuple[str, ...] = ()
     filtered_out: bool = False
+    vector: Vector | None = None
+    read: Mapping[int, StoredChunk] = field(default_factory=dict)
 
 
 class Index(Protocol):
@@ -61,6 +63,14 @@ class Index(Protocol):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
         """The edges of the reference graph that leave some chunks: from which, to which, and how heavy; those by a name
         that is `asked` for weigh more."""
+
+    def find_titled(self, view: View, titles: Collection[int], most: int) -> list[tuple[int, int, int]]:
+        """(title, document id, its first chunk) of the prose that bears one of these titles (see `spoken_number`), at
+        most `most` of each in each part of the index."""
+
+    def add_rows(self, seen: Matches, chunk_ids: NDArray[np.int64], where: Filter) -> Matches:
+        """Those of some other chunks, ascending, that pass a filter, as rows found for the same query; the view and the
+        words may have grown, and what they said of former rows still stands."""
 
     def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
         """Which of some chunks are there and pass a filter."""

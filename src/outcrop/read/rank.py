@@ -17,6 +17,7 @@ from outcrop.index.seam import Index, Matches
 from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
 from outcrop.rank.signals import apply_signals
 from outcrop.rank.walk import DAMPING, walk
+from outcrop.read.hops import follow_names
 from outcrop.records import SearchOptions
 from outcrop.records.candidates import Candidates, Floats
 from outcrop.system.arrays import NDArray
@@ -51,15 +52,22 @@ class Ranker:
         self._terms = terms
         self._projects = Projects(store, terms)
 
-    def rank(self, query: Query, options: SearchOptions, seen: Matches) -> Matches:
-        """What came up, with its scores and its order."""
-        found = apply_signals(self.describe(query, options, seen), len(query.text.split()))
-        passes = found.defines > 0 if query.is_letter else may_be_returned(options, found)
-        allowed = np.flatnonzero(passes)
-        order = allowed[np.lexsort((found.chunk_id[allowed], -found.final[allowed]))]
+    def rank(self, query: Query, options: SearchOptions, seen: Matches, *, hop: bool = False) -> Matches:
+        """What came up, with its scores and its order; with `hop` also what the best of it names."""
+        score = partial(self._score, query, options)
+        seen = replace(seen, found=_order(query, options, score(seen)))
+        if hop:
+            further = follow_names(query, options, seen, self._store, self._index, self._terms, score)
+            if further is not seen:
+                seen = replace(further, found=_order(query, options, further.found))
+        found, order = seen.found, seen.found.order
         if options.cutoff and len(order):
             order = order[found.final[order] >= options.cutoff * found.final[order[0]]]
         return replace(seen, found=replace(found, order=order))
+
+    def _score(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
+        """The rows with their scores."""
+        return apply_signals(self.describe(query, options, seen), len(query.text.split()))
 
     def describe(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
         """What came up, with all that the signals read: weights are learnt from that (`python -m training.ranking`)."""
@@ -114,6 +122,12 @@ class Ranker:
         linked[linked < MIN_LINKED] = 0
         share: Floats = linked / max(float(linked.max()), MIN_LINKED)
         return share * np.float32(options.reference_follow)
+
+
+def _order(query: Query, options: SearchOptions, found: Candidates) -> Candidates:
+    """The rows with the order of those that may be returned."""
+    allowed = np.flatnonzero(found.defines > 0 if query.is_letter else may_be_returned(options, found))
+    return replace(found, order=allowed[np.lexsort((found.chunk_id[allowed], -found.final[allowed]))])
 
 
 def may_be_returned(options: SearchOptions, found: Candidates) -> NDArray[np.bool_]:

@@ -241,7 +241,7 @@ class Retriever:
     def _rank(self, query: Query, options: SearchOptions, seen: Matches, *, last: bool) -> Matches:
         """What came up in order; where a text was pasted, with what its other clauses find."""
         if not query.also:
-            return self._ranker.rank(query, options, seen)
+            return self._ranker.rank(query, options, seen, hop=True)
         from outcrop.rank.clauses import fuse_clauses  # few texts are pasted
 
         # A cutoff is a share of the best of all clauses.
@@ -328,7 +328,11 @@ class Retriever:
         """The chunks from one place in the order to another, each with its place among what was found."""
         places = seen.found.order[start:end]
         at = dict(zip(seen.found.chunk_id[places].tolist(), places.tolist(), strict=True))
-        fetched = self._store.chunks(list(at))
+        read = {
+            **seen.read,
+            **{c.id: c for c in self._store.chunks([id_ for id_ in at if id_ not in seen.read])},
+        }
+        fetched = [read[id_] for id_ in at if id_ in read]
         if len(fetched) < len(at) and not last and self._store.version() != seen.view.version:
             raise _Moved
         return [(chunk, at[chunk.id]) for chunk in fetched]

@@ -13,6 +13,7 @@ from tests.index.searched import Both, SearchedSqlite
 from tests.store.builders import MODEL, key, make_code, make_write, put, vector
 
 from outcrop.errors import StoreError
+from outcrop.index.names import spoken_number
 from outcrop.index.query import read_query
 from outcrop.index.seam import Index, Matches
 from outcrop.read import search as retrieve
@@ -151,6 +152,28 @@ def test_the_same_candidates_and_neighbours(both: Both) -> None:
             beside += int((~b.candidate).sum())
             assert one.filtered_out == other.filtered_out
     assert beside > 500, "rows that only stand beside were looked at too"
+
+
+def test_the_same_titles_and_rows_added_later(both: Both) -> None:
+    """What the best hits name is looked up, and described although no leg lists it."""
+    query, embedder = read_query("token budget of a context"), both.embedder
+    meant, found = embedder.embed_query(query.text), []
+    titles = [spoken_number(document.title) for document in both.store.documents()]
+    for index in (both.arrays, both.database):
+        with index.snapshot(index.refresh()) as view:
+            seen = index.find(view, query, Filter(), "hybrid", meant, 5)
+            named = sorted(index.find_titled(view, titles, 3))
+            late = np.array(sorted({chunk for *_, chunk in named}), np.int64)
+            for where in (Filter(), Filter(collections=("docs",)), Filter(paths=("nowhere/**",))):
+                more = index.add_rows(seen, late, where)
+                found.append((named, more.found))
+                assert len(more.found) == len(index.passing(late, where).nonzero()[0])
+    assert found[0][0]
+    for (named, rows), (others, same) in zip(found[:3], found[3:], strict=True):
+        assert named == others
+        one, other = (np.argsort(part.chunk_id) for part in (rows, same))
+        for column in ("chunk_id", "document_id", "lexical", "cosine"):
+            assert getattr(rows, column)[one] == pytest.approx(getattr(same, column)[other], abs=1e-5)
 
 
 def by_words(index: Index, text: str, where: Filter, pool: int) -> Matches:

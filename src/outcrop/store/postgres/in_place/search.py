@@ -20,7 +20,7 @@ import numpy as np
 from outcrop.contracts import SearchableStore
 from outcrop.errors import StoreError
 from outcrop.index.arrays import SearchArrays
-from outcrop.index.candidates import Listed, gather_rows, rank_rows, score_rows
+from outcrop.index.candidates import Listed, describe_rows, gather_rows, rank_rows, score_rows
 from outcrop.index.describe import MAX_DEFINITIONS, find_declared
 from outcrop.index.files import SegmentFiles
 from outcrop.index.graph import Graph
@@ -131,7 +131,35 @@ class DatabaseSearch:
         rows = _rows_of(segment, by_words)
         listed = rank_rows([rows], [scores[0][rows]], pool)
         found = gather_rows(seen, masks, scores, listed, _near(segment, by_meaning, vector), vector, sure)
-        return Matches(seen, words, found, sure, query.phrases)
+        return Matches(seen, words, found, sure, query.phrases, vector=vector)
+
+    def find_titled(
+        self,
+        view: View,  # noqa: ARG002 - the store answers from its snapshot
+        titles: Collection[int],
+        most: int,
+    ) -> list[tuple[int, int, int]]:
+        """The prose that bears one of these titles."""
+        found = self._store.declaring(titles, most)
+        columns = (found.names, found.document_ids, found.chunk_ids)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def add_rows(self, seen: Matches, chunk_ids: NDArray[np.int64], where: Filter) -> Matches:
+        """Rows that the search has not to do with yet become one more segment."""
+        ids = chunk_ids if where.is_empty() else self._store.passing(chunk_ids, where)
+        known = np.zeros(len(ids), np.bool_)
+        for segment in seen.view.segments:
+            known |= is_among(ids, segment.chunk_ids)
+        view, words = seen.view, seen.words
+        if not known.all():
+            rows = self._store.chunk_rows(ids[~known])
+            segment = segment_of_rows(rows, () if words is None else words.weights, _NOT_DECLARED)
+            fresh = np.zeros(len(segment), np.bool_)
+            view = replace(view, segments=(*view.segments, segment), deleted=(*view.deleted, fresh))
+            if words is not None:
+                words = replace(words, postings=(*words.postings, *_with_postings(words, segment).postings))
+        found = describe_rows(view, (None,) * len(view.segments), words, seen.vector, ids)
+        return replace(seen, view=view, words=words, found=found)
 
     def _allowed(self, phrases: Sequence[str], where: Filter) -> _Allowed:
         if not phrases:
@@ -287,7 +315,9 @@ class DatabaseSearch:
 
 def _with_postings(words: LexicalQuery, segment: Segment) -> LexicalQuery:
     found = {term: segment.postings(term) for term in words.weights}
-    return replace(words, postings=({term: rows for term, rows in found.items() if rows is not None},))
+    return replace(
+        words, postings=({term: rows for term, rows in found.items() if rows is not None and len(rows[0])},)
+    )
 
 
 def _near(segment: Segment, ids: Ids, vector: Vector | None) -> list[Listed]:
