@@ -178,13 +178,60 @@ def judge(report: Report, data: LabelledSet, runs: dict[str, Scores], bars: dict
     report.add(f"{name}, upper end", high, "", at_least=0.0)
 
 
-def reliability(kb: outcrop.Engine, data: LabelledSet) -> list[tuple[float, bool]]:
-    """(score, was it right) of the ten best hits of every query."""
-    pairs = []
+@dataclass(frozen=True)
+class Judged:
+    """What the scores of a set's hits are worth: (score, was it right) of the ten best of every query; the best score
+    of every query; and that of the best hit that is not an answer, as if the answers were not in the index."""
+
+    pairs: list[tuple[float, bool]]
+    best: list[float]
+    best_without: list[float]
+
+
+def reliability(kb: outcrop.Engine, data: LabelledSet) -> Judged:
+    """Ask every query and keep the scores."""
+    judged = Judged([], [], [])
     for query in data.queries:
-        for hit in kb.search(query["text"], limit=10, merge=False, floor=0.0).hits:
-            pairs.append((hit.score, hit.document.uri.removesuffix(data.suffix) in data.relevant[query["id"]]))
-    return pairs
+        hits = kb.search(query["text"], limit=40, merge=False, floor=0.0).hits
+        relevant = data.relevant[query["id"]]
+        scored = [(hit.score, hit.document.uri.removesuffix(data.suffix) in relevant) for hit in hits]
+        judged.pairs.extend(scored[:10])
+        judged.best.append(scored[0][0] if scored else 0.0)
+        judged.best_without.append(next((score for score, right in scored if not right), 0.0))
+    return judged
+
+
+def calibration_error(pairs: Sequence[tuple[float, bool]]) -> float:
+    """The expected calibration error: how far the mean score lies from the share of right hits, in ten ranges of
+    scores, weighted by how many hits each range has."""
+    score, right = np.array(pairs, np.float64).T
+    place = np.minimum((10 * score).astype(int), 9)
+    return float(abs(np.bincount(place, score - right, 10)).sum() / len(pairs))
+
+
+def separation(with_answer: Sequence[float], without: Sequence[float]) -> float:
+    """AUROC: how often a query whose answer is there has the higher best score than one whose answer is not."""
+    ours, theirs = np.array(with_answer)[:, None], np.array(without)[None, :]
+    return float((ours > theirs).mean() + (ours == theirs).mean() / 2)
+
+
+def score_rows(judged: dict[str, Judged]) -> list[dict[str, Any]]:
+    """A row for each set: calibration error, and whether the best score tells that the answer is not there."""
+    rows = [
+        {
+            "set": name,
+            "calibration error": round(calibration_error(found.pairs), 3),
+            "answer there or not, AUROC": round(separation(found.best, found.best_without), 3),
+        }
+        for name, found in judged.items()
+    ]
+    best = [score for found in judged.values() for score in found.best]
+    without = [score for found in judged.values() for score in found.best_without]
+    return (
+        [*rows, {"set": "all", "answer there or not, AUROC": round(separation(best, without), 3)}]
+        if rows
+        else []
+    )
 
 
 def reliability_rows(pairs: dict[str, list[tuple[float, bool]]]) -> list[dict[str, Any]]:
@@ -225,7 +272,7 @@ def main() -> None:
         metric, _, least = rest.partition("=")
         bars.setdefault(name, {})[metric] = float(least)
     report = Report("quality", {"settings": settings, "code": suffixes, "bars": bars})
-    pairs: dict[str, list[tuple[float, bool]]] = {}
+    judged: dict[str, Judged] = {}
     for folder in folders:
         if wanted and folder.name not in wanted:
             continue
@@ -233,7 +280,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as place, outcrop.open(Path(place) / "index.db", **settings) as kb:
             index_set(kb, data)
             if not data.has_spans:
-                pairs[data.name] = reliability(kb, data)
+                judged[data.name] = reliability(kb, data)
             runs = score_set(kb, data)
         title = f"{folder.name}: {len(data.queries)} queries, {len(data.corpus)} documents"
         means = [
@@ -242,7 +289,10 @@ def main() -> None:
         ]
         report.add_table(title, means)
         judge(report, data, runs, bars.get(data.name, {}))
-    report.add_table("what a score means", reliability_rows(pairs))
+    report.add_table(
+        "what a score means", reliability_rows({name: found.pairs for name, found in judged.items()})
+    )
+    report.add_table("what a score tells", score_rows(judged))
     if not arguments.dry:
         report.keep()
     if report.failed:
