@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.code.test_pack_code import make_hit
 
+from outcrop.code.context import REPEAT_SHARE, fade_repeats
 from outcrop.code.worth import order_by_worth
 from outcrop.records import Hit
 
@@ -49,3 +50,13 @@ def test_what_stands_beside_is_ordered_with_the_hits() -> None:
 def test_nothing_and_scores_of_zero_are_no_error() -> None:
     assert order_by_worth([]) == []
     assert order(chunk(1, 1, 0.0, chunks=0, tokens=0), chunk(2, 2, 0.0)) == [1, 2]
+
+
+def test_each_further_passage_of_a_file_of_code_fades_before_it_is_packed() -> None:
+    hits = [chunk(1, 1, 0.9), chunk(2, 1, 0.88), chunk(3, 2, 0.6), chunk(4, 1, 0.86)]
+    faded = fade_repeats(hits)
+    assert [hit.chunk_ids[0] for hit in faded] == [1, 3, 2, 4]
+    assert faded[2].score == 0.88 * REPEAT_SHARE
+    assert faded[3].score == 0.86 * REPEAT_SHARE**2
+    page = replace(hits[1], document=replace(hits[1].document, kind="markdown"))
+    assert fade_repeats([page, page])[1].score == page.score, "pages are read on"
