@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.code.test_pack_code import make_hit
 
 from outcrop.code.context import REPEAT_SHARE, fade_repeats
@@ -12,7 +13,7 @@ from outcrop.records import Hit
 
 
 def chunk(number: int, file: int, score: float, *, tokens: int = 100, chunks: int = 10) -> Hit:
-    hit = replace(make_hit("x = 1", number, file=file, index=number), score=score, tokens=tokens)
+    hit = replace(make_hit("x = 1", number, file=file, index=number, kind="code"), score=score, tokens=tokens)
     return replace(hit, document=replace(hit.document, chunks=chunks))
 
 
@@ -56,7 +57,7 @@ def test_each_further_passage_of_a_file_of_code_fades_before_it_is_packed() -> N
     hits = [chunk(1, 1, 0.9), chunk(2, 1, 0.88), chunk(3, 2, 0.6), chunk(4, 1, 0.86)]
     faded = fade_repeats(hits)
     assert [hit.chunk_ids[0] for hit in faded] == [1, 3, 2, 4]
-    assert faded[2].score == 0.88 * REPEAT_SHARE
-    assert faded[3].score == 0.86 * REPEAT_SHARE**2
+    assert faded[2].score == pytest.approx(0.88 * REPEAT_SHARE)
+    assert faded[3].score == pytest.approx(0.86 * REPEAT_SHARE**2)
     page = replace(hits[1], document=replace(hits[1].document, kind="markdown"))
     assert fade_repeats([page, page])[1].score == page.score, "pages are read on"
