@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 
@@ -41,20 +41,7 @@ LONE_NEIGHBOUR: Final = 0.8
 neighbour of a good hit scores. With 0 short documents lose to long ones (nDCG@10 −.07 to −.10 on the docs set)."""
 RANK_SCALE: Final = 10
 """The first of a leg's list has 10/11 in its column, the tenth half."""
-ROLES: Final[tuple[Role, ...]] = (
-    *(
-        "test",
-        "example",
-        "compat",
-        "docs",
-        "generated",
-        "vendored",
-        "minified",
-        "lock",
-        "benchmark",
-        "changelog",
-    ),
-)
+ROLES: Final[tuple[Role, ...]] = tuple(role for role in get_args(Role) if role)
 """Files that are not there to do the work."""
 
 
