@@ -103,7 +103,7 @@ from proofs.mutants.make import mutants_of
 from proofs.mutants.trying import file_of, try_mutant
 name = "outcrop.rank.fusion"
 first = mutants_of(name, file_of(name).read_text())[0]
-tests = ["tests/rank/test_fusion.py::test_the_middle_of_the_scale_is_even_odds_for_each_type_of_query"]
+tests = ["tests/rank/test_fusion.py::test_a_reranker_may_swap_two"]
 said = [first.source + "\\nraise ZeroDivisionError", file_of(name).read_text(), "import os; os.kill(os.getpid(), 9)"]
 print([try_mutant((replace(first, source=source), tests)) for source in said])
 """
