@@ -130,6 +130,10 @@ REPEATED_SHARE: Final = 0.5
 """Boilerplate is repetition from this share of equal lines on: a licence is most of a file's head, and imports are the
 rest of it (not measured). It costs nothing on the code set (`benchmarks.code`)."""
 
+MAX_LOOKED: Final = 40
+"""Chunks that are no copies and are looked at behind the last hit, for more copies: those score about as their hit does,
+and each chunk costs a tenth of a millisecond (not measured)."""
+
 Group = list[Hit]
 """Neighbours in a document that make one hit, the best first."""
 
@@ -146,7 +150,7 @@ class Merger:
 
     A chunk whose text was seen already is left out; so are near copies, and boilerplate that repeats an earlier hit's,
     unless `repeats` lets them in. A hit says where else it stands, as far as that was looked at: once there is a copy,
-    everything is. A chunk next to one already taken, in the same document and on the same page, joins it. `fates` tells
+    some way on. A chunk next to one already taken, in the same document and on the same page, joins it. `fates` tells
     of every chunk that did not become a hit of its own.
     """
 
@@ -160,7 +164,7 @@ class Merger:
         self._texts: dict[str, int] = {}
         self._boilerplate = Boilerplate()
         self._copies = Copies()
-        self._is_full = False
+        self._looked = 0
 
     def add(self, hit: Hit) -> bool:
         """Take the next hit; False when no further one can change anything."""
@@ -171,12 +175,11 @@ class Merger:
             self.fates[hit.chunk_ids[0]] = fate
             if fate.other is not None:
                 self._copies.note(fate.other, hit)
-        elif not self._is_full:
-            if beside or len(self._groups) < self._limit:
-                self._place(hit, text, beside)
-            else:
-                self._is_full = True  # the rest is only looked at for more copies
-                return bool(self._copies)
+        elif self._looked or not (beside or len(self._groups) < self._limit):
+            self._looked += 1  # there are enough hits: the rest is only looked at for more copies
+            return bool(self._copies) and self._looked < MAX_LOOKED
+        else:
+            self._place(hit, text, beside)
         return True
 
     def hits(self) -> list[Hit]:
@@ -219,7 +222,7 @@ class Merger:
 
     def _groups_beside(self, hit: Hit) -> list[Group]:
         found: list[Group] = []
-        for index in (hit.index - 1, hit.index + 1) if self._merge and not self._is_full else ():
+        for index in (hit.index - 1, hit.index + 1) if self._merge and not self._looked else ():
             group = self._at.get((hit.document.id, index))
             if group is not None and len(group) < MAX_MERGED and group[0].page == hit.page:
                 found.append(group)
