@@ -131,8 +131,8 @@ REPEATED_SHARE: Final = 0.5
 rest of it (not measured). It costs nothing on the code set (`benchmarks.code`)."""
 
 MAX_LOOKED: Final = 40
-"""Chunks that are no copies and are looked at behind the last hit, for more copies: those score about as their hit does,
-and each chunk costs a tenth of a millisecond (not measured)."""
+"""Chunks that are no copies and are looked at behind the last hit, for more copies: those score about as their hit
+does, and each chunk costs a tenth of a millisecond (not measured)."""
 
 Group = list[Hit]
 """Neighbours in a document that make one hit, the best first."""
