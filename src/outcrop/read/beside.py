@@ -20,7 +20,7 @@ FILES: Final = 12
 REACH: Final = 5
 """In how many documents, and how far on both sides of a hit, other chunks may come along: of commit messages the hunks
 in 2 000 and 8 000 tokens are .46 and .52 with hits alone, .51 and .63 with one chunk, .52 and .68 with three, .52 and
-.69 with five, .52 and .68 with all of the file (`benchmarks.lines --history`, 269 commits of 11 repositories)."""
+.69 with five, .52 and .68 with all of the file (a trial on 269 commits of 11 repositories, outside the engine)."""
 NEAR_SHARE: Final = 0.3
 PART_SHARE: Final = 0.9
 """What a chunk scores against a hit beside it: 2.6 % of the hits hold a changed hunk there, .8 % of their neighbours.
