@@ -12,8 +12,7 @@ from docs.site.table import table
 from benchmarks import readme
 from outcrop.embed.static import StaticEmbedder
 from outcrop.rank import signals as ranking
-from outcrop.rank.chance import MIDPOINT
-from outcrop.rank.fusion import SEMANTIC_SHARE, dense_weight
+from outcrop.rank.fusion import MIDPOINT, SEMANTIC_SHARE, dense_weight
 from outcrop.records.candidates import Candidates
 
 CODE_TABLE = "what each part brings"

@@ -29,9 +29,12 @@ from proofs.mutants.make import Mutant, mutants_of
 from proofs.mutants.trying import Reach, file_of, find_reach, load_libraries, try_mutant
 
 MODULES = (
-    *(f"outcrop.rank.{name}" for name in "excerpt fusion merge signals walk".split()),
+    *(f"outcrop.rank.{name}" for name in "excerpt fusion merge signals".split()),
     *(
         "outcrop.read.pack",
+        "outcrop.read.rank:walk",
+        "outcrop.read.rank:_receive",
+        "outcrop.code.map:pagerank",
         "outcrop.text.tokens.estimate",
         "outcrop.code.pack",
         "outcrop.code.elements",
@@ -39,11 +42,13 @@ MODULES = (
     ),
     "outcrop.index.query",
 )
-"""The code that ranks and packs."""
+"""The code that ranks and packs: modules, or functions of one."""
 TESTS = (
     "tests/rank",
     *(
         "tests/read/test_pack.py",
+        "tests/read/test_walk.py",
+        "tests/code/test_pagerank.py",
         "tests/text/test_estimate.py",
         "tests/code/test_pack_code.py",
         "tests/code/test_elide.py",
@@ -54,14 +59,19 @@ TESTS = (
 
 
 def all_mutants(modules: tuple[str, ...]) -> list[Mutant]:
-    """Every mutant of these modules."""
-    return [mutant for name in modules for mutant in mutants_of(name, file_of(name).read_text("utf-8"))]
+    """Every mutant of these modules, or of one function where it is named after a colon."""
+    found: list[Mutant] = []
+    for name in modules:
+        module, _, function = name.partition(":")
+        mutants = mutants_of(module, file_of(module).read_text("utf-8"))
+        found += [mutant for mutant in mutants if mutant.function == function or not function]
+    return found
 
 
 def _reach() -> Reach:
     """In a process of its own, so that this one stays without any of our modules."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(find_reach, MODULES, TESTS).result()
+        return pool.submit(find_reach, [name.partition(":")[0] for name in MODULES], TESTS).result()
 
 
 def main() -> int:
@@ -69,7 +79,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, help="so many mutants, by chance; all unless said")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", action="append", default=[], help="a module, such as outcrop.read.pack")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        help="a module such as outcrop.read.pack, or outcrop.read.rank:walk",
+    )
     parser.add_argument(
         "--minutes", type=float, default=60.0, help="stop after so long, and say how far it came"
     )
@@ -124,7 +139,7 @@ def report_on(
     earlier: dict[str, Any] | None = None,
 ) -> Report:
     """The figures of a run, together with what an earlier one, a kept result, says of mutants not tried again."""
-    only = [name.rpartition(".")[2] for name in parameters["only"]]
+    only = [name.rpartition(".")[2].replace(":", "-") for name in parameters["only"]]
     report = Report("-".join(["mutants", *(only if len(only) <= 3 else ["several"])]), parameters)
     told = [
         (mutant, "accepted" if verdict in {"survived", "uncovered"} and mutant.name in ACCEPTED else verdict)

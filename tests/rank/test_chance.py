@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outcrop.rank.chance import MIDPOINT, best_totals, file_shares, score_candidates, settle
+from outcrop.rank.fusion import MIDPOINT, best_totals, file_shares, score_candidates, settle
 from outcrop.records import QueryType
 from outcrop.records.candidates import Candidates, Floats
 

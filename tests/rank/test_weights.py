@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rank.seen import KINDS, NAN, SCORES, candidates, floats, kinds, prose, unit_floats, worth
 
-from outcrop.rank.chance import SHARPNESS
+from outcrop.rank.fusion import SHARPNESS
 from outcrop.rank.signals import (
     REPEAT,
     ROLES,

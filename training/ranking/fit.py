@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from outcrop.rank.chance import SHARPNESS
+from outcrop.rank.fusion import SHARPNESS
 from outcrop.rank.signals import repeats
 from outcrop.records import QueryType
 from outcrop.records.candidates import Candidates

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from outcrop.rank.chance import SHARPNESS, best_totals, file_shares
+from outcrop.rank.fusion import SHARPNESS, best_totals, file_shares
 from training.ranking.fit import FEWEST, Doubles, Places, Score, Weights, score_by, sum_totals
 from training.ranking.records import PASSAGE_KINDS, Case
 
@@ -18,7 +18,7 @@ HELD_OUT: Final = 3
 BEST: Final = 10
 PASSAGES: Final = 5
 CHANCE: Final = ("OF_SHARE", "OF_DISTANCE", "OF_WORDS", "OF_TYPE exact", "OF_TYPE mixed", "OFFSET")
-"""The constants of rank/chance.py that are fitted."""
+"""The constants of rank/fusion.py that are fitted."""
 
 
 def split_cases(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:

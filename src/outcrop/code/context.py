@@ -21,10 +21,10 @@ from outcrop.contracts import Store
 from outcrop.index.query import read_query
 from outcrop.index.seam import Index
 from outcrop.rank.merge import join_copies
-from outcrop.rank.walk import walk
 from outcrop.read.beside import bring_in, lift, look_beside
 from outcrop.read.lookup import glob_of
 from outcrop.read.pack import tell_dropped
+from outcrop.read.rank import walk
 from outcrop.records import (
     Answer,
     Context,

@@ -11,7 +11,7 @@ from outcrop.code.map import rank_chunks
 from outcrop.contracts import Store
 from outcrop.index.evidence import Nodes
 from outcrop.index.graph import Graph as References
-from outcrop.rank.walk import walk
+from outcrop.read.rank import walk
 from outcrop.records import Graph, GraphEdge, GraphNode, StoredChunk
 from outcrop.system.arrays import NDArray, is_among, numbered
 

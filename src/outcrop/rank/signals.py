@@ -22,7 +22,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from outcrop.rank.chance import file_shares, score_candidates
+from outcrop.rank.fusion import file_shares, score_candidates
 from outcrop.records import QueryType, Role
 from outcrop.records.candidates import Candidates, Floats
 from outcrop.system.arrays import NDArray

@@ -18,8 +18,7 @@ from outcrop.index.candidates import POOL
 from outcrop.index.query import Query, read_query
 from outcrop.index.seam import Index, Matches
 from outcrop.index.segment import View
-from outcrop.rank.chance import settle
-from outcrop.rank.fusion import meaning_share
+from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
 from outcrop.read.explain import as_hit, find_left_out, tell_unmatched
 from outcrop.read.rank import Ranker

@@ -31,7 +31,7 @@ class Explanation:
 
     `matched_terms` are the words that matched, heaviest first, `matched_phrases` the quoted phrases of several words.
     `words` and `meaning` are what each leg gave and add up to `fused`; `fused` and the boosts add up to `total`,
-    from which the hit's `score` follows (`rank.chance`). `coverage` is the share of the query's words that the passage
+    from which the hit's `score` follows (`rank.fusion`). `coverage` is the share of the query's words that the passage
     holds.
     A context may then lift a hit: boosts named `must`, `preferred`, `mentioned`, `followed` and `beside` are in terms
     of the score itself and no part of the total.

@@ -1,4 +1,4 @@
-"""The walk and the rank against the same by linear algebra."""
+"""A walk along references, against the same by linear algebra."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from outcrop.rank import walk as walking
-from outcrop.rank.walk import DAMPING, LEAST, ROUNDS, EdgesOf, Nodes, pagerank, walk
+from outcrop.index.evidence import Nodes
+from outcrop.read import rank as walking
+from outcrop.read.rank import DAMPING, MIN_FLOW, ROUNDS, EdgesOf, walk
 
 Columns = tuple[Nodes, Nodes, NDArray[np.float32]]
 EDGES = st.lists(
@@ -67,7 +68,7 @@ def test_a_walk_that_is_given_time_equals_personalised_pagerank(
     shares = np.array(list(seeds.values()), np.float32)
     start = spread_out(8, nodes, shares / shares.sum())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walking, "LEAST", 0.0)
+        patch.setattr(walking, "MIN_FLOW", 0.0)
         found, visits = walk(nodes, shares, steps_of(columns), rounds=60)
     assert spread_out(8, found, visits) == pytest.approx(dense_walk(8, columns, start), abs=1e-5)
     assert np.all(np.diff(found) > 0)
@@ -85,7 +86,7 @@ def test_a_walk_as_it_is_cut_short_is_off_by_no_more_than_what_is_still_on_its_w
     got = spread_out(8, found, visits)
     assert float(visits.sum()) <= 1 + 1e-6
     assert np.all(visits >= 0)
-    assert np.abs(got - dense_walk(8, columns, start)).sum() <= DAMPING**ROUNDS + 8 * LEAST
+    assert np.abs(got - dense_walk(8, columns, start)).sum() <= DAMPING**ROUNDS + 8 * MIN_FLOW
     again = walk(nodes, shares, steps_of(columns))
     assert np.array_equal(again[0], found)
     assert np.array_equal(again[1], visits)
@@ -108,25 +109,6 @@ def test_a_walk_from_nowhere_goes_nowhere() -> None:
     steps = steps_of(columns_of([(0, 1, 1.0)]))
     assert len(walk(np.zeros(0, np.int64), np.zeros(0, np.float32), steps)[0]) == 0
     assert len(walk(np.array([0]), np.zeros(1, np.float32), steps)[0]) == 0
-
-
-@settings(max_examples=150, deadline=None)
-@given(edges=EDGES, start=st.none() | st.lists(st.floats(0.125, 2.0, width=32), min_size=8, max_size=8))
-def test_pagerank_sums_to_one_and_equals_the_solution_of_its_equations(
-    edges: list[tuple[int, int, float]], start: list[float] | None
-) -> None:
-    columns = columns_of(edges)
-    begin = np.full(8, 1 / 8) if start is None else np.array(start) / sum(start)
-    moving = transitions(8, columns)
-    moving[moving.sum(axis=1) == 0] = begin
-    expected = 0.15 * np.linalg.solve(np.eye(8) - 0.85 * moving.T, begin)
-    rank = pagerank(8, *columns, None if start is None else np.array(start, np.float32))
-    assert float(rank.sum()) == pytest.approx(1)
-    assert np.abs(rank - expected).sum() < 0.002
-
-
-def test_pagerank_of_nothing_is_nothing() -> None:
-    assert len(pagerank(0, *columns_of([]))) == 0
 
 
 @pytest.mark.parametrize("count", [255, 256, 1000])
@@ -158,10 +140,3 @@ def test_a_walk_from_nowhere_arrives_nowhere() -> None:
             np.array(seeds, np.int64), np.array(shares, np.float32), steps_of(columns_of([(3, 4, 1)]))
         )
         assert len(nodes) == len(visits) == 0
-
-
-def test_where_walkers_begin_is_told_in_shares() -> None:
-    source, target, weight = columns_of([(0, 1, 1), (1, 2, 1), (2, 0, 1)])
-    few, many = (pagerank(3, source, target, weight, np.array([x, 0, 0], np.float32)) for x in (0.125, 8))
-    assert few.tolist() == many.tolist()
-    assert few.sum() == pytest.approx(1)
