@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.read.test_walk import EDGES, columns_of, transitions
+from tests.read.test_walk import EDGES, columns_of, given_up, transitions
 
 from outcrop.code.map import pagerank
+from outcrop.errors import Cancelled
+from outcrop.system.limits import wanted_while
 
 
 @settings(max_examples=150, deadline=None)
@@ -35,3 +37,8 @@ def test_where_walkers_begin_is_told_in_shares() -> None:
     few, many = (pagerank(3, source, target, weight, np.array([x, 0, 0], np.float32)) for x in (0.125, 8))
     assert few.tolist() == many.tolist()
     assert few.sum() == pytest.approx(1)
+
+
+def test_a_ranking_that_nobody_waits_for_ends() -> None:
+    with wanted_while(given_up), pytest.raises(Cancelled, match="left"):
+        pagerank(2, *columns_of([(0, 1, 1.0)]))

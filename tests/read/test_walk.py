@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from outcrop.errors import Cancelled
 from outcrop.index.evidence import Nodes
 from outcrop.read import rank as walking
 from outcrop.read.rank import DAMPING, MIN_FLOW, ROUNDS, EdgesOf, walk
+from outcrop.system.limits import wanted_while
 
 Columns = tuple[Nodes, Nodes, NDArray[np.float32]]
 EDGES = st.lists(
@@ -140,3 +142,12 @@ def test_a_walk_from_nowhere_arrives_nowhere() -> None:
             np.array(seeds, np.int64), np.array(shares, np.float32), steps_of(columns_of([(3, 4, 1)]))
         )
         assert len(nodes) == len(visits) == 0
+
+
+def given_up() -> None:
+    raise Cancelled("the client left")
+
+
+def test_a_walk_that_nobody_waits_for_ends() -> None:
+    with wanted_while(given_up), pytest.raises(Cancelled, match="left"):
+        walk(np.array([0]), np.ones(1, np.float32), steps_of(columns_of([(0, 1, 1.0)])))
