@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from outcrop.system.arrays import NDArray
 if TYPE_CHECKING:  # only a store that is searched in place has these
     from outcrop.records.derived import ChunkRows, DeclaredRows, TermRows, Totals
 
+Embedded = Literal["text", "summary", "path"]
+"""What has a vector: the text of a chunk, the summary of one of code, the path of a document."""
 Stop = Callable[[], bool]
 """Asked inside loops: whether whoever wanted the work has given it up."""
 
@@ -155,18 +157,11 @@ class Store(Protocol):
     def active_model(self) -> Model | None:
         """The model whose vectors are searched; None in a new database. The first write sets it."""
 
-    def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
-        """Up to `limit` (key, chunk id), of one document or of all, without a vector of `model`, oldest first."""
-
-    def unembedded_paths(
-        self, model: Model, limit: int, document: int | None = None
+    def unembedded(
+        self, what: Embedded, model: Model, limit: int, document: int | None = None
     ) -> list[tuple[bytes, int]]:
-        """The same for paths: (path key, document id)."""
-
-    def unembedded_summaries(
-        self, model: Model, limit: int, document: int | None = None
-    ) -> list[tuple[bytes, int]]:
-        """The same for summaries of code: (summary key, chunk id)."""
+        """Up to `limit` (key, id of the chunk or, for a path, of the document), of one document or of all, that have no
+        vector of `model`, oldest first."""
 
     def pending(self, limit: int | None = None) -> list[int]:
         """Ids of the documents that were written with `defer_embedding` and still lack a vector, ascending."""

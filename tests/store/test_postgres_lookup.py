@@ -323,7 +323,7 @@ def test_another_model_has_its_vectors_before_it_is_searched(
     monkeypatch.setattr(upkeep, "FRESH_ROWS", 10)
     fill(store, 8)
     store.settle()
-    keys = {key for key, _ in (*store.unembedded(OTHER, 100), *store.unembedded_paths(OTHER, 100))}
+    keys = {key for key, _ in (*store.unembedded("text", OTHER, 100), *store.unembedded("path", OTHER, 100))}
     store.add_vectors(OTHER, {key: vector(key, OTHER) for key in keys})
     store.activate(OTHER)
     probe = vector(b"q", OTHER)

@@ -94,7 +94,7 @@ def test_a_tenant_keeps_its_view_when_the_model_changes(owner: PostgresStore, lo
     tenant = log_in("tenant_two")
     owner.revoke("tenant_two")
     owner.grant("tenant_two", ["shared"])
-    keys = {key for key, _ in (*owner.unembedded(OTHER, 10), *owner.unembedded_paths(OTHER, 10))}
+    keys = {key for key, _ in (*owner.unembedded("text", OTHER, 10), *owner.unembedded("path", OTHER, 10))}
     owner.add_vectors(OTHER, {key: vector(key, OTHER) for key in keys})
     owner.activate(OTHER)
     probe = np.full(4, 0.5, np.float32)

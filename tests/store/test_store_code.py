@@ -102,20 +102,20 @@ def test_summaries_for_another_number_of_chunks_are_refused(store: Store) -> Non
 def test_a_model_is_not_switched_to_while_a_summary_has_no_vector(store: Store) -> None:
     notes = [notes_of("A", "first"), None, notes_of("B"), notes_of("C", "second"), notes_of("D", "first")]
     put(store, make_code(text="a\n\nb\n\nc\n\nd\n\ne", notes=notes), make_write())
-    assert store.unembedded_summaries(MODEL, 10) == []
+    assert store.unembedded("summary", MODEL, 10) == []
     ids = [row.chunk_id for row in store.feed(0, 10)]
-    assert store.unembedded_summaries(OTHER, 10) == [
+    assert store.unembedded("summary", OTHER, 10) == [
         (key("summary:first"), ids[0]),
         (key("summary:second"), ids[3]),
         (key("summary:first"), ids[4]),
     ]
-    assert store.unembedded_summaries(OTHER, 1) == [(key("summary:first"), ids[0])]
-    others = [*store.unembedded(OTHER, 100), *store.unembedded_paths(OTHER, 100)]
+    assert store.unembedded("summary", OTHER, 1) == [(key("summary:first"), ids[0])]
+    others = [*store.unembedded("text", OTHER, 100), *store.unembedded("path", OTHER, 100)]
     store.add_vectors(OTHER, {k: vector(k, OTHER) for k, _ in others})
     with pytest.raises(StoreError, match="0 chunks, 3 summaries and 0 paths"):
         store.activate(OTHER)
     assert store.active_model() == MODEL
-    store.add_vectors(OTHER, {k: vector(k, OTHER) for k, _ in store.unembedded_summaries(OTHER, 100)})
+    store.add_vectors(OTHER, {k: vector(k, OTHER) for k, _ in store.unembedded("summary", OTHER, 100)})
     store.activate(OTHER)
     assert [row.summary_vector is not None for row in store.feed(0, 5)] == [True, False, False, True, True]
     assert all(row.summary_vector is None or row.summary_vector.size == 4 for row in store.feed(0, 10))

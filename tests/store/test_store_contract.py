@@ -282,7 +282,7 @@ def test_a_model_switch_goes_in_steps_and_the_old_vectors_serve_until_the_end(st
         store.activate(OTHER)
     assert store.version() == version
     steps = 0
-    while batch := store.unembedded(OTHER, 2):
+    while batch := store.unembedded("text", OTHER, 2):
         assert [id_ for _, id_ in batch] == sorted(id_ for _, id_ in batch)
         if steps == 1:
             put(store, make_write("c.md", "came later"))  # a write meanwhile goes on with the old model
@@ -291,7 +291,7 @@ def test_a_model_switch_goes_in_steps_and_the_old_vectors_serve_until_the_end(st
         assert all(row.vector is not None and row.vector.size == 8 for row in store.feed(0, 100))
         steps += 1
     assert steps == 3
-    paths = store.unembedded_paths(OTHER, 100)
+    paths = store.unembedded("path", OTHER, 100)
     assert len(paths) == 3
     store.add_vectors(
         OTHER, {k: vector(k, OTHER) for k, _ in paths} | {key("gone"): vector(key("gone"), OTHER)}
@@ -304,7 +304,7 @@ def test_a_model_switch_goes_in_steps_and_the_old_vectors_serve_until_the_end(st
         assert np.array_equal(row.vector, vector(key(row.text), OTHER))  # type: ignore[arg-type]
     assert list(store.check()) == []
     assert store.missing_vectors(MODEL, [key("one")]) == {key("one")}
-    again = [*store.unembedded(MODEL, 100), *store.unembedded_paths(MODEL, 100)]
+    again = [*store.unembedded("text", MODEL, 100), *store.unembedded("path", MODEL, 100)]
     assert len(again) == 8, "going back means embedding again"
     store.add_vectors(MODEL, {k: vector(k) for k, _ in again})
     store.activate(MODEL)

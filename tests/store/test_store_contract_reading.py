@@ -39,7 +39,7 @@ def test_a_model_without_paths_writes_an_empty_path_key(store: Store) -> None:
     write = replace(make_write(), path_key=b"")
     store.write([write], {k: vector(k) for k in write.text_keys}, MODEL)
     assert [row.path_vector for row in store.feed(0, 9)] == [None, None]
-    assert store.unembedded_paths(OTHER, 9) == []
+    assert store.unembedded("path", OTHER, 9) == []
     assert list(store.check()) == []
 
 

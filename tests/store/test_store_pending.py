@@ -89,11 +89,11 @@ def test_only_the_document_that_changed_waits_and_only_for_what_is_new(store: St
     put(store, make_write(), make_write("b.md", "other words"))
     (id_,) = put_later(store, make_write(text="First words.\n\nChanged words."))
     assert store.pending() == [id_]
-    assert store.unembedded(MODEL, 9) == store.unembedded(MODEL, 9, id_)
-    assert [k for k, _ in store.unembedded(MODEL, 9, id_)] == [key("Changed words.")]
-    assert store.unembedded_paths(MODEL, 9, id_) == []
+    assert store.unembedded("text", MODEL, 9) == store.unembedded("text", MODEL, 9, id_)
+    assert [k for k, _ in store.unembedded("text", MODEL, 9, id_)] == [key("Changed words.")]
+    assert store.unembedded("path", MODEL, 9, id_) == []
     put_later(store, make_write())  # as it was: its vector went with it, as nothing used it
-    assert [k for k, _ in store.unembedded(MODEL, 9, id_)] == [key("Second words.")]
+    assert [k for k, _ in store.unembedded("text", MODEL, 9, id_)] == [key("Second words.")]
 
 
 def test_a_complete_write_a_deletion_and_another_model_end_the_waiting(store: Store) -> None:
@@ -130,7 +130,7 @@ def test_a_move_without_vectors_waits_and_keeps_its_id(store: Store) -> None:
     (id_,) = put(store, make_write())
     store.move(id_, make_write("moved.md"), {}, MODEL, defer_embedding=True)
     assert store.pending() == [id_]
-    assert [k for k, _ in store.unembedded_paths(MODEL, 9, id_)] == [key("path:moved.md")]
+    assert [k for k, _ in store.unembedded("path", MODEL, 9, id_)] == [key("path:moved.md")]
     assert store.fill(MODEL, vectors_for(make_write("moved.md"))) == 1
     assert list(store.check()) == []
 

@@ -15,31 +15,22 @@ from outcrop.contracts import Embedder
 from outcrop.embed.batches import batch_texts, embed_all
 from outcrop.embed.models import open_embedder
 from outcrop.errors import EmbedError
-from outcrop.write.prepare import (
-    Job,
-    Prepared,
-    Recipe,
-    Unreadable,
-    prepare_file,
-    rare_collections,
-    texts_to_embed,
-    vector_keys,
-)
+from outcrop.write import prepare
 
 
-def deliver(jobs: Sequence[Job], recipe: Recipe) -> Delivery:
+def deliver(jobs: Sequence[prepare.Job], recipe: prepare.Recipe) -> Delivery:
     """Prepare files, still without vectors."""
-    with rare_collections():
-        outcomes = tuple(prepare_file(job, recipe) for job in jobs)
-    failed = (outcome.file.uri for outcome in outcomes if isinstance(outcome, Unreadable))
+    with prepare.rare_collections():
+        outcomes = tuple(prepare.prepare_file(job, recipe) for job in jobs)
+    failed = (outcome.file.uri for outcome in outcomes if isinstance(outcome, prepare.Unreadable))
     unseen = frozenset(uri for uri in failed if not os.path.lexists(uri))
     return Delivery(socket.gethostname(), outcomes, unseen)
 
 
 def add_vectors(delivery: Delivery, embedder: Embedder) -> Delivery:
     """Add the vectors of all its documents, even those the index may have already: only the writer knows which."""
-    writes = [outcome.write for outcome in delivery.outcomes if isinstance(outcome, Prepared)]
-    texts, paths = texts_to_embed(writes, vector_keys(writes))
+    writes = [outcome.write for outcome in delivery.outcomes if isinstance(outcome, prepare.Prepared)]
+    texts, paths = prepare.texts_to_embed(writes, prepare.vector_keys(writes))
     at_once = batch_texts(embedder)
     vectors = embed_all(embedder.embed_documents, texts, at_once)
     vectors |= embed_all(embedder.embed_paths, paths, at_once)

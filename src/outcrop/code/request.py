@@ -15,15 +15,7 @@ from typing import Final
 
 from outcrop.errors import QueryError
 from outcrop.index.query import MAX_QUERY_CHARS
-from outcrop.read.mentions import (
-    MAX_NAME_CHARS,
-    NAME,
-    pasted_names,
-    paths_in,
-    plain_text,
-    spoken_names,
-    ticked_names,
-)
+from outcrop.read import mentions
 from outcrop.read.question import Reading, both_ends, is_meaningful, read_text, without_context
 from outcrop.read.traces import innermost_first
 from outcrop.records import Directive, Message
@@ -104,11 +96,11 @@ def _borrow(reading: Reading, earlier: Sequence[str]) -> list[Reading]:
 def _follows_up(reading: Reading) -> bool:
     if reading.trace.errors or reading.trace.frames or reading.pasted:
         return False
-    text = plain_text(reading.text)
+    text = mentions.plain_text(reading.text)
     words = text.split()
     if len(words) > FOLLOW_UP_WORDS:
         return False
-    named = bool(NAME.search(text)) or any(True for _ in paths_in(text))
+    named = bool(mentions.NAME.search(text)) or any(True for _ in mentions.paths_in(text))
     meaningful = sum(map(is_meaningful, words))
     if _POINTING.search(text):
         return meaningful <= 4
@@ -117,20 +109,20 @@ def _follows_up(reading: Reading) -> bool:
 
 def _add_topic(asked: str, borrowed: Sequence[Reading]) -> str:
     """The request in its own words, then what the turns before it were about: their words, errors and names."""
-    words = plain_text(asked).split()
+    words = mentions.plain_text(asked).split()
     more: list[str] = []
     for earlier in borrowed:
-        topic = [word for word in plain_text(earlier.text).split() if is_meaningful(word)]
+        topic = [word for word in mentions.plain_text(earlier.text).split() if is_meaningful(word)]
         more += [*topic[:BORROWED_WORDS], *earlier.errors, *_names_in_paste(earlier)]
     said = set(words)
     added = dict.fromkeys(word for item in more for word in item.split() if word not in said)
-    return " ".join(word[:MAX_NAME_CHARS] for word in islice((*words, *added), MAX_QUERY_WORDS))
+    return " ".join(word[: mentions.MAX_NAME_CHARS] for word in islice((*words, *added), MAX_QUERY_WORDS))
 
 
 def _names_in_paste(reading: Reading) -> list[str]:
     """Names out of traces, code, logs and quotes that are likely what the question is about."""
     frames = [frame.name for frame in innermost_first(reading.trace.frames) if frame.name][:FRAMES_NAMED]
-    return list(dict.fromkeys((*frames, *pasted_names(reading.pasted))))[:NAMES_FROM_PASTE]
+    return list(dict.fromkeys((*frames, *mentions.pasted_names(reading.pasted))))[:NAMES_FROM_PASTE]
 
 
 # ------------------------------------------------------------------ what it points at
@@ -141,10 +133,12 @@ def _directives_of(readings: Sequence[Reading]) -> tuple[Directive, ...]:
     targets: list[str] = []
     for reading in readings:
         text = reading.text
-        targets += paths_in(text)
+        targets += mentions.paths_in(text)
         targets += (frame.target for frame in innermost_first(reading.trace.frames))
-        targets += ticked_names(text)
-        targets += (path for line in reading.pasted for path in paths_in(line) if re.search(r":\d+$", path))
+        targets += mentions.ticked_names(text)
+        targets += (
+            path for line in reading.pasted for path in mentions.paths_in(line) if re.search(r":\d+$", path)
+        )
     return tuple(Directive(target) for target in islice(dict.fromkeys(targets), MAX_DIRECTIVES))
 
 
@@ -155,10 +149,10 @@ def _names_before(turns: Sequence[tuple[str, str]]) -> list[str]:
         reading = read_text(content)
         text = reading.text
         names = (
-            *paths_in(text),
-            *ticked_names(text),
+            *mentions.paths_in(text),
+            *mentions.ticked_names(text),
             *(frame.target for frame in innermost_first(reading.trace.frames)),
-            *spoken_names(text),
+            *mentions.spoken_names(text),
             *_names_in_paste(reading),
         )
         found.update(dict.fromkeys(islice(dict.fromkeys(names), MENTIONED_PER_MESSAGE)))

@@ -12,18 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from outcrop.index import names
 from outcrop.index.legs import sign_bits
-from outcrop.index.names import (
-    FILE_WORDS,
-    HEADER,
-    ROLES,
-    build_names,
-    family_number,
-    file_title,
-    file_words,
-    merge_names,
-    name_number,
-)
 from outcrop.index.phrasing import mark_pairs, words_for_phrases
 from outcrop.index.segment import ROWWISE, Segment
 from outcrop.records import FeedRow, Matrix
@@ -212,28 +202,30 @@ def describe_files(feed: Sequence[FeedRow], terms: Terms) -> dict[str, Any]:
         first_rows.setdefault(item.document_id, row)
     number = {document_id: place for place, document_id in enumerate(first_rows)}
     titles, homes = np.zeros(len(first_rows), np.uint64), np.zeros(len(first_rows), np.uint64)
-    stems = np.zeros((len(first_rows), FILE_WORDS), np.uint64)
-    folders = np.zeros((len(first_rows), FILE_WORDS), np.uint64)
+    stems = np.zeros((len(first_rows), names.FILE_WORDS), np.uint64)
+    folders = np.zeros((len(first_rows), names.FILE_WORDS), np.uint64)
     for document_id, row in first_rows.items():
-        titles[number[document_id]] = file_title(feed[row].path)
-        homes[number[document_id]] = name_number(f"{feed[row].path.rpartition('/')[0]}/")
-        stem, folder = file_words(feed[row].path, terms)
+        titles[number[document_id]] = names.file_title(feed[row].path)
+        homes[number[document_id]] = names.name_number(f"{feed[row].path.rpartition('/')[0]}/")
+        stem, folder = names.file_words(feed[row].path, terms)
         stems[number[document_id], : len(stem)] = stem
         folders[number[document_id], : len(folder)] = folder
     return {
         "roles": np.fromiter(map(_role, feed), np.uint8, len(feed)),
-        "families": np.fromiter((family_number(item.language) for item in feed), np.uint8, len(feed)),
+        "families": np.fromiter((names.family_number(item.language) for item in feed), np.uint8, len(feed)),
         "files": np.fromiter((number[item.document_id] for item in feed), np.uint32, len(feed)),
         "titles": titles,
         "homes": homes,
         "stems": stems,
         "folders": folders,
-        "names": build_names(feed, first_rows),
+        "names": names.build_names(feed, first_rows),
     }
 
 
 def _role(item: FeedRow) -> int:
-    return ROLES.index(item.role) | (HEADER if item.code is not None and item.code.kind == "header" else 0)
+    return names.ROLES.index(item.role) | (
+        names.HEADER if item.code is not None and item.code.kind == "header" else 0
+    )
 
 
 # ------------------------------------------------------------------ segments
@@ -272,7 +264,7 @@ def merge_segments(segments: Sequence[Segment], deleted: Sequence[NDArray[np.boo
         **_merge_postings(segments, keep),
         **_merge_files(segments, keep),
         **_merge_summaries(segments, keep),
-        names=merge_names([segment.names for segment in segments], keep),
+        names=names.merge_names([segment.names for segment in segments], keep),
     )
 
 

@@ -8,21 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from outcrop.index.names import (
-    ANYWHERE,
-    CALLABLE,
-    IMPLICIT_SELF,
-    LAYOUT,
-    LOCAL,
-    METHOD,
-    MODULE,
-    PROTOTYPE,
-    ROOT,
-    SUPER,
-    UNKNOWN,
-    USES,
-    find_packages,
-)
+from outcrop.index import names
 from outcrop.index.segment import Segment, View
 from outcrop.system.arrays import NDArray, is_among
 
@@ -150,17 +136,17 @@ def _columns(record: Uses | Pairs | Edges) -> list[NDArray[Any]]:
     return [getattr(record, name) for name in record.__slots__]
 
 
-COMMON_NAMES: Final = np.array(sorted(ANYWHERE), np.uint64)
-_IMPLICIT_SELF: Final = np.array(sorted(IMPLICIT_SELF), np.uint8)
-_LAYOUT: Final = np.array(sorted(LAYOUT), np.uint64)
-IMPORT, LINK = USES.index("import"), USES.index("link")
-USE_SHARES: Final = np.array([_USE_SHARE[name] for name in USES], np.float32)
+COMMON_NAMES: Final = np.array(sorted(names.ANYWHERE), np.uint64)
+_IMPLICIT_SELF: Final = np.array(sorted(names.IMPLICIT_SELF), np.uint8)
+_LAYOUT: Final = np.array(sorted(names.LAYOUT), np.uint64)
+IMPORT, LINK = names.USES.index("import"), names.USES.index("link")
+USE_SHARES: Final = np.array([_USE_SHARE[name] for name in names.USES], np.float32)
 
 
 def packages_of(segment: Segment) -> NDArray[np.uint64]:
     """For each file of a segment the name of its folder."""
     return (
-        find_packages(segment.names, segment.files, len(segment.homes))
+        names.find_packages(segment.names, segment.files, len(segment.homes))
         if segment.packages is None
         else segment.packages
     )
@@ -168,13 +154,13 @@ def packages_of(segment: Segment) -> NDArray[np.uint64]:
 
 def is_in(scope: NDArray[np.uint64], hint: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Whether a module lies in the folder that an import or a link names."""
-    result: NDArray[np.bool_] = np.where(hint == ROOT, scope == 0, (hint > ROOT) & (scope == hint))
+    result: NDArray[np.bool_] = np.where(hint == names.ROOT, scope == 0, (hint > names.ROOT) & (scope == hint))
     return result
 
 
 def may_be_module(scope: NDArray[np.uint64], hint: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Whether a module in a folder of this name can be the one: an import that names another folder means another."""
-    result: NDArray[np.bool_] = (hint <= UNKNOWN) | is_in(scope, hint) | is_among(scope, _LAYOUT)
+    result: NDArray[np.bool_] = (hint <= names.UNKNOWN) | is_in(scope, hint) | is_among(scope, _LAYOUT)
     return result
 
 
@@ -192,14 +178,16 @@ def is_visible(
     Written after something that is neither known by name nor imported it can only be a field or method. What stands
     inside a function is known in its file only.
     """
-    bare = ~member | same | ((kind == METHOD) & is_among(family, _IMPLICIT_SELF))
+    bare = ~member | same | ((kind == names.METHOD) & is_among(family, _IMPLICIT_SELF))
     known = (
-        (level == TITLED) | (level >= NAMED) | ((level >= PACKAGED) & (level <= IMPORTED) & (hint != UNKNOWN))
+        (level == TITLED)
+        | (level >= NAMED)
+        | ((level >= PACKAGED) & (level <= IMPORTED) & (hint != names.UNKNOWN))
     )
     visible: NDArray[np.bool_] = np.where(
-        hint == 0, bare, np.where(hint <= SUPER, member | same, member | known)
+        hint == 0, bare, np.where(hint <= names.SUPER, member | same, member | known)
     )
-    visible &= (kind != LOCAL) | same
+    visible &= (kind != names.LOCAL) | same
     return visible
 
 
@@ -209,9 +197,9 @@ def certainty(
     """How much of the evidence counts: little of a guess, nothing of a wild one."""
     hint = uses.hint[found.use]
     certain = np.ones(len(found.use), np.float32)
-    certain[(rivals > AMBIGUOUS) & (found.kind < MODULE)] = 0
+    certain[(rivals > AMBIGUOUS) & (found.kind < names.MODULE)] = 0
     common = is_among(uses.name[found.use], COMMON_NAMES)
-    unknown = found.member & (hint > SUPER) & (level < NAMED)  # called on something of unknown type
+    unknown = found.member & (hint > names.SUPER) & (level < NAMED)  # called on something of unknown type
     guess = found.member & (level <= SAME_FOLDER)
     certain[guess] *= np.where((rivals[guess] == 1) & ~common[guess], GUESS_SHARE, 0)
     certain[unknown & (rivals > 1)] = 0
@@ -288,9 +276,9 @@ def weigh_pairs(uses: Uses, found: Pairs, declared: Nodes) -> Edges:
     strongest = np.zeros(len(uses.node), np.int8)
     np.maximum.at(strongest, found.use, found.level)
     # A prototype says that there is a definition, and the definition is what is meant.
-    callable_ = found.kind == CALLABLE
+    callable_ = found.kind == names.CALLABLE
     promised, kept = np.zeros((2, len(uses.node)), np.bool_)
-    promised[found.use[(found.kind == PROTOTYPE) & (found.level == strongest[found.use])]] = True
+    promised[found.use[(found.kind == names.PROTOTYPE) & (found.level == strongest[found.use])]] = True
     kept[found.use[promised[found.use] & callable_]] = True
     meant = np.where(kept[found.use], callable_, found.level == strongest[found.use])
     found = found.take(np.flatnonzero(meant))

@@ -10,11 +10,11 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypedDict, TypeVar
+from typing import Final, TypedDict, TypeVar, get_args
 
 import numpy as np
 
-from outcrop.contracts import Store
+from outcrop.contracts import Embedded, Store
 from outcrop.errors import Cancelled, Conflict, StoreError
 from outcrop.maintain.compare import compare_folders, compare_settings, compare_stores
 from outcrop.records import DocumentInfo, DocumentWrite, Filter, Model, MoveReport, Progress
@@ -209,8 +209,9 @@ class _Move:
         """Vectors that came to the source after their documents were copied."""
         target = self._target
         for document in target.pending():
-            finders = (target.unembedded, target.unembedded_summaries, target.unembedded_paths)
-            keys = {key for find in finders for key, _ in find(model, _ALL, document)}
+            keys = {
+                key for what in get_args(Embedded) for key, _ in target.unembedded(what, model, _ALL, document)
+            }
             for batch in _parts(sorted(keys), FILLED_AT_ONCE):
                 self._go_on()
                 if vectors := self._source.kept_vectors(model, batch):

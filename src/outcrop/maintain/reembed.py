@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from outcrop.contracts import Embedder, Store
+from outcrop.contracts import Embedded, Embedder, Store
 from outcrop.embed.batches import BATCH_TEXTS, batch_texts, embed_all
 from outcrop.embed.keys import context_text
 from outcrop.errors import Cancelled, EmbedError, StoreError
@@ -90,11 +90,10 @@ class _Filling:
     def _gather(self, document_id: int) -> bool:
         """Add what the document lacks to the batch; whether it is full now."""
         store, model, most = self._store, self._embedder.model, self._most
-        for find, read in ((store.unembedded, read_texts), (store.unembedded_summaries, read_summaries)):
-            self._texts |= read(store, {id_: key for key, id_ in find(model, most, document_id)})
-        self._paths |= read_paths(
-            store, {id_: key for key, id_ in store.unembedded_paths(model, most, document_id)}
-        )
+        for what, read in _READERS.items():
+            lacking = store.unembedded(what, model, most, document_id)
+            batch = self._paths if what == "path" else self._texts
+            batch |= read(store, {id_: key for key, id_ in lacking})
         self._documents.append(document_id)
         return len(self._texts) >= most
 
@@ -124,6 +123,9 @@ class _Filling:
         return True
 
 
+_Reader = Callable[[Store, dict[int, bytes]], dict[bytes, str]]
+
+
 def read_texts(store: Store, keys: dict[int, bytes]) -> dict[bytes, str]:
     """What is embedded of these chunks, by the key of its vector; those that are gone by now are left out."""
     return {
@@ -143,6 +145,13 @@ def read_paths(store: Store, keys: dict[int, bytes]) -> dict[bytes, str]:
     return {key: info.path for key, info in found if info is not None}
 
 
+_READERS: Final[dict[Embedded, _Reader]] = {
+    "text": read_texts,
+    "summary": read_summaries,
+    "path": read_paths,
+}
+
+
 class _Reembedding:
     """One run: what it works with, and how far it came."""
 
@@ -159,31 +168,30 @@ class _Reembedding:
         self._stopped = stopped
         self._batch = FIRST_BATCH
         self._done = 0
-        self._find = (store.unembedded, store.unembedded_summaries, store.unembedded_paths)
         self._total = 0
         self.chunks = 0
         if progress is not None:
             stats = store.stats()
             most = max(stats.chunks, stats.documents)
-            self._total = sum(len(find(embedder.model, most)) for find in self._find)
+            self._total = sum(len(store.unembedded(what, embedder.model, most)) for what in _READERS)
 
     def is_behind(self) -> bool:
         """Whether anything has no vector of the model."""
-        return any(find(self._embedder.model, 1) for find in self._find)
+        return any(self._store.unembedded(what, self._embedder.model, 1) for what in _READERS)
 
     def catch_up(self) -> None:
         """Embed all that has no vector of the model yet."""
         model = self._embedder
-        ways = ((read_texts, model.embed_documents), (read_summaries, model.embed_documents))
-        for find, (read, embed) in zip(self._find, (*ways, (read_paths, model.embed_paths)), strict=True):
-            while lacking := find(model.model, self._batch):
+        for what, read in _READERS.items():
+            embed = model.embed_paths if what == "path" else model.embed_documents
+            while lacking := self._store.unembedded(what, model.model, self._batch):
                 made = self._embed(lacking, read, embed)
-                self.chunks += made if read is read_texts else 0
+                self.chunks += made if what == "text" else 0
 
     def _embed(
         self,
         lacking: list[tuple[bytes, int]],
-        read: Callable[[Store, dict[int, bytes]], dict[bytes, str]],
+        read: _Reader,
         embed: Callable[[Sequence[str]], Matrix],
     ) -> int:
         """Embed one batch; how many texts it had. Rows deleted meanwhile are skipped."""

@@ -12,16 +12,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from outcrop.mask.randomness import (
-    MASK,
-    is_expression,
-    is_filler_word,
-    is_token,
-    looks_drawn,
-    looks_generated,
-    looks_like_password,
-    looks_random,
-)
+from outcrop.mask import randomness
 from outcrop.system.limits import timed
 
 # What makes a `key` secret, right before the word; a primary or a public key is not.
@@ -180,20 +171,20 @@ _Seen = tuple[Span | None, int]
 
 
 def _find_password(text: str, _name: Span, at: int, _before: bytes) -> _Seen:
-    return _value(text, at, _PASSWORD, _AFTER_PASSWORD, looks_like_password)
+    return _value(text, at, _PASSWORD, _AFTER_PASSWORD, randomness.looks_like_password)
 
 
 def _find_token(text: str, name: Span, at: int, before: bytes) -> _Seen:
     if is_no_secret(before):
         return None, at
-    is_secret = looks_drawn if may_be_uuid(before, text[slice(*name)]) else is_token
+    is_secret = randomness.looks_drawn if may_be_uuid(before, text[slice(*name)]) else randomness.is_token
     return _value(text, at, _TOKEN, _AFTER_TOKEN, is_secret)
 
 
 def _find_key(text: str, _name: Span, at: int, before: bytes) -> _Seen:
     if not is_secret_key(before):
         return None, at
-    return _value(text, at, _TOKEN, _AFTER_TOKEN, looks_drawn)
+    return _value(text, at, _TOKEN, _AFTER_TOKEN, randomness.looks_drawn)
 
 
 def _find_header(text: str, _name: Span, at: int, _before: bytes) -> _Seen:
@@ -201,7 +192,7 @@ def _find_header(text: str, _name: Span, at: int, _before: bytes) -> _Seen:
     if found is None:
         return None, at
     kind = found.lastgroup or ""
-    is_secret = (_is_basic if kind == "basic" else looks_random)(found[kind])
+    is_secret = (_is_basic if kind == "basic" else randomness.looks_random)(found[kind])
     return found.span(kind) if is_secret else None, found.end()
 
 
@@ -252,9 +243,9 @@ def _value(
     value = found[group]
     if value.startswith("base64:"):
         start, value = start + len("base64:"), value[len("base64:") :]
-    if MASK * 4 in value or " " in value or not is_secret(value):
+    if randomness.MASK * 4 in value or " " in value or not is_secret(value):
         return None, seen
-    if is_expression(value) and not looks_generated(value):
+    if randomness.is_expression(value) and not randomness.looks_generated(value):
         return None, seen
     return (start, end), seen
 
@@ -267,4 +258,4 @@ def _is_basic(value: str) -> bool:
     except (NotBase64, ValueError):
         return False
     _, colon, password = decoded.partition(b":")
-    return bool(colon) and decoded.isascii() and not is_filler_word(password.decode("ascii"))
+    return bool(colon) and decoded.isascii() and not randomness.is_filler_word(password.decode("ascii"))

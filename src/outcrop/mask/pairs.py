@@ -11,15 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Final
 
+from outcrop.mask import randomness
 from outcrop.mask.assignments import Name, may_be_uuid
-from outcrop.mask.randomness import (
-    MASK,
-    is_expression,
-    is_plainly_password,
-    is_plainly_secret,
-    is_uuid,
-    looks_generated,
-)
 from outcrop.system.limits import timed
 
 Span = tuple[int, int]
@@ -61,14 +54,14 @@ def find_joined(text: str, data: bytes, names: Sequence[Name]) -> Iterator[Span]
         span = _find_value(text, data, closed.end() if closed else name.end, name.is_password)
         if span is None:
             continue
-        if is_uuid(text[slice(*span)]) and not may_be_uuid(name.before, text[name.start : name.end]):
+        if randomness.is_uuid(text[slice(*span)]) and not may_be_uuid(name.before, text[name.start : name.end]):
             continue
         yield span
 
 
 def _find_value(text: str, data: bytes, at: int, is_password: bool) -> Span | None:
     """The secret joined to the name that ends here; each way of joining is tried once."""
-    is_secret = is_plainly_password if is_password else is_plainly_secret
+    is_secret = randomness.is_plainly_password if is_password else randomness.is_plainly_secret
     for joint in _JOINTS:
         joined = joint.match(data, at)
         found = _VALUE.match(text, joined.end()) if joined else None
@@ -76,11 +69,11 @@ def _find_value(text: str, data: bytes, at: int, is_password: bool) -> Span | No
             continue
         value = found[1].rstrip(".:)]}*")
         start, value = found.end(1) - len(found[1].removeprefix(_PACKED)), value.removeprefix(_PACKED)
-        if MASK * 4 in value or value[:2] in ("0x", "0X") or not is_secret(value):
+        if randomness.MASK * 4 in value or value[:2] in ("0x", "0X") or not is_secret(value):
             continue
         if joint is _BELOW and not _LINE_END.match(text, start + len(value)):
             continue
-        if not is_expression(value) or looks_generated(value):
+        if not randomness.is_expression(value) or randomness.looks_generated(value):
             return start, start + len(value)
     return None
 
@@ -181,11 +174,11 @@ def _cells(row: str, delimiter: str) -> list[Span]:
 
 def _secret_in(cell: str, is_password: bool) -> Span | None:
     value = cell.strip(" \t\"'`*").removeprefix("base64:")
-    if len(value) < 8 or MASK * 4 in value or " " in value:
+    if len(value) < 8 or randomness.MASK * 4 in value or " " in value:
         return None
-    if is_expression(value) and not looks_generated(value):
+    if randomness.is_expression(value) and not randomness.looks_generated(value):
         return None
-    if not (is_plainly_password(value) if is_password else is_plainly_secret(value)):
+    if not (randomness.is_plainly_password(value) if is_password else randomness.is_plainly_secret(value)):
         return None
     start = cell.index(value)
     return start, start + len(value)

@@ -8,15 +8,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
-from outcrop.records import CollectionInfo, DocumentInfo, FileState, Filter, Folder, Model
+from outcrop.records import CollectionInfo, DocumentInfo, FileState, Filter, Folder
 from outcrop.system.arrays import NDArray
 
-Embedded = Literal["text", "summary", "path"]
-"""What has a vector."""
 _EVERYTHING: Final = Filter()
 _NO_LIMIT: Final = 2**62
 
@@ -47,12 +45,6 @@ class SqlStore(ABC):
     @abstractmethod
     def _documents(self, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
         """The documents `d` for which a condition holds."""
-
-    @abstractmethod
-    def _unembedded(
-        self, what: Embedded, model: Model, limit: int, document: int | None
-    ) -> list[tuple[bytes, int]]:
-        """Up to `limit` (key, id of the chunk or document) that have no vector of `model`, oldest first."""
 
     # ------------------------------------------------------------------ documents
 
@@ -135,19 +127,6 @@ class SqlStore(ABC):
         most = _NO_LIMIT if limit is None else limit
         rows = self._ask("SELECT document_id FROM pending ORDER BY document_id LIMIT %s", (most,))
         return [id_ for (id_,) in rows]
-
-    def unembedded(self, model: Model, limit: int, document: int | None = None) -> list[tuple[bytes, int]]:
-        return self._unembedded("text", model, limit, document)
-
-    def unembedded_summaries(
-        self, model: Model, limit: int, document: int | None = None
-    ) -> list[tuple[bytes, int]]:
-        return self._unembedded("summary", model, limit, document)
-
-    def unembedded_paths(
-        self, model: Model, limit: int, document: int | None = None
-    ) -> list[tuple[bytes, int]]:
-        return self._unembedded("path", model, limit, document)
 
     def removals(self, after: int) -> tuple[NDArray[np.int64], int]:
         with self.snapshot():

@@ -17,18 +17,10 @@ import numpy as np
 
 from outcrop.records import Filter, Vector
 from outcrop.records.derived import ChunkRows, DeclaredRows, Deriver, TermRows, Totals
+from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.reading import filter_sql, read_rows
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
-from outcrop.store.postgres.vectors import (
-    Tuning,
-    VectorIndex,
-    active_model,
-    fresh,
-    points,
-    reach,
-    vector_indexes,
-)
 from outcrop.system.arrays import NDArray, is_among
 from outcrop.text.phrases import phrase_finder, phrase_words
 
@@ -58,8 +50,8 @@ class Searching(ABC):
 
     _connections: Connections
     _deriver: Callable[[], Deriver]
-    _tuning: Tuning
-    _indexes_seen: tuple[int, float, list[VectorIndex]] = (-1, 0.0, [])
+    _tuning: stored_vectors.Tuning
+    _indexes_seen: tuple[int, float, list[stored_vectors.VectorIndex]] = (-1, 0.0, [])
 
     @abstractmethod
     def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]: ...
@@ -145,7 +137,7 @@ class Searching(ABC):
     def nearest(
         self, vector: Vector, count: int, where: Filter = _EVERYTHING, among: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        active = self._connections.known("model", active_model)
+        active = self._connections.known("model", stored_vectors.active_model)
         if active is None or not count or not np.any(vector):
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         model = active[0]
@@ -176,11 +168,11 @@ class Searching(ABC):
         condition, values = _points_filter(where)
         parts = [
             f"(SELECT p.chunk_id, p.embedding <=> %s AS away FROM {table} p WHERE {condition} ORDER BY away LIMIT %s)"
-            for table in (points(model), fresh(model))
+            for table in (stored_vectors.points(model), stored_vectors.fresh(model))
         ]
         bound = [half, *values, most]
         question = f"{' UNION ALL '.join(parts)} ORDER BY away LIMIT %s"
-        far = [reach(index, count, self._tuning.effort) for index in self._indexes_of(model)[:1]]
+        far = [stored_vectors.reach(index, count, self._tuning.effort) for index in self._indexes_of(model)[:1]]
 
         def ask(connection: Connection) -> list[tuple[int, float]]:
             with connection.transaction():
@@ -190,11 +182,13 @@ class Searching(ABC):
 
         return self._connections.read(ask)
 
-    def _indexes_of(self, model: int) -> list[VectorIndex]:
+    def _indexes_of(self, model: int) -> list[stored_vectors.VectorIndex]:
         """The vector indexes of a model, as they were lately: they say how far to look, not what is there."""
         seen, when, there = self._indexes_seen
         if seen != model or time.monotonic() - when > INDEX_SEEN_S:
-            there = self._connections.read(lambda connection: vector_indexes(connection, points(model)))
+            there = self._connections.read(
+                lambda connection: stored_vectors.vector_indexes(connection, stored_vectors.points(model))
+            )
             self._indexes_seen = (model, time.monotonic(), there)
         return there
 
@@ -204,7 +198,7 @@ class Searching(ABC):
         """The same over the points `p` that meet a condition; MATERIALIZED keeps the planner off the index."""
         parts = [
             f"SELECT p.chunk_id, p.embedding FROM {table} p WHERE {condition}"
-            for table in (points(model), fresh(model))
+            for table in (stored_vectors.points(model), stored_vectors.fresh(model))
         ]
         rows = self._look_up(
             f"WITH few AS MATERIALIZED ({' UNION ALL '.join(parts)})"
@@ -260,13 +254,13 @@ class Searching(ABC):
 
     def _vectors_of(self, chunk_ids: list[int]) -> Vectors:
         """The vectors of some chunks, by chunk and part."""
-        active = self._connections.known("model", active_model)
+        active = self._connections.known("model", stored_vectors.active_model)
         if active is None:
             return _NO_VECTORS
         number, dimensions = active[0], active[1].dimensions
         parts = [
             f"SELECT chunk_id, part, embedding FROM {table} WHERE chunk_id = ANY (%(ids)s::bigint[])"
-            for table in (points(number), fresh(number))
+            for table in (stored_vectors.points(number), stored_vectors.fresh(number))
         ]
         # As one row: a thousand of their own take several milliseconds to read.
         rows = self._look_up(

@@ -12,25 +12,15 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from outcrop.contracts import Embedded
 from outcrop.errors import NotFound, StoreError
 from outcrop.records import DocumentInfo, DocumentWrite, FeedRow, Filter, Model, StoredChunk, StoreStats, Vector
 from outcrop.records.derived import Deriver
-from outcrop.store.postgres import tenancy
+from outcrop.store.postgres import reading, tenancy
 from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.checking import count_everything, find_problems
 from outcrop.store.postgres.connections import Connection, Connections, State
 from outcrop.store.postgres.deriving import FEED_TABLES
-from outcrop.store.postgres.reading import (
-    CHUNKS_NAMED,
-    CHUNKS_OF,
-    export_writes,
-    filter_sql,
-    find_summaries,
-    read_chunks,
-    read_documents,
-    read_rows,
-    read_text,
-)
 from outcrop.store.postgres.searching import Searching
 from outcrop.store.postgres.upkeep import rederive, settle
 from outcrop.store.postgres.values import text_row
@@ -44,7 +34,7 @@ from outcrop.store.postgres.writing import (
     switch_model,
 )
 from outcrop.store.rows import FEED_COLUMNS, feed_rows
-from outcrop.store.sql import Embedded, SqlStore
+from outcrop.store.sql import SqlStore
 from outcrop.system.arrays import NDArray
 
 _AS_IT_IS: Final = Tuning()
@@ -76,7 +66,7 @@ class PostgresStore(SqlStore, Searching):
 
     def _read(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one query, texts as they were written."""
-        return self._connections.read(lambda connection: read_rows(connection, query, values))
+        return self._connections.read(lambda connection: reading.read_rows(connection, query, values))
 
     def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._read(query, text_row(values))
@@ -88,10 +78,10 @@ class PostgresStore(SqlStore, Searching):
         return text_row(texts)
 
     def _filter(self, where: Filter) -> tuple[str, Sequence[Any]]:
-        return filter_sql(where)
+        return reading.filter_sql(where)
 
     def _documents(self, condition: str, values: Sequence[Any]) -> list[DocumentInfo]:
-        return self._connections.read(lambda connection: read_documents(connection, condition, values))
+        return self._connections.read(lambda connection: reading.read_documents(connection, condition, values))
 
     def _look_up(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         """The same for rows without texts."""
@@ -185,7 +175,7 @@ class PostgresStore(SqlStore, Searching):
     # ------------------------------------------------------------------ summaries, vectors and models
 
     def summaries(self, keys: Collection[bytes]) -> list[tuple[bytes, bytes, str]]:
-        return self._connections.read(lambda connection: find_summaries(connection, keys))
+        return self._connections.read(lambda connection: reading.find_summaries(connection, keys))
 
     def missing_vectors(self, model: Model, keys: Collection[bytes]) -> set[bytes]:
         return self._connections.read(
@@ -198,8 +188,8 @@ class PostgresStore(SqlStore, Searching):
         active = self._connections.known("model", stored_vectors.active_model)
         return active[1] if active else None
 
-    def _unembedded(
-        self, what: Embedded, model: Model, limit: int, document: int | None
+    def unembedded(
+        self, what: Embedded, model: Model, limit: int, document: int | None = None
     ) -> list[tuple[bytes, int]]:
         return self._connections.read(
             lambda connection: stored_vectors.unembedded(connection, what, model, limit, document)
@@ -230,17 +220,19 @@ class PostgresStore(SqlStore, Searching):
     # ------------------------------------------------------------------ reading
 
     def text(self, document_id: int) -> str:
-        return self._at_once(lambda connection: read_text(connection, int(document_id)))
+        return self._at_once(lambda connection: reading.read_text(connection, int(document_id)))
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
         ids = [int(id_) for id_ in chunk_ids]
-        return self._at_once(lambda connection: read_chunks(connection, CHUNKS_NAMED, ids))
+        return self._at_once(lambda connection: reading.read_chunks(connection, reading.CHUNKS_NAMED, ids))
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
-        return self._at_once(lambda connection: read_chunks(connection, CHUNKS_OF, int(document_id)))
+        return self._at_once(
+            lambda connection: reading.read_chunks(connection, reading.CHUNKS_OF, int(document_id))
+        )
 
     def export(self, after: int, limit: int) -> list[tuple[int, DocumentWrite]]:
-        return self._at_once(lambda connection: export_writes(connection, int(after), limit))
+        return self._at_once(lambda connection: reading.export_writes(connection, int(after), limit))
 
     def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
         """The vectors of `model` that are kept under these keys, as float32 of the stored half floats."""
@@ -264,7 +256,7 @@ class PostgresStore(SqlStore, Searching):
         return self._connections.known("version", _version)
 
     def select(self, where: Filter) -> NDArray[np.int64]:
-        condition, values = filter_sql(where)
+        condition, values = reading.filter_sql(where)
         rows = self._look_up(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id", values)
         return np.array([id_ for (id_,) in rows], np.int64)
 

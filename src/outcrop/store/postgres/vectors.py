@@ -14,11 +14,11 @@ from typing import Final, Literal
 import numpy as np
 from psycopg import sql
 
+from outcrop.contracts import Embedded
 from outcrop.records import Model, Vector
 from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.policies import grant_as_chunks, restrict
 from outcrop.store.rows import vector_blobs
-from outcrop.store.sql import Embedded
 
 ACTIVE: Final = "(SELECT active_model FROM state)"
 """SQL for the id of the active model; NULL in a new database."""

@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 import numpy as np
 
+from outcrop.contracts import Embedded
 from outcrop.errors import CorruptDatabase, NotFound
 from outcrop.records import DocumentInfo, DocumentWrite, FeedRow, Filter, Model, StoredChunk, StoreStats, Vector
 from outcrop.store.filters import filter_sql
@@ -26,7 +27,7 @@ from outcrop.store.rows import (
     require_complete,
     stored_chunk,
 )
-from outcrop.store.sql import Embedded, SqlStore
+from outcrop.store.sql import SqlStore
 from outcrop.store.sqlite import vectors as stored_vectors
 from outcrop.store.sqlite.chunks import (
     chunk_rows,
@@ -143,8 +144,8 @@ class SqliteStore(SqlStore):
             active = stored_vectors.active_model(connection)
             return active[1] if active else None
 
-    def _unembedded(
-        self, what: Embedded, model: Model, limit: int, document: int | None
+    def unembedded(
+        self, what: Embedded, model: Model, limit: int, document: int | None = None
     ) -> list[tuple[bytes, int]]:
         with self._connections.reading_at_once() as connection:
             model_id = stored_vectors.find_model(connection, model) or 0  # 0 is no model's id

@@ -14,10 +14,10 @@ from typing import Final
 
 import apsw
 
+from outcrop.contracts import Embedded
 from outcrop.records import Model, Vector
 from outcrop.store.quantized import check_vectors, pack_vectors, unpack_vectors
 from outcrop.store.rows import fetch
-from outcrop.store.sql import Embedded
 
 ACTIVE: Final = "(SELECT value FROM meta WHERE key = 'active_model')"
 """SQL for the id of the active model; NULL in a new database."""
