@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.chat.model_server import ModelServer, calling, saying
 
 from outcrop.chat import Source, open_chat
-from outcrop.chat.citations import read_citations
-from outcrop.chat.fence import fence
+from outcrop.chat.fence import fence, read_citations
 from outcrop.engine import Engine
 from outcrop.records import Message
 

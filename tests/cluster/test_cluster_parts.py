@@ -15,9 +15,9 @@ from tests.serve.cli.runner import Outcrop
 import outcrop as library
 from outcrop.chunk.strategies import ChunkOptions
 from outcrop.cluster.attempts import Attempts
-from outcrop.cluster.deliver import add_vectors, deliver, open_once
 from outcrop.cluster.order import Embedding
 from outcrop.cluster.prepare import RayPrepare, outcomes_of
+from outcrop.cluster.stages import add_vectors, deliver, open_once
 from outcrop.embed.models import open_embedder
 from outcrop.errors import ClusterError, EmbedError, SourceError
 from outcrop.parse.limits import ParseLimits

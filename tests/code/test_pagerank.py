@@ -28,8 +28,9 @@ def test_pagerank_sums_to_one_and_equals_the_solution_of_its_equations(
     assert np.abs(rank - expected).sum() < 0.002
 
 
-def test_pagerank_of_nothing_is_nothing() -> None:
+def test_pagerank_of_nothing_is_nothing_and_of_one_node_is_all() -> None:
     assert len(pagerank(0, *columns_of([]))) == 0
+    assert pagerank(1, *columns_of([])).tolist() == pytest.approx([1])
 
 
 def test_where_walkers_begin_is_told_in_shares() -> None:

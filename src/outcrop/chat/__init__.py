@@ -1,8 +1,7 @@
 """Grounded chat with a model behind any OpenAI-compatible endpoint: ask, and read the events."""
 
-from outcrop.chat.ask import Chat, Mode, open_chat
+from outcrop.chat.ask import Chat, Mode, ReopenedIndex, open_chat
 from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sources, ToolCall, event_name
-from outcrop.chat.index import ReopenedIndex
 
 __all__ = [
     "Chat",

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from outcrop.chat.citations import read_citations
 from outcrop.chat.endpoint import ChatEndpoint, Ended, Limits, ToolsRefused
 from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sources, ToolCall, source_of
-from outcrop.chat.fence import fence, nothing_found
+from outcrop.chat.fence import fence, nothing_found, read_citations
 from outcrop.chat.frames import Call
-from outcrop.chat.index import ReopenedIndex
 from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, read_messages, write_prompt
+from outcrop.config import Config
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
 from outcrop.records import Context, Message, Reason
@@ -101,6 +101,29 @@ class _Answer:
         numbers = [source.number for source in self.sources.values()]
         cited, unknown = read_citations("".join(self.text), numbers)
         return Done(cited, unknown, stopped)
+
+
+class ReopenedIndex:
+    """An index that may be unreachable when a chat begins: it is opened at the first search that can."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def context(self, query: str, **options: Any) -> Context:
+        """As `Engine.context`; raises what opening the index raises."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = Engine(self.config, create=False)
+        return self._engine.context(query, **options)
+
+    def close(self) -> None:
+        """Close the index if it was opened."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
 
 
 class Chat:

@@ -5,8 +5,7 @@ On the way of a file:
 prepare.py   this process: starts a driver, hands it the files, yields what comes back
 driver.py    a process of its own that talks to Ray, so that Ray never enters the caller's
 dataset.py   the files as a Ray Dataset
-stages.py    what Ray's workers are given to do
+stages.py    what Ray's workers do, by the functions of a run without a cluster
 attempts.py  which batches they have tried too often
-deliver.py   how they do it, by the functions of a run without a cluster
 order.py     the messages between all of these
 """

@@ -1,4 +1,4 @@
-"""The work of Ray's workers: tables with a row for each batch of files.
+"""The work of Ray's workers, by the functions of a run without a cluster: tables with a row for each batch of files.
 
 number  which batch
 jobs    in: the files, a pickled list of Jobs
@@ -9,18 +9,25 @@ model   out: whether that is the model's fault
 
 from __future__ import annotations
 
+import os
 import pickle
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import ray
 
-from outcrop.cluster.deliver import add_vectors, deliver, open_once
 from outcrop.cluster.order import Delivery, Embedding, Order
+from outcrop.contracts import Embedder
+from outcrop.embed.batches import batch_texts, embed_all
+from outcrop.embed.models import open_embedder
 from outcrop.errors import EmbedError
+from outcrop.write import prepare
 
 
 def prepare_rows(table: Any, *, order: Any, attempts: Any, turn: str, embed: bool) -> Any:
@@ -82,3 +89,38 @@ def _told(problem: str) -> str:
 _SCHEMA = pa.schema(
     [("number", pa.int64()), ("done", pa.large_binary()), ("error", pa.large_string()), ("model", pa.bool_())]
 )
+
+
+def deliver(jobs: Sequence[prepare.Job], recipe: prepare.Recipe) -> Delivery:
+    """Prepare files, still without vectors."""
+    with prepare.rare_collections():
+        outcomes = tuple(prepare.prepare_file(job, recipe) for job in jobs)
+    failed = (outcome.file.uri for outcome in outcomes if isinstance(outcome, prepare.Unreadable))
+    unseen = frozenset(uri for uri in failed if not os.path.lexists(uri))
+    return Delivery(socket.gethostname(), outcomes, unseen)
+
+
+def add_vectors(delivery: Delivery, embedder: Embedder) -> Delivery:
+    """Add the vectors of all its documents, even those the index may have already: only the writer knows which."""
+    writes = [outcome.write for outcome in delivery.outcomes if isinstance(outcome, prepare.Prepared)]
+    texts, paths = prepare.texts_to_embed(writes, prepare.vector_keys(writes))
+    at_once = batch_texts(embedder)
+    vectors = embed_all(embedder.embed_documents, texts, at_once)
+    vectors |= embed_all(embedder.embed_paths, paths, at_once)
+    if not vectors:
+        return delivery
+    return replace(delivery, keys=tuple(vectors), matrix=np.stack(list(vectors.values())))
+
+
+@lru_cache(maxsize=1)
+def open_once(embedding: Embedding, device: str) -> Embedder:
+    """The model, opened once per process and checked to be the one of the index."""
+    embedder = open_embedder(
+        embedding.name, url=embedding.url, key=embedding.key, query_prefix=embedding.query_prefix, device=device
+    )
+    if embedder.model != embedding.model:
+        raise EmbedError(
+            f"there is the model {embedder.model} where {embedding.model} is needed: "
+            "install the same Outcrop and the same models on every machine"
+        )
+    return embedder

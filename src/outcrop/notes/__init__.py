@@ -1,6 +1,12 @@
 """The knowledge base: plain notes in a folder of the user's, which agents search, read and write."""
 
+from importlib import resources
+
 from outcrop.notes.knowledge_base import COLLECTION, KbFile, KbText, KnowledgeBase
-from outcrop.notes.teaching import instructions
 
 __all__ = ["COLLECTION", "KbFile", "KbText", "KnowledgeBase", "instructions"]
+
+
+def instructions() -> str:
+    """The text that teaches an agent to use Outcrop: search, then read; what a score means; when to write a note."""
+    return resources.files("outcrop.notes").joinpath("instructions.md").read_text("utf-8")
