@@ -190,13 +190,8 @@ def find_own_folders(config: Config, environ: Mapping[str, str] | None = None) -
     return [folder for folder in (config.folder, *config.folder.parents) if folder.is_relative_to(home)][::-1]
 
 
-def default_config_dir(env: Mapping[str, str]) -> Path:
-    """Where the user's config.toml lives."""
-    return Path(env.get("XDG_CONFIG_HOME") or _home() / ".config") / "outcrop"
-
-
 def user_folders(environ: Mapping[str, str] | None = None) -> tuple[Path, Path]:
-    """The user's home folder, and the one in which most programs keep their settings: for `outcrop install`."""
+    """The user's home folder, and the one in which most programs keep their settings."""
     env = os.environ if environ is None else environ
     home = _home()
     return home, Path(env.get("XDG_CONFIG_HOME") or home / ".config")
@@ -217,7 +212,7 @@ def _config_file(env: Mapping[str, str]) -> Path | None:
     if named := env.get("OUTCROP_CONFIG"):
         return Path(named)
     try:
-        return default_config_dir(env) / "config.toml"
+        return user_folders(env)[1] / "outcrop" / "config.toml"
     except ConfigError:
         return None
 
@@ -242,11 +237,11 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _read_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, value in env.items():
-        if name.startswith(ENV_PREFIX) and name != "OUTCROP_CONFIG":
-            values[name.removeprefix(ENV_PREFIX).lower()] = value
-    return values
+    return {
+        name.removeprefix(ENV_PREFIX).lower(): value
+        for name, value in env.items()
+        if name.startswith(ENV_PREFIX) and name != "OUTCROP_CONFIG"
+    }
 
 
 _FIELDS = {f.name: f for f in fields(Config)}
@@ -314,14 +309,8 @@ def _read_db(value: Any) -> Path | DatabaseUrl:
 
 
 def _validate(config: Config) -> Config:
-    for name in (
-        "max_file_bytes",
-        "parse_timeout_s",
-        "parse_memory_bytes",
-        "limit",
-        "budget_tokens",
-        "chat_window_tokens",
-    ):
+    sizes = "max_file_bytes parse_timeout_s parse_memory_bytes limit budget_tokens chat_window_tokens"
+    for name in sizes.split():
         if getattr(config, name) <= 0:
             raise ConfigError(f"{name} must be above zero")
     if not 0 <= config.floor <= 1:

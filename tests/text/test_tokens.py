@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.cost import cpu_below
 from tests.text.measured_texts import TEXTS, TOKENS
 
-from outcrop.text.tokens import LONGEST_REMEMBERED, Vocabulary, cut, vocabulary
-from outcrop.text.tokens.bpe import _merge_by_heap, _scan
+from outcrop.text.tokens import LONGEST_REMEMBERED, Vocabulary, _merge_by_heap, _scan, cut, vocabulary
 
 NAMES = ("o200k", "cl100k")
 COUNTED: list[tuple[str, int, int]] = json.loads(Path(__file__).with_name("counts.json").read_text("utf-8"))

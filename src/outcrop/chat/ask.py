@@ -13,10 +13,9 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from outcrop.chat.endpoint import ChatEndpoint, Ended, Limits, ToolsRefused
+from outcrop.chat.endpoint import Call, ChatEndpoint, Ended, Limits, ToolsRefused
 from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sources, ToolCall, source_of
 from outcrop.chat.fence import fence, nothing_found, read_citations
-from outcrop.chat.frames import Call
 from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, read_messages, write_prompt
 from outcrop.config import Config
 from outcrop.engine import Engine

@@ -1,6 +1,7 @@
 """A chat model behind an OpenAI-compatible endpoint: `POST {base_url}/chat/completions`, streamed.
 
-Every failure becomes one ChatError whose message says what to do next.
+Text is passed on as it comes, tool calls once they are complete. Every failure becomes one ChatError whose message says
+what to do next.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ import http.client
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any, Final
 
-from outcrop.chat.frames import Call, Malformed, Reading, ServerSays
 from outcrop.errors import Cancelled, ChatError, ConfigError
 from outcrop.system.exchange import FAILURES, Exchange, Head, Stop, TooMuch, TooSlow
 from outcrop.system.remote import Again, Remote, Retries
@@ -23,6 +23,12 @@ _RETRY_DELAY_S: Final = 2.0
 """The longest pause before the one retry; the shortest is half of it."""
 _LONGEST_DELAY_S: Final = 10.0
 """A person waits: a server that wants a longer pause is an error that says how long."""
+_MAX_CALLS: Final = 16
+"""Calls that one message may make; a model that asks for more is in a loop."""
+_MAX_ARGUMENT_CHARACTERS: Final = 20_000
+"""A query and a number need a hundred; what is longer is cut, and the model is told that it is no JSON."""
+_THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking")
+"""Where servers put a model's reasoning. Not shown, but a sign of life."""
 
 Payload = Mapping[str, Any]
 
@@ -41,6 +47,19 @@ class Limits:
     line_bytes: int = 1 << 20
     total_bytes: int = 16 << 20
     """An answer of 100 000 words comes to this in frames of one token."""
+
+
+class Malformed(Exception):
+    """A frame that breaks the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool the model wants called, with its arguments as it wrote them."""
+
+    id: str
+    name: str
+    arguments: str
 
 
 class ToolsRefused(ChatError):
@@ -233,3 +252,112 @@ def _pause(seconds: float, stopped: Stop | None) -> None:
         if stopped is not None and stopped():
             raise Cancelled("the chat was stopped")
         time.sleep(min(0.1, left_s))
+
+
+@dataclass(slots=True)
+class _Part:
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(slots=True)
+class Reading:
+    """One message as far as it has come. `started`: the model said, thought or called something."""
+
+    started: bool = False
+    finish: str = ""
+    frames: int = 0
+    _calls: list[_Part] = field(default_factory=list)
+    _by_index: dict[int, _Part] = field(default_factory=dict)
+
+    def take(self, data: bytes) -> str:
+        """Add a frame; return the text it adds to the answer, if any. Raises Malformed or ServerSays."""
+        frame = _load(data)
+        self.frames += 1
+        if frame.get("error"):
+            raise ServerSays(data)
+        choices = frame.get("choices") or []
+        if not isinstance(choices, list):
+            raise Malformed
+        if not choices:
+            return ""  # how many tokens were used, and other remarks
+        choice = choices[0]
+        said = (choice.get("delta") or choice.get("message") or {}) if isinstance(choice, dict) else None
+        if not isinstance(said, dict):
+            raise Malformed
+        if isinstance(finish := choice.get("finish_reason"), str) and finish:
+            self.finish = finish
+        self._take_calls(said.get("tool_calls") or [])
+        text = said.get("content") or said.get("refusal") or ""
+        if not isinstance(text, str):
+            raise Malformed
+        if text or self._calls or any(said.get(name) for name in _THOUGHTS):
+            self.started = True
+        return text
+
+    def calls(self) -> tuple[Call, ...]:
+        """The message's calls in order; each has an id, the model's or ours."""
+        return tuple(
+            Call(part.id or f"call_{number}", part.name, part.arguments)
+            for number, part in enumerate(self._calls)
+        )
+
+    def _take_calls(self, fragments: Any) -> None:
+        if not isinstance(fragments, list) or not all(isinstance(item, dict) for item in fragments):
+            raise Malformed
+        for fragment in fragments:
+            function = fragment.get("function") or {}
+            if not isinstance(function, dict):
+                raise Malformed
+            part = self._part_of(fragment, function)
+            if part is None:
+                continue
+            part.id = part.id or _text(fragment.get("id"))
+            part.name = part.name or _text(function.get("name"))
+            part.arguments += _arguments(function.get("arguments"))
+            part.arguments = part.arguments[:_MAX_ARGUMENT_CHARACTERS]
+
+    def _part_of(self, fragment: dict[str, Any], function: dict[str, Any]) -> _Part | None:
+        """The call a fragment belongs to: that of its index, unless it has another id, since some servers number all
+        calls 0; without an index the latest, unless it names a function itself."""
+        index, name, named = fragment.get("index"), _text(function.get("name")), _text(fragment.get("id"))
+        known = self._by_index.get(index) if isinstance(index, int) else None
+        if known is None and not isinstance(index, int) and self._calls and not name:
+            known = self._calls[-1]
+        if known is not None and not (name and named and known.id and named != known.id):
+            return known
+        if len(self._calls) == _MAX_CALLS:
+            return None
+        part = _Part()
+        self._calls.append(part)
+        if isinstance(index, int):
+            self._by_index[index] = part
+        return part
+
+
+class ServerSays(Exception):
+    """A frame that reports an error; `data` is the frame."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__("the server reports an error")
+        self.data = data
+
+
+def _load(data: bytes) -> dict[str, Any]:
+    try:
+        frame = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Malformed from error
+    if not isinstance(frame, dict):
+        raise Malformed
+    return frame
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _arguments(value: Any) -> str:
+    """Arguments are JSON as text, in pieces; some servers send the object itself."""
+    return json.dumps(value) if isinstance(value, dict) else _text(value)

@@ -16,7 +16,6 @@ from outcrop.cluster.order import Delivery, Embedding, Order
 from outcrop.config import Config
 from outcrop.errors import ClusterError, EmbedError
 from outcrop.read.parts import Parts, lasting
-from outcrop.records import Model
 from outcrop.system.machine import install_command
 from outcrop.workers.frames import Frame
 from outcrop.workers.process import PIPE, Child, ChildLost
@@ -45,7 +44,8 @@ class RayPrepare:
         """One outcome per job, as they come. ClusterError when the cluster cannot be reached or fails."""
         if not jobs:
             return
-        _require_ray()
+        if not all(map(importlib.util.find_spec, ("ray", "pyarrow", "pandas"))):
+            raise ClusterError(f"--ray needs one more package: run {install_command('ray')} on every machine")
         order = Order(self.address, recipe, self.embedding, tuple(jobs))
         with contextlib.closing(_frames(order, check_stopped)) as frames:
             for header, payload in frames:
@@ -65,12 +65,8 @@ def open_cluster(config: Config, parts: Parts, address: str, *, defer_embedding:
     """The Ray cluster at an address; it embeds too, unless that is deferred or the model cannot be opened by name."""
     if defer_embedding or not parts.name:
         return RayPrepare(address, None)
-    return RayPrepare(address, embedding_of(config, lasting(parts.name), parts.embedder.model))
-
-
-def embedding_of(config: Config, name: str, model: Model) -> Embedding:
-    """What a worker needs to open the model of this name."""
-    return Embedding(name, config.embed_url, config.embed_key, config.embed_query_prefix, model)
+    remote = config.embed_url, config.embed_key, config.embed_query_prefix
+    return RayPrepare(address, Embedding(lasting(parts.name), *remote, parts.embedder.model))
 
 
 _LOST = (
@@ -94,11 +90,6 @@ def outcomes_of(delivery: Delivery) -> Iterator[Outcome]:
                 )
             case _:
                 yield outcome
-
-
-def _require_ray() -> None:
-    if not all(map(importlib.util.find_spec, ("ray", "pyarrow", "pandas"))):
-        raise ClusterError(f"--ray needs one more package: run {install_command('ray')} on every machine")
 
 
 def _frames(order: Order, check_stopped: Callable[[], None]) -> Generator[Frame, None, None]:

@@ -25,16 +25,7 @@ from outcrop.read.beside import bring_in, lift, look_beside
 from outcrop.read.lookup import glob_of
 from outcrop.read.pack import tell_dropped
 from outcrop.read.rank import walk
-from outcrop.records import (
-    Answer,
-    Context,
-    Directive,
-    Filter,
-    Hit,
-    Message,
-    SearchOptions,
-    StoredChunk,
-)
+from outcrop.records import Answer, Context, Directive, Filter, Hit, Message, SearchOptions, StoredChunk
 from outcrop.store.filters import MAX_PATTERN_CHARS
 
 Search = Callable[[str, SearchOptions], Answer]
@@ -154,8 +145,7 @@ class Gathering:
         where = replace(options.where, paths=(), documents=tuple(documents))
         # Not reranked: the time for that is given once for the whole context.
         answer = self.search(
-            query,
-            replace(options, where=where, limit=MAX_TARGET_CHUNKS, merge=False, floor=0.0, rerank=False),
+            query, replace(options, where=where, limit=MAX_TARGET_CHUNKS, merge=False, floor=0.0, rerank=False)
         )
         ids = [hit.chunk_ids[0] for hit in answer.hits]
         if len(documents) == 1:

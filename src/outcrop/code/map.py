@@ -19,7 +19,7 @@ from outcrop.index.evidence import Edges, Nodes
 from outcrop.index.graph import Graph
 from outcrop.index.names import HEADER, MODULE, PRIVATE, SMALL, name_mark, name_number
 from outcrop.records import CodeMap, Definition, MapEntry, StoredChunk
-from outcrop.system.arrays import NDArray, distinct
+from outcrop.system.arrays import Columns, NDArray, distinct
 from outcrop.system.limits import check_wanted
 
 Count = Callable[[str], int]
@@ -48,17 +48,13 @@ FETCHED: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
+class _Ranked(Columns):
     """Declarations, best first: their node, their place among the names of a segment, and their rank."""
 
     node: Nodes
     segment: NDArray[np.int32]
     place: Nodes
     rank: NDArray[np.float64]
-
-    def take(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> _Ranked:
-        """Some of them."""
-        return _Ranked(self.node[which], self.segment[which], self.place[which], self.rank[which])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the folder of a transformer says about it: the files that sentence-transformers leaves, and the card.
+"""What the folder of a transformer says about it: the files that sentence-transformers leaves, the card, the graph.
 
 card.json says what a model is and how it is used:
 
@@ -14,8 +14,9 @@ licence, figures …  for people
 
 from __future__ import annotations
 
+import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -23,11 +24,15 @@ from typing import Any, Literal
 from outcrop.embed.transformer import PATH_WEIGHT
 from outcrop.errors import EmbedError
 from outcrop.records import Trust
+from outcrop.system.machine import install_command, usable_cores
 
 Pooling = Literal["mean", "cls"]
+Reads = Literal["texts", "pairs"]
 
 _DEFAULT_LENGTH_TOKENS = 512
 """What BERT-like models are trained with; used when the folder does not say."""
+_USUAL_THREADS = 4
+"""Texts that run in parallel unless more are asked for: past four cores a laptop has other things to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +152,104 @@ def read_card(folder: Path) -> Card | None:
 
 def _weights(said: Mapping[str, Any]) -> Trust:
     return Trust(float(said.get("prose", 1.0)), float(said.get("code", 1.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """All that the process which runs a model must know of it: what it reads (texts to vectors, or pairs to scores),
+    how, and the state of its files."""
+
+    folder: str
+    path: str
+    reads: Reads
+    max_tokens: int
+    pooling: Pooling
+    threads: int
+    stamp: str
+
+
+def find_graph(folder: Path) -> Path:
+    """The graph in a model's folder."""
+    for path in (folder / "model.onnx", folder / "onnx" / "model.onnx"):
+        if path.is_file():
+            return path
+    raise EmbedError(
+        f"there is no model.onnx in {folder} or in its folder onnx: export the model to ONNX first"
+    )
+
+
+def graph_files(folder: Path, graph: Path) -> list[Path]:
+    """The files that determine a model's vectors. Weights past 2 GB are in files whose names begin with the graph's."""
+    parts = [path for path in sorted(graph.parent.glob(f"{graph.name}*")) if path.is_file()]
+    return [*parts, folder / "tokenizer.json"]
+
+
+def stamp_files(files: Iterable[Path]) -> str:
+    """Size and modification time of each file; changes when one of them is replaced."""
+    found = [path.stat() for path in files]
+    return " ".join(f"{status.st_size}:{status.st_mtime_ns}" for status in found)
+
+
+def usual_threads() -> int:
+    """How many texts run in parallel by default: one per core, four at most."""
+    return min(usable_cores(), _USUAL_THREADS)
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxFolder:
+    """A model's folder, read but not loaded."""
+
+    path: Path
+    card: Card | None
+    graph_path: Path
+    files: tuple[Path, ...]
+    stamp: str
+    pooling: Pooling
+    max_tokens: int
+    query_prefix: str
+    document_prefix: str
+
+    @classmethod
+    def read(cls, folder: Path) -> OnnxFolder:
+        """Read a folder; EmbedError says which file or package is missing."""
+        _require_runtime()
+        settings = read_model_folder(folder)
+        card = read_card(folder)
+        graph = find_graph(folder)
+        files = graph_files(folder, graph)
+        try:
+            stamp = stamp_files(files)
+        except OSError as error:
+            raise EmbedError(f"the model in {folder} cannot be loaded: {error}") from error
+        return cls(
+            path=folder,
+            card=card,
+            graph_path=graph,
+            files=tuple(files),
+            stamp=stamp,
+            pooling=card.pooling if card else settings.pooling,
+            max_tokens=card.max_tokens if card else settings.max_tokens,
+            query_prefix=card.query_prefix if card else settings.query_prompt,
+            document_prefix=card.document_prefix if card else settings.document_prompt,
+        )
+
+    def spec(self, reads: Reads, threads: int) -> ModelSpec:
+        """What the worker process needs to know of it."""
+        return ModelSpec(
+            folder=str(self.path.absolute()),
+            path=str(self.graph_path.absolute()),
+            reads=reads,
+            max_tokens=self.max_tokens,
+            pooling=self.pooling,
+            threads=threads or usual_threads(),
+            stamp=self.stamp,
+        )
+
+
+def _require_runtime() -> None:
+    """Only the worker process imports them."""
+    for name in ("onnxruntime", "tokenizers"):
+        if importlib.util.find_spec(name) is None:
+            raise EmbedError(
+                f"onnx models need two more packages ({name} is missing): run {install_command('onnx')}"
+            )

@@ -5,21 +5,17 @@ An embedder reads a text and gives its vector; a cross-encoder reads a query and
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from outcrop.embed.folder import REINSTALL, Card, Pooling, read_card, read_model_folder
+from outcrop.embed.folder import REINSTALL, OnnxFolder
 from outcrop.embed.inference.runner import HeldModel, Runner
-from outcrop.embed.inference.spec import ModelSpec, Reads, find_graph, graph_files, stamp_files, usual_threads
 from outcrop.embed.keys import find_damage, fingerprint
 from outcrop.embed.transformer import PATH_WEIGHT, Transformer, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
-from outcrop.system.machine import install_command
 
 CHARACTERS_A_TOKEN = 64
 """A text is cut to this many characters per token it may have before it is sent to the worker: even empty lines and
@@ -105,66 +101,6 @@ class OnnxEmbedder(Transformer):
             raise EmbedError(f"{self.model.name} made numbers that are not finite: use another model")
         out[sent] = unit_rows(rows)
         return out
-
-
-@dataclass(frozen=True, slots=True)
-class OnnxFolder:
-    """A model's folder, read but not loaded."""
-
-    path: Path
-    card: Card | None
-    graph_path: Path
-    files: tuple[Path, ...]
-    stamp: str
-    pooling: Pooling
-    max_tokens: int
-    query_prefix: str
-    document_prefix: str
-
-    @classmethod
-    def read(cls, folder: Path) -> OnnxFolder:
-        """Read a folder; EmbedError says which file or package is missing."""
-        _require_runtime()
-        settings = read_model_folder(folder)
-        card = read_card(folder)
-        graph = find_graph(folder)
-        files = graph_files(folder, graph)
-        try:
-            stamp = stamp_files(files)
-        except OSError as error:
-            raise EmbedError(f"the model in {folder} cannot be loaded: {error}") from error
-        return cls(
-            path=folder,
-            card=card,
-            graph_path=graph,
-            files=tuple(files),
-            stamp=stamp,
-            pooling=card.pooling if card else settings.pooling,
-            max_tokens=card.max_tokens if card else settings.max_tokens,
-            query_prefix=card.query_prefix if card else settings.query_prompt,
-            document_prefix=card.document_prefix if card else settings.document_prompt,
-        )
-
-    def spec(self, reads: Reads, threads: int) -> ModelSpec:
-        """What the worker process needs to know of it."""
-        return ModelSpec(
-            folder=str(self.path.absolute()),
-            path=str(self.graph_path.absolute()),
-            reads=reads,
-            max_tokens=self.max_tokens,
-            pooling=self.pooling,
-            threads=threads or usual_threads(),
-            stamp=self.stamp,
-        )
-
-
-def _require_runtime() -> None:
-    """Only the worker process imports them."""
-    for name in ("onnxruntime", "tokenizers"):
-        if importlib.util.find_spec(name) is None:
-            raise EmbedError(
-                f"onnx models need two more packages ({name} is missing): run {install_command('onnx')}"
-            )
 
 
 class CrossEncoder:

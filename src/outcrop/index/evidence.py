@@ -10,7 +10,7 @@ import numpy as np
 
 from outcrop.index import names
 from outcrop.index.segment import Segment, View
-from outcrop.system.arrays import NDArray, is_among
+from outcrop.system.arrays import Columns, NDArray, is_among
 
 Nodes = NDArray[np.int64]
 
@@ -38,7 +38,7 @@ _USE_SHARE: Final = {"call": 1.0, "type": 0.7, "inherit": 1.5, "import": 0.5, "u
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(Columns):
     """Names used, one entry a use: by which node, and what is known of it (see `names`)."""
 
     node: Nodes
@@ -48,13 +48,9 @@ class Uses:
     count: NDArray[np.uint8]
     mark: NDArray[np.uint8]
 
-    def take(self, which: NDArray[np.bool_]) -> Uses:
-        """Some of them."""
-        return Uses(*(column[which] for column in _columns(self)))
-
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Columns):
     """Pairs of a use and a declaration it may mean."""
 
     use: Nodes
@@ -67,13 +63,9 @@ class Pairs:
     same: NDArray[np.bool_]
     private: NDArray[np.bool_]
 
-    def take(self, which: NDArray[np.intp]) -> Pairs:
-        """Some of them."""
-        return Pairs(*(column[which] for column in _columns(self)))
-
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(Columns):
     """Edges in three columns, for each the declaration it leads to (its place in the names of segment `segment`), and
     how the name is used (a place in `USES`)."""
 
@@ -87,26 +79,10 @@ class Edges:
     def __len__(self) -> int:
         return len(self.source)
 
-    def take(self, which: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Edges:
-        """Some of the edges."""
-        return Edges(*(column[which] for column in _columns(self)))
-
-
-def join_edges(parts: Sequence[Edges]) -> Edges:
-    """Several lists of edges as one."""
-    if not parts:
-        return NO_EDGES
-    columns = zip(*map(_columns, parts), strict=True)
-    return Edges(*(np.concatenate(column) for column in columns))
-
 
 NO_EDGES: Final = Edges(
-    np.zeros(0, np.int64),
-    np.zeros(0, np.int64),
-    np.zeros(0, np.float32),
-    np.zeros(0, np.int32),
-    np.zeros(0, np.int64),
-    np.zeros(0, np.uint8),
+    *(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32)),
+    *(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint8)),
 )
 
 
@@ -130,10 +106,6 @@ class Paired(NamedTuple):
     target: Nodes
     segment: NDArray[np.int32]
     place: Nodes
-
-
-def _columns(record: Uses | Pairs | Edges) -> list[NDArray[Any]]:
-    return [getattr(record, name) for name in record.__slots__]
 
 
 COMMON_NAMES: Final = np.array(sorted(names.ANYWHERE), np.uint64)

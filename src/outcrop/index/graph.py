@@ -36,7 +36,6 @@ from outcrop.index.evidence import (
     gather,
     is_in,
     is_visible,
-    join_edges,
     look_up_names,
     may_be_module,
     packages_of,
@@ -151,7 +150,7 @@ class Graph:
             missing = np.array([node for node in dict.fromkeys(wanted) if node not in self._resolved], np.int64)
             if len(missing):
                 self._keep(missing, self._resolve(self._uses_of(missing)))
-            return join_edges([self._resolved[node] for node in dict.fromkeys(wanted)])
+            return NO_EDGES.join(*(self._resolved[node] for node in dict.fromkeys(wanted)))
 
     def steps(self, nodes: Nodes, asked: Collection[str] = ()) -> tuple[Nodes, Nodes, NDArray[np.float32]]:
         """The edges from some nodes as plain columns, for a walk; those by a name that is asked for weigh more."""
@@ -193,9 +192,8 @@ class Graph:
         alive = np.flatnonzero(~self._deleted)
         starts = range(0, len(alive), RESOLVED_AT_ONCE)
         with self._lock:
-            return join_edges(
-                [self._resolve(self._uses_of(alive[at : at + RESOLVED_AT_ONCE])) for at in starts]
-            )
+            parts = (self._resolve(self._uses_of(alive[at : at + RESOLVED_AT_ONCE])) for at in starts)
+            return NO_EDGES.join(*parts)
 
     def _users(self, name: int) -> Nodes:
         found = []

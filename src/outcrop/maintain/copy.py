@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypedDict, TypeVar, get_args
 
 import numpy as np
 
-from outcrop.contracts import Embedded, Store
+from outcrop.contracts import Embedded, Stop, Store
 from outcrop.errors import Cancelled, Conflict, StoreError
 from outcrop.maintain.compare import compare_folders, compare_settings, compare_stores
-from outcrop.records import DocumentInfo, DocumentWrite, Filter, Model, MoveReport, Progress
+from outcrop.records import DocumentInfo, DocumentWrite, Filter, Model, MoveReport, OnProgress, Progress
 from outcrop.store.rows import keys_of
 from outcrop.system.arrays import NDArray
 
@@ -38,11 +38,7 @@ _EVERYTHING: Final = Filter()
 
 
 def move(
-    source: Store,
-    target: Store,
-    *,
-    progress: Callable[[Progress], None] | None = None,
-    stopped: Callable[[], bool] | None = None,
+    source: Store, target: Store, *, progress: OnProgress | None = None, stopped: Stop | None = None
 ) -> MoveReport:
     """Make `target` the same as `source`, and compare them. The target is empty, or what an earlier run with this
     source left; Conflict for any other. Cancelled when `stopped` says so: what was moved is kept. Raising or killed,
@@ -116,13 +112,7 @@ def _noted(target: Store) -> _Noted | None:
 class _Move:
     """One run: what it works with, and how far it came."""
 
-    def __init__(
-        self,
-        source: Store,
-        target: Store,
-        progress: Callable[[Progress], None] | None,
-        stopped: Callable[[], bool] | None,
-    ) -> None:
+    def __init__(self, source: Store, target: Store, progress: OnProgress | None, stopped: Stop | None) -> None:
         self._source = source
         self._target = target
         self._progress = progress

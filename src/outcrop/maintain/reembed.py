@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from outcrop.contracts import Embedded, Embedder, Store
+from outcrop.contracts import Embedded, Embedder, Stop, Store
 from outcrop.embed.batches import BATCH_TEXTS, batch_texts, embed_all
 from outcrop.embed.keys import context_text
 from outcrop.errors import Cancelled, EmbedError, StoreError
-from outcrop.records import Matrix, Progress
+from outcrop.records import Matrix, OnProgress, Progress
 
 FIRST_BATCH: Final = 64
 BATCH_SECONDS: Final = 2.0
@@ -23,10 +23,7 @@ FAILURES_IN_A_ROW: Final = 3
 
 
 def reembed(
-    store: Store,
-    embedder: Embedder,
-    progress: Callable[[Progress], None] | None = None,
-    stopped: Callable[[], bool] | None = None,
+    store: Store, embedder: Embedder, progress: OnProgress | None = None, stopped: Stop | None = None
 ) -> int:
     """Give every chunk, summary and path a vector of this model, batch by batch, then switch to it; how many chunks it
     was made for. What others write meanwhile is caught up before the switch."""
@@ -43,7 +40,7 @@ def reembed(
                 raise
 
 
-def embed_pending(store: Store, embedder: Embedder, stopped: Callable[[], bool] | None = None) -> int:
+def embed_pending(store: Store, embedder: Embedder, stopped: Stop | None = None) -> int:
     """Embed the documents that were written without vectors; how many were completed. A document that the model cannot
     embed stays pending and does not hold up the others; its error is raised when all else is done. A model that refuses
     several in a row is taken to be unavailable, and its error is raised at once."""
@@ -64,7 +61,7 @@ def embed_pending(store: Store, embedder: Embedder, stopped: Callable[[], bool] 
 class _Filling:
     """One run over the pending documents: texts go to the model in batches that may span documents."""
 
-    def __init__(self, store: Store, embedder: Embedder, stopped: Callable[[], bool] | None) -> None:
+    def __init__(self, store: Store, embedder: Embedder, stopped: Stop | None) -> None:
         self._store = store
         self._embedder = embedder
         self._stopped = stopped
@@ -145,22 +142,14 @@ def read_paths(store: Store, keys: dict[int, bytes]) -> dict[bytes, str]:
     return {key: info.path for key, info in found if info is not None}
 
 
-_READERS: Final[dict[Embedded, _Reader]] = {
-    "text": read_texts,
-    "summary": read_summaries,
-    "path": read_paths,
-}
+_READERS: Final[dict[Embedded, _Reader]] = {"text": read_texts, "summary": read_summaries, "path": read_paths}
 
 
 class _Reembedding:
     """One run: what it works with, and how far it came."""
 
     def __init__(
-        self,
-        store: Store,
-        embedder: Embedder,
-        progress: Callable[[Progress], None] | None,
-        stopped: Callable[[], bool] | None,
+        self, store: Store, embedder: Embedder, progress: OnProgress | None, stopped: Stop | None
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -189,10 +178,7 @@ class _Reembedding:
                 self.chunks += made if what == "text" else 0
 
     def _embed(
-        self,
-        lacking: list[tuple[bytes, int]],
-        read: _Reader,
-        embed: Callable[[Sequence[str]], Matrix],
+        self, lacking: list[tuple[bytes, int]], read: _Reader, embed: Callable[[Sequence[str]], Matrix]
     ) -> int:
         """Embed one batch; how many texts it had. Rows deleted meanwhile are skipped."""
         started = time.monotonic()

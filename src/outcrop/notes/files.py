@@ -145,9 +145,8 @@ class NoteFiles:
             taken = [name for name in _names(after[-1]) if fold(name) == fold(target)]
             same_folder = os.path.samestat(os.fstat(before[-1]), os.fstat(after[-1]))
             if taken and not (same_folder and taken == [source] and source != target):
-                raise Conflict(
-                    f"{_beside(to, taken[0])} is there already; choose another name, or delete it first"
-                )
+                there = f"{to.rpartition('/')[0]}/{taken[0]}".lstrip("/")
+                raise Conflict(f"{there} is there already; choose another name, or delete it first")
             os.rename(source, target, src_dir_fd=before[-1], dst_dir_fd=after[-1])
             os.fsync(after[-1])
             os.fsync(before[-1])
@@ -228,10 +227,6 @@ def _remove_empty(folders: list[int], path: str) -> None:
         for folder, name in reversed(list(zip(folders[:-1], path.split("/")[:-1], strict=True))):
             os.rmdir(name, dir_fd=folder)
             os.fsync(folder)
-
-
-def _beside(path: str, name: str) -> str:
-    return f"{path.rpartition('/')[0]}/{name}".lstrip("/")
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
+from outcrop.contracts import Stop
 from outcrop.engine import Engine
 from outcrop.errors import (
     Conflict,
@@ -89,12 +90,7 @@ class KnowledgeBase:
     # ------------------------------------------------------------------ reading
 
     def search(
-        self,
-        query: str,
-        limit: int = 5,
-        *,
-        floor: float = FLOOR,
-        stopped: Callable[[], bool] | None = None,
+        self, query: str, limit: int = 5, *, floor: float = FLOOR, stopped: Stop | None = None
     ) -> Answer:
         """The notes that answer a query, best first, none below `floor`. The score of a hit is its relevance: see
         `relevance.py`."""
@@ -234,9 +230,7 @@ class KnowledgeBase:
             found, is_whole = self._files.walk()
             now = {path: (status.st_mtime_ns, status.st_size) for path, status in found.items()}
             known = self._known()
-            if (
-                known != self._indexed
-            ):  # the first time, and when another process wrote: what it took in is not seen
+            if known != self._indexed:  # the first time, and when another process wrote what is not seen here
                 self._seen = {info.path: (info.mtime_ns or 0, info.size or 0) for info in self._documents()}
             changed = [path for path, stat in now.items() if self._seen.get(path) != stat]
             if is_whole:  # else nothing is known of what lies in a folder that cannot be read

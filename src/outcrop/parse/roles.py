@@ -31,9 +31,8 @@ FOLDERS: Final[dict[str, Role]] = {
         "test",
     ),
     "benches": "benchmark",
-    **dict.fromkeys(
-        "issue_template pull_request_template".split(), "example"
-    ),  # forms that reports are written in
+    # Forms that reports are written in.
+    **dict.fromkeys(("issue_template", "pull_request_template"), "example"),
     **dict.fromkeys(
         "_vendor _vendored vendored third_party third-party thirdparty 3rdparty 3rd_party node_modules "
         "bower_components".split(),
@@ -72,20 +71,7 @@ LOCK_NAMES: Final = frozenset(
 )
 """Files in which a tool pins versions; so does every `*.lock`."""
 
-PROSE_SUFFIXES: Final = (
-    "md",
-    "mdx",
-    "markdown",
-    "mkd",
-    "rst",
-    "rest",
-    "txt",
-    "adoc",
-    "html",
-    "htm",
-    "pdf",
-    "ipynb",
-)
+PROSE_SUFFIXES: Final = tuple("md mdx markdown mkd rst rest txt adoc html htm pdf ipynb".split())
 """In a docs folder these are the content; all else there supports them."""
 
 MINIFIED_SUFFIXES: Final = ("js", "mjs", "cjs", "css")

@@ -100,11 +100,6 @@ class Candidates:
         """The highest fused score."""
         return float(self.fused.max(initial=0.0))
 
-    @property
-    def best_code(self) -> float:
-        """The highest fused score of code."""
-        return float(self.fused.max(initial=0.0, where=self.code))
-
     def take(self, which: NDArray[np.intp]) -> Candidates:
         """Some of the rows, before they are ranked."""
         columns = ((name, getattr(self, name)) for name in COLUMNS)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from outcrop.records import FeedRow
-from outcrop.system.arrays import NDArray
+from outcrop.system.arrays import Columns, NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ChunkRows:
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredRows:
+class DeclaredRows(Columns):
     """Declarations in columns: what `Derived.declared` says, with the chunk and its document."""
 
     names: NDArray[np.uint64]

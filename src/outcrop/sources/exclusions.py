@@ -12,31 +12,15 @@ from fnmatch import translate
 from functools import cache
 from typing import Final
 
-BOOKKEEPING = {
-    ".git": "version control",
-    ".hg": "version control",
-    ".svn": "version control",
-    ".bzr": "version control",
-    ".jj": "version control",
-    "CVS": "version control",
-    "__pycache__": "compiled Python",
-    ".mypy_cache": "tool cache",
-    ".ruff_cache": "tool cache",
-    ".pytest_cache": "tool cache",
-    ".hypothesis": "tool cache",
-    ".ipynb_checkpoints": "copies of notebooks",
-    ".cache": "cache",
-    ".parcel-cache": "cache",
-    ".turbo": "cache",
-    ".DS_Store": "Finder settings",
-    "._.DS_Store": "Finder settings",
-    ".Spotlight-V100": "search index of macOS",
-    ".Trashes": "deleted files",
-    ".fseventsd": "event log of macOS",
-    "Thumbs.db": "Explorer thumbnails",
-    "desktop.ini": "Explorer settings",
-    "$RECYCLE.BIN": "deleted files",
-}
+BOOKKEEPING: Final = frozenset(
+    (
+        *(".git", ".hg", ".svn", ".bzr", ".jj", "CVS"),  # version control
+        *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".ipynb_checkpoints"),
+        *(".cache", ".parcel-cache", ".turbo"),
+        *(".DS_Store", "._.DS_Store", ".Spotlight-V100", ".Trashes", ".fseventsd"),  # macOS
+        *("Thumbs.db", "desktop.ini", "$RECYCLE.BIN"),  # Windows
+    )
+)
 """Entries skipped silently: nobody looks for them, and every folder may have one."""
 
 INSTALLED = {
@@ -56,7 +40,7 @@ INSTALLED = {
 MARKERS = {"pyvenv.cfg": "a Python environment", "CACHEDIR.TAG": "a cache, as its CACHEDIR.TAG says"}
 """A folder that contains one of these is treated like those above, whatever its name."""
 
-SKIPPED_NAMES = frozenset(BOOKKEEPING) | frozenset(INSTALLED)
+SKIPPED_NAMES = BOOKKEEPING | frozenset(INSTALLED)
 """All folder names that are never entered."""
 
 # Not listed: formats with a parser (PDF, Office, EPUB), and suffixes that are text often enough to check the content

@@ -233,7 +233,8 @@ class Ingestor:
                 if state is not None:
                     run.touched[state.document_id] = (file.mtime_ns, file.size)
             case NoText(_, reason):
-                self._drop_stale(run, state)
+                if state is not None:
+                    run.removed += self._store.delete([state.document_id])
                 run.skipped.append(Skipped(file.path, reason))
             case Unreadable(_, reason):
                 self._note_failure(run, file, state, reason)
@@ -249,10 +250,6 @@ class Ingestor:
         kept = "; the version indexed before is kept" if state is not None else ""
         run.failed.append(Failure(file.path, f"{reason}{kept}"))
         log.warning("file not indexed", extra={"path": file.path, "reason": reason})
-
-    def _drop_stale(self, run: Run, state: FileState | None) -> None:
-        if state is not None:
-            run.removed += self._store.delete([state.document_id])
 
     # ------------------------------------------------------------------ single documents
 

@@ -2,7 +2,6 @@
 
 On the way of a text:
 
-    spec.py     which model is meant: what both processes need to know of it
     runner.py   this side: `HeldModel`, all that an embedder or a reranker sees, and the thread that feeds the worker
     slices.py   requests that wait, and how they are cut into slices
     worker.py   the other side: answers one frame at a time

@@ -25,8 +25,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from outcrop.embed.folder import ModelSpec
 from outcrop.embed.inference.slices import Item, Lane, Request, Slice
-from outcrop.embed.inference.spec import ModelSpec
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix
 from outcrop.workers.process import PIPE, Child, ChildLost
@@ -48,9 +48,7 @@ class Limits:
     """How long the worker may take, in seconds, before it counts as stuck and is killed."""
 
     open_s: float = 120.0  # a large model from a slow disk
-    slice_s: float = (
-        60.0  # one text of 512 tokens takes a tenth of a second, on a slow and busy machine several
-    )
+    slice_s: float = 60.0  # a text of 512 tokens takes a tenth of a second, on a slow and busy machine several
     ping_every_s: float = 30.0  # while there is nothing to do
     ping_answer_s: float = 10.0
 
@@ -275,9 +273,7 @@ class Runner:
             pass  # remembered as broken; a request for it tries again and says so
         except ChildLost as lost:
             self._lose_worker(lost)
-            self._broken[spec] = (
-                ""  # not tried again until someone asks; nothing is known to be wrong with the model
-            )
+            self._broken[spec] = ""  # not tried again until someone asks; the model may well be in order
 
     def _ask_idle(self, header: dict[str, Any]) -> None:
         if self._worker is None:

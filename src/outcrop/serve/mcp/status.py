@@ -63,11 +63,7 @@ def add(call: Call, path: Text, collection: Text | None = None) -> Reply:
 
 
 def list_documents(
-    call: Call,
-    collection: Text | None = None,
-    paths: Paths | None = None,
-    limit: Page = 50,
-    offset: Offset = 0,
+    call: Call, collection: Text | None = None, paths: Paths | None = None, limit: Page = 50, offset: Offset = 0
 ) -> Reply:
     """Which documents are indexed, by path."""
     where = Filter(collections=() if collection is None else (collection,), paths=tuple(paths or ()))

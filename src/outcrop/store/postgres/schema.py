@@ -69,10 +69,7 @@ CREATE TABLE collections (
     chunks bigint NOT NULL DEFAULT 0,
     terms bigint NOT NULL DEFAULT 0
 );
-CREATE TABLE tenants (
-    role name NOT NULL,
-    collection_id int
-);
+CREATE TABLE tenants (role name NOT NULL, collection_id int);
 
 CREATE TABLE documents (
     id bigint NOT NULL,

@@ -8,28 +8,32 @@ from typing import Final
 
 import apsw
 
+from outcrop.contracts import Embedded
 from outcrop.errors import CorruptDatabase
 from outcrop.records import StoreStats
 from outcrop.store.rows import fetch
 from outcrop.store.sql import RULES, Rule, broken_rules
 from outcrop.store.sqlite.chunks import unpack_block
-from outcrop.store.sqlite.vectors import ACTIVE_BASE, MODEL_SHIFT
+from outcrop.store.sqlite.vectors import ACTIVE_BASE, MODEL_SHIFT, USED
 
 _SAID_CHARS = 300  # a damaged file makes SQLite list a hundred pages; the first few tell enough
 
+
+def _unembedded(what: Embedded, sentence: str) -> Rule:
+    """What must have a vector of the active model, unless its document is pending."""
+    table, column, owner = USED[what]
+    return (
+        f"SELECT count(*) FROM {table} t WHERE t.{column} IS NOT NULL AND NOT EXISTS"
+        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + t.{column})"
+        f" AND t.{owner} NOT IN (SELECT document_id FROM pending)",
+        sentence,
+    )
+
+
 _RULES: Final[tuple[Rule, ...]] = (
-    (
-        f"SELECT count(*) FROM chunks c WHERE NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.content_id)"
-        " AND c.document_id NOT IN (SELECT document_id FROM pending)",
-        "{} chunks have no vector of the active model",
-    ),
-    (
-        f"SELECT count(*) FROM documents d WHERE d.path_id IS NOT NULL AND NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + d.path_id)"
-        " AND d.id NOT IN (SELECT document_id FROM pending)",
-        "{} documents have no path vector of the active model",
-    ),
+    _unembedded("text", "{} chunks have no vector of the active model"),
+    _unembedded("summary", "{} summaries have no vector of the active model"),
+    _unembedded("path", "{} documents have no path vector of the active model"),
     (
         "SELECT count(*) FROM contents k WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE content_id = k.id)"
         " AND NOT EXISTS (SELECT 1 FROM chunks WHERE summary_id = k.id)"
@@ -49,12 +53,6 @@ _RULES: Final[tuple[Rule, ...]] = (
         f"SELECT count(*) FROM vectors v LEFT JOIN models m ON m.id = v.id >> {MODEL_SHIFT}"
         " WHERE m.id IS NULL OR length(v.vector) != m.dimensions + 1",
         "{} vectors do not have the size of their model",
-    ),
-    (
-        f"SELECT count(*) FROM chunks c WHERE c.summary_id IS NOT NULL AND NOT EXISTS"
-        f" (SELECT 1 FROM vectors WHERE id = {ACTIVE_BASE} + c.summary_id)"
-        " AND c.document_id NOT IN (SELECT document_id FROM pending)",
-        "{} summaries have no vector of the active model",
     ),
     (
         "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",

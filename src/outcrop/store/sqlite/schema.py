@@ -31,15 +31,8 @@ Migration = Callable[[apsw.Connection], None]
 # - history draws a number for each version: a database restored from a copy and written again reaches the same
 #   versions by another way, and what was derived from the first must not be taken for the second's.
 _TABLES = """
-CREATE TABLE meta (
-    key TEXT PRIMARY KEY,
-    value INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE settings (
-    name TEXT PRIMARY KEY,
-    value TEXT NOT NULL
-) STRICT;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 
 CREATE TABLE folders (
     collection TEXT NOT NULL,
@@ -48,15 +41,8 @@ CREATE TABLE folders (
     survey TEXT NOT NULL,
     PRIMARY KEY (collection, root)
 ) STRICT;
-
-CREATE TABLE history (
-    version INTEGER PRIMARY KEY,
-    mark INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE identity (
-    value TEXT NOT NULL
-) STRICT;
+CREATE TABLE history (version INTEGER PRIMARY KEY, mark INTEGER NOT NULL) STRICT;
+CREATE TABLE identity (value TEXT NOT NULL) STRICT;
 
 CREATE TABLE models (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -118,29 +104,11 @@ CREATE TABLE chunks (
 CREATE INDEX chunks_by_content ON chunks (content_id);
 CREATE INDEX chunks_by_summary ON chunks (summary_id) WHERE summary_id IS NOT NULL;
 
-CREATE TABLE text_blocks (
-    first_chunk INTEGER PRIMARY KEY,
-    packed BLOB NOT NULL
-) STRICT;
-
-CREATE TABLE contents (
-    id INTEGER PRIMARY KEY,
-    key BLOB NOT NULL UNIQUE
-) STRICT;
-
-CREATE TABLE vectors (
-    id INTEGER PRIMARY KEY,
-    vector BLOB NOT NULL
-) STRICT;
-
-CREATE TABLE pending (
-    document_id INTEGER PRIMARY KEY
-) STRICT;
-
-CREATE TABLE removals (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    chunk_id INTEGER NOT NULL
-) STRICT;
+CREATE TABLE text_blocks (first_chunk INTEGER PRIMARY KEY, packed BLOB NOT NULL) STRICT;
+CREATE TABLE contents (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE) STRICT;
+CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT;
+CREATE TABLE pending (document_id INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE removals (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk_id INTEGER NOT NULL) STRICT;
 
 INSERT INTO meta (key, value) VALUES ('version', 1);
 INSERT INTO history (version, mark) VALUES (1, random());

@@ -133,7 +133,7 @@ def missing(connection: apsw.Connection, model_id: int | None, keys: Collection[
     return set(keys).difference(key for (key,) in found)
 
 
-_USED: Final[Mapping[Embedded, tuple[str, str, str]]] = {
+USED: Final[Mapping[Embedded, tuple[str, str, str]]] = {
     "text": ("chunks", "content_id", "document_id"),
     "summary": ("chunks", "summary_id", "document_id"),
     "path": ("documents", "path_id", "id"),
@@ -146,7 +146,7 @@ def unembedded(
 ) -> list[tuple[bytes, int]]:
     """Up to `limit` (key, id) of texts, summaries or paths, of one document or of all from the id `below` on, that have
     no vector of this model, oldest first."""
-    table, column, owner = _USED[what]
+    table, column, owner = USED[what]
     mine = "" if document is None else f"AND t.{owner} = {int(document)}"
     return fetch(
         connection,
@@ -165,7 +165,7 @@ def count_missing(connection: apsw.Connection, model_id: int) -> list[int]:
             f" (SELECT 1 FROM vectors WHERE id = ? + t.{column})",
             (model_id << MODEL_SHIFT,),
         )[0][0]
-        for table, column, _ in _USED.values()
+        for table, column, _ in USED.values()
     ]
 
 

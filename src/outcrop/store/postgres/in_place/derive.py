@@ -27,6 +27,8 @@ from outcrop.text.terms import TERM_BYTES, Terms
 FORMAT: Final = 1
 """Raise when facts change their meaning: those of another format are refused until they are made again."""
 
+OF_FILE: Final = ("roles", "families", "titles", "homes", "packages", "stems", "folders")
+"""The columns of `Facts` that are the same for all chunks of a file."""
 _PLAIN_BYTES: Final = 4
 _NUMBERS: Final = 3
 _HEAD_BYTES: Final = _PLAIN_BYTES + _NUMBERS * TERM_BYTES
@@ -131,25 +133,15 @@ def unpack_facts(facts: Sequence[bytes]) -> Facts:
 
 def place_facts(facts: Facts, places: NDArray[np.intp], count: int) -> Facts:
     """Facts of `count` files, known at these places and empty elsewhere; without uses."""
-    plain = np.zeros((2, count), np.uint8)
-    plain[:, places] = facts.roles, facts.families
-    numbers = np.zeros((3, count), np.uint64)
-    numbers[:, places] = facts.titles, facts.homes, facts.packages
-    words = np.zeros((2, count, FILE_WORDS), np.uint64)
-    words[:, places] = facts.stems, facts.folders
+
+    def place(column: NDArray[Any]) -> NDArray[Any]:
+        spread = np.zeros((count, *column.shape[1:]), column.dtype)
+        spread[places] = column
+        return spread
+
+    known = {name: place(getattr(facts, name)) for name in OF_FILE}
     nothing = np.zeros(count, np.int64)
-    return Facts(
-        roles=plain[0],
-        families=plain[1],
-        titles=numbers[0],
-        homes=numbers[1],
-        packages=numbers[2],
-        stems=words[0],
-        folders=words[1],
-        _bytes=np.zeros(0, np.uint8),
-        _starts=nothing,
-        _ends=nothing,
-    )
+    return Facts(**known, _bytes=np.zeros(0, np.uint8), _starts=nothing, _ends=nothing)
 
 
 def _require(well: bool) -> None:

@@ -33,9 +33,8 @@ from outcrop.records import Filter, SearchMode, Vector
 from outcrop.records.candidates import Candidates
 from outcrop.records.derived import DeclaredRows
 from outcrop.store.postgres.in_place.derive import unpack_facts
-from outcrop.store.postgres.in_place.gathered import segment_of_rows, take_declared
+from outcrop.store.postgres.in_place.gathered import graph_around, segment_of_rows
 from outcrop.store.postgres.in_place.postings import Ids, Passing, choose_terms, keep_best, score_postings
-from outcrop.store.postgres.in_place.references import graph_around
 from outcrop.system.arrays import NDArray, distinct, is_among
 from outcrop.text.terms import Terms
 
@@ -213,7 +212,7 @@ class DatabaseSearch:
         passing = self._passing(allowed)
         if passing is not None:
             ids = distinct(found.chunk_ids)
-            found = take_declared(found, is_among(found.chunk_ids, passing(ids)))
+            found = found.take(is_among(found.chunk_ids, passing(ids)))
         chosen = np.zeros(len(found.names), np.bool_)
         for symbol in symbols:
             places = np.flatnonzero(found.names == np.uint64(name_number(symbol.name)))
@@ -221,7 +220,7 @@ class DatabaseSearch:
                 scoped = places[found.scopes[places] == np.uint64(name_number(symbol.scope))]
                 places = scoped if len(scoped) else places
             chosen[places[:MAX_DEFINITIONS]] = True
-        return take_declared(found, chosen)
+        return found.take(chosen)
 
     # ------------------------------------------------------------------ references
 

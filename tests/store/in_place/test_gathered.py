@@ -15,7 +15,7 @@ from outcrop.index import evidence
 from outcrop.index.arrays import SearchArrays
 from outcrop.index.seam import Index
 from outcrop.records import CodeNotes, Definition, Mention
-from outcrop.store.postgres.in_place import references
+from outcrop.store.postgres.in_place import gathered
 from outcrop.store.postgres.in_place.derive import SearchDeriver
 from outcrop.store.postgres.in_place.search import DatabaseSearch
 from outcrop.text.terms import Terms
@@ -65,7 +65,7 @@ def test_prose_and_chunks_that_are_gone_lean_on_what_they_lean_on(both: Both) ->
 def test_names_declared_too_often_are_not_joined(
     both: Both, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    for module in (evidence, references):
+    for module in (evidence, gathered):
         monkeypatch.setattr(module, "MAX_DECLARED", most)
     arrays = SearchArrays(both.store, None, both.terms, both.embedder.path_weight)
     ids = code_chunks(both)
