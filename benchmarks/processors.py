@@ -23,8 +23,8 @@ from scripts.emulate import PROCESSORS, make_python
 
 import outcrop_models
 from benchmarks.report import ROOT, Report, say
-from outcrop.embed.folder import OnnxFolder
 from outcrop.embed.inference import session as running
+from outcrop.embed.transformer import OnnxFolder
 
 QUESTIONS, CANDIDATES = 6, 5
 """Pairs for the reranker; one takes 2 to 3 s when emulated."""

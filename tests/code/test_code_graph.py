@@ -9,7 +9,7 @@ import pytest
 from tests.cost import cpu_below
 
 import outcrop
-from outcrop.code.graph import MAX_NODES
+from outcrop.code.map import MAX_NODES
 from outcrop.errors import Ambiguous, NotFound, QueryError
 from outcrop.records import Graph
 

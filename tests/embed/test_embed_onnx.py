@@ -16,10 +16,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from outcrop.contracts import Embedder
-from outcrop.embed.folder import OnnxFolder
 from outcrop.embed.inference.session import Session
 from outcrop.embed.models import open_embedder
 from outcrop.embed.onnx import OnnxEmbedder
+from outcrop.embed.transformer import OnnxFolder
 from outcrop.errors import EmbedError
 
 WORDS = ["[UNK]", "red", "blue", "query", "document", ":"]

@@ -19,9 +19,9 @@ import pytest
 from tests.cost import PATIENCE_S
 from tests.embed.onnx_models import write_embedder
 
-from outcrop.embed.folder import ModelSpec, OnnxFolder
 from outcrop.embed.inference.runner import Limits, Runner
 from outcrop.embed.onnx import OnnxEmbedder
+from outcrop.embed.transformer import ModelSpec, OnnxFolder
 from outcrop.errors import EmbedError
 from outcrop.workers.process import Child
 

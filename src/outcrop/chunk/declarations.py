@@ -234,7 +234,6 @@ class Notes:
 
 _NAME_KIND_QUALIFIER = itemgetter(0, 1, 3)
 
-
 MAX_NAMES: Final = 8
 """Most names listed as declared or called: more would drown the rest (not measured)."""
 MAX_DOCS: Final = 3

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from outcrop.embed.folder import REINSTALL, OnnxFolder
 from outcrop.embed.inference.runner import HeldModel, Runner
 from outcrop.embed.keys import find_damage, fingerprint
-from outcrop.embed.transformer import PATH_WEIGHT, Transformer, unit_rows
+from outcrop.embed.transformer import PATH_WEIGHT, REINSTALL, OnnxFolder, Transformer, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
 

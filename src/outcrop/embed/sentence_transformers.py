@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from outcrop.embed.folder import read_model_folder
 from outcrop.embed.keys import fingerprint
-from outcrop.embed.transformer import Transformer, unit_rows
+from outcrop.embed.transformer import Transformer, read_model_folder, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model
 from outcrop.system.machine import install_command
@@ -31,8 +30,8 @@ class SentenceTransformersEmbedder(Transformer):
         """A prefix that is not given is the prompt the model's folder names for queries or documents."""
         library = _import_library()
         settings = read_model_folder(folder)
-        self._query_prefix = query_prefix or settings.query_prompt
-        self._document_prefix = document_prefix or settings.document_prompt
+        self._query_prefix = query_prefix or settings.query_prefix
+        self._document_prefix = document_prefix or settings.document_prefix
         try:
             self._encoder = library.SentenceTransformer(str(folder), device=device, local_files_only=True)
             parts = sorted({path for pattern in _WEIGHTS for path in folder.glob(pattern) if path.is_file()})

@@ -88,7 +88,7 @@ class CodeQuestions(Reading):
     def graph(self, target: str | None = None, *, collection: str | None = None, limit: int = 60) -> Graph:
         """The references among chunks as a graph of at most `limit` of them: around a declaration, a file, a place
         (`pool.py:120`) or a chunk's number; without one the most central of a collection, or of all."""
-        from outcrop.code.graph import draw_centre, draw_neighbourhood
+        from outcrop.code.map import draw_centre, draw_neighbourhood
         from outcrop.code.related import retry_on_write
 
         at_least_one("limit", limit)

@@ -53,7 +53,6 @@ NAMESAKE_SHARE: Final = 0.5
 MAX_DEFINITIONS: Final = 64
 """How many declarations of one name a search looks at in each segment; a commoner name is hardly searched for."""
 
-
 UNNAMED: Final = "default"
 """Where documents go that were given no collection: not a name anybody chose."""
 MAX_NAMED: Final = 8

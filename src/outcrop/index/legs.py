@@ -39,17 +39,14 @@ B: Final = 0.75
 MAX_TERMS: Final = 64
 """Of a pasted page the rarest terms decide; the rest cost time."""
 
-
 MIN_INFORMATION: Final = 0.3
 """A query that says less than this share of what one unique word says (`the of and`) cannot be matched well, however
 often its words occur: its scores stay low."""
-
 
 PRIOR_ROWS: Final = 30
 """Rows that are thought of beside those there are, without any word of the query: what a dozen notes have in common is
 no common word yet. Without them, a word that stands in all of 15 notes found none of them; with 100, `the of and` found
 300 (not measured)."""
-
 
 FILLERS: Final = frozenset(
     "after again also always anything before does doing done ever gets getting got happen happened happens just kind "

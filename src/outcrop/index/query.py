@@ -237,7 +237,6 @@ _ASKING_PHRASES: Final[tuple[tuple[re.Pattern[str], Role], ...]] = (
 _NOT_ASKING = re.compile(r"\bfor example\b|\be\.g\.")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+[a-z]+")
 
-
 _GUIDE: Final = re.compile(
     r"\bhow (?:do|does|can|could|should|would) (?:i|we|you|one)\b|\bhow to\b|\binstallation\b"
     r"|\bget(?:ting)? started\b|\bquick ?-?start\b|\btutorials?\b|\bguides?\b|\busage\b|\bfaq\b|\bfrequently asked\b"

@@ -203,7 +203,6 @@ BY_BEGINNING: Final = _gather([(word[:2], re.escape(word), row) for row in FORMA
 BY_BEFORE: Final = _gather([(row.after[-1], f"(?<={row.after})", row) for row in FORMATS if row.after])
 """The other formats by the character before them."""
 
-
 Span = tuple[int, int]
 
 BESIDE: Final = 300

@@ -55,7 +55,6 @@ _RANDOM = re.compile(r"[A-Za-z0-9+/=_.~%-]+")
 _CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])|(?<=[A-Z])[A-Z](?=[a-z])")
 _SYMBOL = re.compile(r"[^\w\s.,:;/\\'\"=<>()\[\]{}|+-]")
 
-
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _RUN = re.compile(r"[A-Za-z0-9]{12,}")
 _HASH = re.compile(r"(?:sha\d{1,3}|md5)[=:_-]", re.IGNORECASE)

@@ -20,9 +20,9 @@ from outcrop.maintain.reembed import embed_pending, reembed
 from outcrop.parse.limits import ParseLimits
 from outcrop.read.parts import PartsMaker
 from outcrop.records import DEFAULT_COLLECTION, Failure, IngestReport, OnProgress, SourceFile
-from outcrop.write.ingest import IngestOptions, Ingestor
+from outcrop.write.ingest import Ingestor
 from outcrop.write.plan import PLAIN, WriteOptions
-from outcrop.write.prepare import Prepare
+from outcrop.write.prepare import Prepare, Recipe
 
 
 def collection_of(store: Store, path: Path, given: str | None) -> str:
@@ -156,18 +156,17 @@ class Adder:
                 self.maker.parts().index.save_along()
 
         config = self.config
-        options = IngestOptions(
+        recipe = Recipe(
             chunking=ChunkOptions(
                 config.chunker, config.chunk_tokens, config.chunk_overlap, config.chunk_min_chars
             ),
             limits=ParseLimits(timeout_s=config.parse_timeout_s, memory_bytes=config.parse_memory_bytes),
             max_file_bytes=config.max_file_bytes,
-            own=config.beside("").resolve(),
             index_secrets=config.index_secrets,
         )
         embedder, commentator = self.maker.parts().embedder, self.maker.commentator()
-        readers = ReadersPrepare(config.readers)
-        return Ingestor(self.store, embedder, options, after_write, commentator, readers)
+        own, readers = config.beside("").resolve(), ReadersPrepare(config.readers)
+        return Ingestor(self.store, embedder, recipe, own, after_write, commentator, readers)
 
     def _renew_vectors(self) -> None:
         """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is

@@ -11,15 +11,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from outcrop.chunk.strategies import ChunkOptions
 from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
-from outcrop.parse.limits import ParseLimits
 from outcrop.parse.title import cut_title
 from outcrop.records import Failure, FileState, IngestReport, Progress, Skipped, SourceFile, Text
 from outcrop.sources.checkout import Checkouts
@@ -44,17 +42,6 @@ from outcrop.write.prepare import (
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class IngestOptions:
-    """How content becomes documents; see Config for what each means. `own` is the index itself: never content."""
-
-    chunking: ChunkOptions
-    limits: ParseLimits
-    max_file_bytes: int
-    own: Path
-    index_secrets: bool = False
-
-
 class Ingestor:
     """Brings documents into a store. One run at a time in a thread; several processes may run at once."""
 
@@ -62,20 +49,23 @@ class Ingestor:
         self,
         store: Store,
         embedder: Embedder,
-        options: IngestOptions,
+        recipe: Recipe,
+        own: Path,
         after_write: Callable[[int], None],
         commentator: Commentator | None = None,
         prepare: Prepare = prepare_here,
     ) -> None:
-        """`prepare` says who reads the files of folders, unless a sync says otherwise."""
+        """`own` is the index itself, which is never content; `prepare` says who reads the files of folders, unless a
+        sync says otherwise."""
         self._store = store
         self._prepare = prepare
-        self._options = options
+        self._recipe = recipe
+        self._own = str(own)
         self._committer = Committer(store, embedder, after_write, commentator)
 
     def is_own(self, path: str) -> bool:
         """Whether this is a file of the index itself, which may well lie in a folder that is indexed."""
-        own = str(self._options.own)
+        own = self._own
         return path.startswith(own) and (path[len(own) :] in _OWN_ENDINGS or path.startswith(f"{own}.arrays/"))
 
     # ------------------------------------------------------------------ folders and files
@@ -101,8 +91,8 @@ class Ingestor:
         checkouts = Checkouts()
         items = walk(
             root,
-            max_file_bytes=self._options.max_file_bytes,
-            include_secrets=self._options.index_secrets,
+            max_file_bytes=self._recipe.max_file_bytes,
+            include_secrets=self._recipe.index_secrets,
             checkouts=checkouts,
         )
         seen = self._scan(run, items)
@@ -117,7 +107,7 @@ class Ingestor:
     def _note_revisions(self, run: Run, real: Path, checkouts: Checkouts) -> None:
         root = str(real if real.is_dir() else real.parent)
         wrote = bool(run.added or run.changed or run.moved or run.removed)
-        most = self._options.max_file_bytes
+        most = self._recipe.max_file_bytes
         note_revisions(self._store, run.collection, root, checkouts, wrote=wrote, max_file_bytes=most)
 
     def sync_known(
@@ -133,10 +123,10 @@ class Ingestor:
             known = self._store.find(collection, str(path))
             if known is None or path.is_symlink() or not path.is_file():
                 return None
-            if looks_secret(str(path)) and not self._options.index_secrets:
+            if looks_secret(str(path)) and not self._recipe.index_secrets:
                 return None
             status = path.stat()
-            if not 0 < status.st_size <= self._options.max_file_bytes:
+            if not 0 < status.st_size <= self._recipe.max_file_bytes:
                 return None
             states[str(path)] = state_of(known)
             files.append(
@@ -205,7 +195,7 @@ class Ingestor:
         plan = plan_files(run, files, states, root, prune=prune, trust_stat=trust_stat)
         run.unchanged += plan.unchanged
         run.total = len(plan.jobs)
-        with closing(prepare(plan.jobs, self._recipe(run), run.check_stopped)) as outcomes:
+        with closing(prepare(plan.jobs, self._recipe_of(run), run.check_stopped)) as outcomes:
             for outcome in outcomes:
                 self._take(run, outcome, states.get(outcome.file.uri), plan)
                 run.step(outcome.file.path)
@@ -213,16 +203,8 @@ class Ingestor:
         if prune and plan.gone:
             run.removed += self._store.delete([state.document_id for state in plan.gone.values()])
 
-    def _recipe(self, run: Run) -> Recipe:
-        options = self._options
-        return Recipe(
-            options.chunking,
-            options.limits,
-            options.max_file_bytes,
-            run.collection,
-            run.tags,
-            options.index_secrets,
-        )
+    def _recipe_of(self, run: Run) -> Recipe:
+        return replace(self._recipe, collection=run.collection, tags=run.tags)
 
     def _take(self, run: Run, outcome: Outcome, state: FileState | None, plan: Plan) -> None:
         """Do what follows from the outcome of one file; `state` is what is stored of it."""
@@ -287,14 +269,14 @@ class Ingestor:
                 run.document_ids.append(stored.id)
                 return
             state = state_of(stored)
-        prepared = prepare_document(file, data, digest, self._recipe(run), title)
+        prepared = prepare_document(file, data, digest, self._recipe_of(run), title)
         write = prepared.write
         tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
         self._committer.queue(run, replace(prepared, write=tagged), state)
 
     def _shown(self, words: str) -> str:
         """Words of a text as they may be shown."""
-        if self._options.index_secrets:
+        if self._recipe.index_secrets:
             return words
         from outcrop.mask import mask_secrets  # late, as in prepare.py
 

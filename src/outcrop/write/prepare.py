@@ -28,12 +28,12 @@ from outcrop.system.limits import limit_time, timed
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How the files of one run become documents; see Config for what each means."""
+    """How files become documents; see Config for what each means. Collection and tags are those of one run."""
 
     chunking: ChunkOptions
     limits: ParseLimits
     max_file_bytes: int
-    collection: str
+    collection: str = ""
     tags: tuple[str, ...] = ()
     index_secrets: bool = False
 
@@ -210,7 +210,6 @@ def rare_collections() -> Iterator[None]:
 
 # Formats that are binary by nature and have a parser.
 _PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
-
 
 _TIMEOUT_S = 60.0
 _MEMORY_BYTES = 1024 * 1024 * 1024

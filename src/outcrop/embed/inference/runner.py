@@ -25,8 +25,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from outcrop.embed.folder import ModelSpec
 from outcrop.embed.inference.slices import Item, Lane, Request, Slice
+from outcrop.embed.transformer import ModelSpec
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix
 from outcrop.workers.process import PIPE, Child, ChildLost

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from outcrop.embed.folder import ModelSpec, graph_files, stamp_files
+from outcrop.embed.transformer import ModelSpec, graph_files, stamp_files
 from outcrop.errors import EmbedError
 from outcrop.records import Vector
 from outcrop.system.arrays import NDArray

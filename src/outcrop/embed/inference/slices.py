@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from outcrop.embed.folder import ModelSpec
+from outcrop.embed.transformer import ModelSpec
 from outcrop.records import Vector
 
 Item = tuple[str, ...]

@@ -22,8 +22,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from outcrop.embed.folder import ModelSpec
 from outcrop.embed.inference.session import Session
+from outcrop.embed.transformer import ModelSpec
 from outcrop.errors import EmbedError
 from outcrop.workers.frames import read_frame, take_pipes, write_frame
 

@@ -30,13 +30,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import tree_sitter
 
-from outcrop.parse.code.attachments import column, is_comment
 from outcrop.parse.code.declarations import (
     Found,
     attach_docs,
+    column,
     declarations_of,
     first_readings,
     first_sentence,
+    is_comment,
     note_declaration,
     signature_of,
     span,

@@ -34,7 +34,6 @@ _WHY_EMPTY: Final = {
     "error": "the search failed",
 }
 
-
 _RELATIONS: Final[dict[Relation, str]] = {
     "caller": "uses it",
     "callee": "it uses",

@@ -29,7 +29,6 @@ MANY_LISTS: Final = 32
 """Short lists of one term before they are joined: what a search reads in one go anyway (not measured)."""
 TERMS_AT_ONCE: Final = 2000
 
-
 _POSTING: Final = np.dtype([("away", "<u4"), ("length", "<u2"), ("frequency", "u1")])
 """A chunk in a list: how far its id is from the first, how long it is, how often it holds the term. One after the
 other, so that concatenated lists can be read as one."""

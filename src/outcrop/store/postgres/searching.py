@@ -31,15 +31,12 @@ _EVERYTHING: Final = Filter()
 SPARE: Final = 1.5
 """Points asked for each chunk that is wanted: code has two, its text's and its summary's."""
 
-
 EXACT_CHUNKS: Final = 50_000
 """Chunks that pass a filter and are compared one by one, 0.4 µs each. Through the index, where one in a hundred
 passes, it takes 200 to 360 ms to find them, and with less memory they are too few (`benchmarks.postgres.vectors`)."""
 
-
 PHRASE_CHUNKS: Final = 500
 """Chunks whose text is read at a time to look for a phrase: bounds memory."""
-
 
 INDEX_SEEN_S: Final = 30.0
 """How long the kind of the vector index is remembered: a look takes a millisecond. The time itself was not measured."""

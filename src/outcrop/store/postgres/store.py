@@ -280,7 +280,6 @@ class PostgresStore(SqlStore, Searching):
         return self._at_once(lambda connection: reading.export_writes(connection, int(after), limit))
 
     def kept_vectors(self, model: Model, keys: Collection[bytes]) -> dict[bytes, Vector]:
-        """The vectors of `model` that are kept under these keys, as float32 of the stored half floats."""
         return self._connections.read(
             lambda connection: stored_vectors.kept(
                 connection, stored_vectors.find_model(connection, model), keys
@@ -288,7 +287,6 @@ class PostgresStore(SqlStore, Searching):
         )
 
     def collection_names(self) -> list[str]:
-        """Their names alone; of those that hold text."""
         return [name for (name,) in self._read("SELECT name FROM collections WHERE chunks > 0 ORDER BY name")]
 
     # ------------------------------------------------------------------ what search needs

@@ -169,7 +169,6 @@ _DAMAGED: Final = (
     "move the database away, together with its -wal and -shm files, and add them again"
 )
 
-
 _COLUMNS: Final = (
     "c.id, c.document_id, c.position, c.start_offset, c.end_offset, c.tokens, c.line_start, c.line_end, c.page"
 )
@@ -177,7 +176,6 @@ _BEFORE: Final = "(SELECT max(first_chunk) FROM text_blocks WHERE first_chunk <=
 """SQL for the block that holds a chunk."""
 _READ_AT_ONCE: Final = 2048
 """Chunks whose texts are looked through for a phrase at a time: bounds memory."""
-
 
 _SOME: Final = f"first_chunk IN (SELECT {_BEFORE.format('j.value')} FROM json_each(?) j)"
 _BETWEEN: Final = f"first_chunk BETWEEN {_BEFORE.format('?1')} AND ?2"
