@@ -16,7 +16,7 @@
     │   ├── DatabaseLost     its server cannot be reached; what was acknowledged is kept
     │   └── CorruptDatabase  it is damaged; the message says how to recover
     ├── NotFound             no such document, chunk or collection
-    │   └── Ambiguous        several bear the name; the message lists them
+    │   └── Ambiguous        several have the name; the message lists them
     ├── NotAllowed           a name or a text that the knowledge base does not take
     │   └── TooLarge         more than a note may hold
     ├── Conflict             what is there stands in the way; the message says what that is
@@ -99,7 +99,7 @@ class NotFound(OutcropError):
 
 
 class Ambiguous(NotFound):
-    """Several documents bear the name that was given; the message lists them."""
+    """Several documents have the given name; the message lists them."""
 
 
 class NotAllowed(OutcropError):

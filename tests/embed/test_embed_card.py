@@ -97,7 +97,7 @@ def test_a_graph_that_is_not_as_its_card_says_is_an_embed_error_at_the_first_use
     folder: Path, runner: Runner
 ) -> None:
     write_card(folder, dimensions=WIDTH + 1)
-    with pytest.raises(EmbedError, match=f"makes {WIDTH} numbers a text, its card says {WIDTH + 1}"):
+    with pytest.raises(EmbedError, match=f"makes {WIDTH} numbers per text, its card says {WIDTH + 1}"):
         OnnxEmbedder(folder, runner=runner).embed_query("red")
     (folder / "model.onnx").write_bytes(b"no graph")
     with pytest.raises(EmbedError, match="cannot be loaded"):

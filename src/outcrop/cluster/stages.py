@@ -120,7 +120,7 @@ def open_once(embedding: Embedding, device: str) -> Embedder:
     )
     if embedder.model != embedding.model:
         raise EmbedError(
-            f"there is the model {embedder.model} where {embedding.model} is needed: "
+            f"found the model {embedder.model} where {embedding.model} is needed: "
             "install the same Outcrop and the same models on every machine"
         )
     return embedder

@@ -100,7 +100,7 @@ class Gathering:
         return Codebase(self.store, self.index)
 
     def gather(self, request: Request, options: SearchOptions, follow: float) -> Gathered:
-        """Search, then lift or bring in what the request wishes for or speaks of, and what the best hits lean on."""
+        """Search, then lift or bring in what the request asks for or mentions, and what the best hits lean on."""
         answer = self.search(request.query, replace(options, limit=max(options.limit, HITS), merge=False))
         hits = fade_repeats(answer.hits)
         best = max((hit.score for hit in hits), default=1.0)

@@ -115,7 +115,7 @@ class Codebase:
         return found
 
     def declarations(self, name: str, within: str | None = None) -> list[StoredChunk]:
-        """All chunks of the declarations that bear this name, the likeliest declaration first."""
+        """All chunks of the declarations with this name, the likeliest declaration first."""
         *scope, last = _name_parts(name)
         chunks = self._store.chunks(self._index.declaring(last))
         found = [

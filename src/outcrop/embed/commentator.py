@@ -87,8 +87,8 @@ class ChatCommentator:
         refused = [answer for answer in answers if isinstance(answer, Refused)]
         if len(refused) == len(chunks):
             raise EmbedError(
-                f"{self._endpoint.address} refused to comment: {refused[0]}. Check comment_model and that it is "
-                "a model one can chat with"
+                f"{self._endpoint.address} refused to comment: {refused[0]}. Check comment_model, "
+                "and that it is a chat model"
             ) from refused[0]
         if refused:
             _log.info("chunks without a comment", extra={"refused": len(refused), "reason": str(refused[0])})

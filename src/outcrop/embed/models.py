@@ -115,5 +115,5 @@ def _look_up(what: str, given: str, table: Mapping[str, tuple[str, _Opening]]) -
     rest, opening = table[kind]
     if bool(name) != bool(rest):
         expected = f"{kind}:{rest}" if rest else kind
-        raise ConfigError(f"the {what} {given!r} is not complete or says too much: write it as {expected}")
+        raise ConfigError(f"the {what} {given!r} is incomplete or has too many parts: write it as {expected}")
     return opening, name

@@ -93,7 +93,7 @@ class OnnxEmbedder(Transformer):
         rows = self._held.run([((prefix + texts[number])[:longest],) for number in sent], urgent=urgent)
         if rows.shape[1] != self.model.dimensions:
             raise EmbedError(
-                f"the model in {self._folder.path} makes {rows.shape[1]} numbers a text, its card says "
+                f"the model in {self._folder.path} makes {rows.shape[1]} numbers per text, its card says "
                 f"{self.model.dimensions}: reinstall the package that holds it"
             )
         if not np.isfinite(rows).all():

@@ -135,7 +135,7 @@ class OpenAIEmbedder(Transformer):
             ) from error
         if sorted(order, key=repr) != sorted(range(count), key=repr):
             raise EmbedError(
-                f"{self._endpoint.address} answered {len(rows)} vectors for {count} texts, or misnumbered them"
+                f"{self._endpoint.address} returned {len(rows)} vectors for {count} texts, or misnumbered them"
             )
         for row in rows:
             self._check_dimensions(len(row))
@@ -155,12 +155,12 @@ class OpenAIEmbedder(Transformer):
         if found != self._dimensions:
             raise EmbedError(
                 f"the model {self._name} answered {found} dimensions instead of {self._dimensions}: the "
-                "endpoint changed its model or lacks the size asked for. Correct the setting and embed anew"
+                "endpoint changed its model or lacks the size asked for. Correct the setting and embed again"
             )
 
     def _known_dimensions(self) -> int:
         if self._dimensions is None:
-            raise EmbedError(f"{self._endpoint.address} answered no vectors")
+            raise EmbedError(f"{self._endpoint.address} returned no vectors")
         return self._dimensions
 
 

@@ -245,7 +245,9 @@ class StaticEmbedder:
         }
         for name, checks in expected.items():
             if not all(checks):
-                raise EmbedError(f"{self._folder / name} does not have the size its card tells: {_REINSTALL}")
+                raise EmbedError(
+                    f"{self._folder / name} does not have the size that its card states: {_REINSTALL}"
+                )
 
     def _embed(self, texts: Sequence[str], exponent: float, scales: Vector) -> Matrix:
         out = np.zeros((len(texts), self.model.dimensions), np.float32)

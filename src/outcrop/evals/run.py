@@ -143,7 +143,7 @@ def evaluate(
     rows = []
     for number, case in enumerate(cases, 1):
         if stopped is not None and stopped():
-            raise Cancelled("stopped; nothing was measured to the end")
+            raise Cancelled("stopped before all queries were asked; nothing was measured")
         rows.append(_ask(engine, case, places, limit, options or SearchOptions()))
         if on_row is not None:
             on_row(number, rows[-1])

@@ -204,5 +204,5 @@ def _as_run(data: Any, id_: str) -> EvalRun:
 def _number(value: Any) -> float:
     number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"{value} is no number to compare")
+        raise ValueError(f"{value} is not a finite number")
     return number

@@ -93,7 +93,7 @@ def _admit(source: Store, target: Store) -> bool:
             raise Conflict("the target is the finished copy of this index: use it, or name another to copy to")
         if target.collections():
             raise Conflict(
-                "the target holds documents; an index is moved to where there is none yet: name another"
+                "the target holds documents; an index can only be moved to an empty one: name another"
             )
         return False
     if not own:
@@ -151,7 +151,7 @@ class _Move:
             return
         if self._target.collections():
             raise Conflict(
-                f"the source was given another model, {model}, after its copy was begun: delete the copy and begin anew"
+                f"the source was given another model, {model}, after the copy was begun: delete the copy and start over"
             )
         self._target.activate(model)
 

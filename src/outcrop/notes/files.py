@@ -27,7 +27,7 @@ from outcrop.system.private import FILE, FOLDER, make_folder
 log = logging.getLogger(__name__)
 
 CONTROL: Final = ".outcrop"
-"""The folder with the lock and the note in the making; hidden, so never a note."""
+"""The folder with the lock and the note being written; hidden, so never a note itself."""
 MAX_BYTES: Final = 1_000_000
 """The most a note may hold: about 200 000 words, more than anyone reads or an agent can take in (not measured)."""
 LOCK_WAIT_S: Final = 30.0
@@ -62,7 +62,7 @@ class NoteFiles:
         return content, status
 
     def status(self, path: str) -> os.stat_result | None:
-        """What one stat tells of a note; None where there is none."""
+        """One stat of a note; None where there is none."""
         with _said(path):
             try:
                 with self._folders(path) as folders:
@@ -218,7 +218,7 @@ def _refuse_others(folder: int, name: str, path: str) -> None:
         if stat.S_ISLNK(mode):
             raise NotAllowed(f"{path} is a link; links are not followed")
         if not stat.S_ISREG(mode):
-            raise Conflict(f"{path} is a folder or something else that is no note")
+            raise Conflict(f"{path} is a folder, or something else that is not a note")
 
 
 def _remove_empty(folders: list[int], path: str) -> None:

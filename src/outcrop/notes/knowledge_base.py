@@ -118,7 +118,7 @@ class KnowledgeBase:
         last = max(len(lines), first) if line_end is None else line_end
         if first < 1 or last < first:
             raise QueryError(
-                f"lines {first} to {last} are none: lines count from 1, the last may not come first"
+                f"lines {first} to {last} are not a range: lines count from 1, the first comes before the last"
             )
         if first > max(len(lines), 1):
             raise QueryError(f"{path} has {len(lines)} lines; line {first} is not there")
@@ -248,7 +248,7 @@ class KnowledgeBase:
             return report
 
     def _refresh_for_search(self) -> None:
-        """A search sees what an editor just saved, unless somebody is at it: it waits for nobody and never fails."""
+        """Let a search see what an editor just saved; it never fails, nor waits for a refresh that is under way."""
         if time.monotonic() - self._refreshed_at < FRESH_S or self._refreshing.locked():
             return
         try:
@@ -343,7 +343,7 @@ def _decode(path: str, content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Conflict(f"{path} is not UTF-8, so it is not changed; write it anew, or convert it") from error
+        raise Conflict(f"{path} is not UTF-8, so it is not changed; write it again, or convert it") from error
 
 
 def _replace_once(path: str, text: str, old: str, new: str) -> str:

@@ -1,4 +1,4 @@
-"""Which names a note may have: such that mean one file below the root, on every system, whatever they hold."""
+"""Which names a note may have: those that denote exactly one file below the root, on every system."""
 
 from __future__ import annotations
 

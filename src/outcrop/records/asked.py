@@ -69,7 +69,7 @@ class Option:
             raise QueryError(f"{self.name} must {self.wanted()}, not {value}")
 
     def full_help(self) -> str:
-        """The help with the default, where there is one to speak of."""
+        """The help, with the default where there is one worth naming."""
         if self.configured:
             return f"{self.help} Default: {self._shown_default}, or as configured."
         if self.type in (bool, tuple) or self.default is None:

@@ -42,7 +42,7 @@ class DatabaseUrl:
 
     @classmethod
     def parse(cls, text: str) -> DatabaseUrl:
-        """A URL as people write it; ConfigError, which does not repeat it, when it is none."""
+        """A URL as people write it; ConfigError, which does not repeat it, when it is not one."""
         rest = next((text[len(scheme) :] for scheme in _SCHEMES if text.startswith(scheme)), None)
         if rest is None:
             raise _refusal("it does not begin with postgresql://")
@@ -130,4 +130,4 @@ def _join(start: str, parameters: Sequence[tuple[str, str]], mark: str = "?") ->
 
 
 def _refusal(why: str) -> ConfigError:
-    return ConfigError(f"this is no address of a Postgres database: {why}. One looks like {LOOKS_LIKE}")
+    return ConfigError(f"this is not the address of a Postgres database: {why}. One looks like {LOOKS_LIKE}")

@@ -232,7 +232,7 @@ class Jobs:
     def _ingest(self, task: Task, tell: Tell, stopped: Stop) -> IngestReport:
         if not is_url(task.source):
             if os.path.realpath(task.source) != task.source:
-                raise OutsideRoots("this path leads elsewhere than when it was asked for; ask again")
+                raise OutsideRoots("this path now leads elsewhere; ask again")
             self._require_root(task.source)
         options: dict[str, Any] = {"collection": task.collection, "tags": task.tags, "force": task.force}
         return self._engine.add(task.source, **options, progress=tell, stopped=stopped)

@@ -47,7 +47,7 @@ def require_root(engine: Engine, path: str | Path) -> Path:
     try:
         asked = Path(path).expanduser()
         if not asked.is_absolute():
-            raise OutsideRoots("name the file or folder by its full path, from / on")
+            raise OutsideRoots("give the full path of the file or folder, starting with /")
         real = asked.resolve()
     except (OSError, ValueError, RuntimeError) as error:  # a name that no file can have, a loop of links
         raise refusal from error

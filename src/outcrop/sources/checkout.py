@@ -248,7 +248,7 @@ class Checkouts:
     def at(self, folder: str) -> Checkout | None:
         """The checkout whose top is this folder (a real path)."""
         if folder not in self._at:
-            # Most folders are not a top: one check spares the rest.
+            # Most folders are not the top of a repository: one check saves the others.
             there = os.path.lexists(f"{folder.rstrip('/')}/.git")
             repository = repository_at(Path(folder)) if there else None
             found = None if repository is None else read_checkout(repository, self._room_bytes)

@@ -31,7 +31,7 @@ _ADVICE = {
 
 
 def explain(error: Exception) -> str:
-    """What went wrong, in words for somebody who wants a file read."""
+    """What went wrong, and what to do about it."""
     if not isinstance(error, OSError):
         return str(error)
     return _ADVICE.get(error.errno or 0) or f"{error.strerror or error}"

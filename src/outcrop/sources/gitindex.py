@@ -211,9 +211,9 @@ def _read_compressed(
             start += 1
             drop = (drop + 1) << 7 | byte & 0x7F
             if drop > len(name):
-                raise ValueError("a name shorter than nothing")
+                raise ValueError("a name of negative length")
         if drop > len(name):
-            raise ValueError("a name shorter than nothing")
+            raise ValueError("a name of negative length")
         stop = data.index(b"\0", start, end)
         total += len(name) - drop + stop - start
         if total > max_bytes:

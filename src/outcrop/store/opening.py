@@ -38,7 +38,7 @@ def open_store(
     try:
         import psycopg  # noqa: F401 - only to see whether it is there
     except ModuleNotFoundError as error:
-        raise ConfigError(f"an index on Postgres needs more parts: {install_command('postgres')}") from error
+        raise ConfigError(f"an index on Postgres needs more packages: {install_command('postgres')}") from error
     from outcrop.store.postgres import Tuning, open_postgres
 
     return open_postgres(

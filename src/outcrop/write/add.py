@@ -128,7 +128,7 @@ class Adder:
         return work(self.ingestor())
 
     def run_once(self, work: Callable[[Ingestor], T]) -> T:
-        """The same for what cannot be read twice: who called is told to add it again."""
+        """The same for input that cannot be read twice: the caller is told to add it again."""
         used = self.maker.parts()
         try:
             done = work(self.ingestor())
@@ -142,7 +142,7 @@ class Adder:
         return done
 
     def ingestor(self) -> Ingestor:
-        """What brings documents in with the model of this moment; who uses it by itself settles by itself."""
+        """An Ingestor for the current model; whoever uses it directly calls `settle` afterwards."""
         from outcrop.write.readers import ReadersPrepare  # a search need not wait for what starts processes
 
         self._renew_vectors()
@@ -170,12 +170,12 @@ class Adder:
 
     def _renew_vectors(self) -> None:
         """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is
-        embedded anew. There is no going on with the old one, and no going back if an earlier Outcrop writes."""
+        embedded again. The old version is not used any more, nor does an earlier Outcrop that writes go back to it."""
         stored, model = self.store.active_model(), self.maker.parts().embedder.model
         if stored is None or stored.name != model.name or not (stored.version + model.version).isdecimal():
             return
         if int(stored.version) < int(model.version):
-            log.warning("the index has vectors of %s: making them anew with %s", stored, model)
+            log.warning("the index has vectors of %s: making them again with %s", stored, model)
             self.reembed()
 
     def settle(self) -> None:

@@ -25,7 +25,7 @@ BATCH_SECONDS = 5.0
 
 
 class Committer:
-    """Writes what runs have prepared. Vectors that nobody brought are made here."""
+    """Writes what runs have prepared. Vectors that did not come with them are made here."""
 
     def __init__(
         self,

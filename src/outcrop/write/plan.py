@@ -149,7 +149,7 @@ def plan_files(
 
 
 def state_of(document: DocumentInfo) -> FileState:
-    """What of a document tells whether its file changed."""
+    """The part of a document that shows whether its file changed."""
     return FileState(document.id, document.mtime_ns, document.size, document.sha256)
 
 

@@ -199,7 +199,7 @@ def texts_to_embed(
 @contextmanager
 def rare_collections() -> Iterator[None]:
     """Look for cycles a tenth as often: a syntax tree is thousands of short-lived objects without one (9 % of the CPU
-    time of parsing). Reference counts free them as ever."""
+    time of parsing). Reference counting frees them as before."""
     before = gc.get_threshold()
     gc.set_threshold(before[0] * 10, *before[1:])
     try:

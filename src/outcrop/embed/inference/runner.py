@@ -281,7 +281,7 @@ class Runner:
         try:
             self._memory_bytes = self._worker.ask(header, within_s=self._limits.ping_answer_s)[0]["memory"]
         except ChildLost as lost:
-            self._lose_worker(lost)  # the models that are held are loaded anew at once
+            self._lose_worker(lost)  # the models that are held are loaded again at once
 
     def _lose_worker(self, lost: ChildLost) -> None:
         with self._changed:

@@ -162,7 +162,7 @@ class Session:
             return first
         if first.ndim != 2:
             raise EmbedError(
-                f"{self._spec.folder}: the output {self._output} is no vector a token, nor one a text"
+                f"{self._spec.folder}: the output {self._output} is neither one vector per token nor one per text"
             )
         # Without padding the mask is all ones, and the mean over the tokens is the plain mean.
         return np.asarray(first[0] if self._spec.pooling == "cls" else first.mean(axis=0), np.float32)

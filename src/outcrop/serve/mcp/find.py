@@ -230,9 +230,7 @@ def find_definition(
     """Where a function, class or type is declared, with its code. For when you know the name: Pool.acquire."""
     chunks = call.engine.definitions(name, collection=collection, limit=limit + 1)
     if not chunks:
-        raise NotFound(
-            "no declaration bears this name; leave out what stands before the last dot, or use search"
-        )
+        raise NotFound("no declaration has this name; leave out what is before the last dot, or use search")
     each = max(max_tokens // 2, MIN_EXCERPT_TOKENS)
     parts = [
         Part(_place(chunk), reply.take_lines(chunk.text.strip("\n"), 1, None, each).text)

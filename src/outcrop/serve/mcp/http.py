@@ -108,7 +108,7 @@ class McpApp:
         await self._make_room(scope)
 
     def _note(self, method: str, session: str, start: Message) -> None:
-        """What the head of an answer tells: a session was opened, or there is none any more."""
+        """Note what the head of an answer says: a session was opened, or it is gone."""
         if session and (method == "DELETE" or start["status"] == 404):
             self._open.forget(session)
         elif not session and start["status"] < 400 and (opened := _session_in(start.get("headers", ()))):

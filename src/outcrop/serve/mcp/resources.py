@@ -60,7 +60,7 @@ def _read_cursor(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise QueryError("this is no cursor of this server; begin again without one")
+        raise QueryError("this cursor is not from this server; start again without one")
     return int(cursor)
 
 

@@ -40,7 +40,7 @@ T = TypeVar("T")
 THREADS: Final = 16
 """Calls that run at once; further ones wait. Each holds a connection of the store (not measured)."""
 LONGEST_MESSAGE: Final = 1_000
-"""Characters of a refusal (not measured): a list of the documents that bear a name fits."""
+"""Characters of a refusal (not measured): a list of the documents with one name fits."""
 PROGRESS_SECONDS: Final = 0.2
 """How often a client hears of progress at most: it redraws a line each time."""
 
@@ -190,7 +190,7 @@ def _failed(message: str) -> types.CallToolResult:
 
 
 class _Latest:
-    """Progress as a client may hear it: a number that only grows, however often the engine begins to count anew."""
+    """Progress as a client sees it: a number that only grows, however often the engine starts counting again."""
 
     def __init__(self) -> None:
         self._before = 0

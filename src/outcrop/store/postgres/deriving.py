@@ -53,7 +53,7 @@ def unpack_lists(firsts: Sequence[int], counts: Sequence[int], packed_lists: byt
 
 
 def in_order(rows: TermRows) -> TermRows:
-    """The same, ascending: lists of several collections, or of documents numbered anew, overlap."""
+    """The same, ascending: lists of several collections, or of renumbered documents, overlap."""
     if not np.any(rows.chunk_ids[1:] < rows.chunk_ids[:-1]):
         return rows
     order = np.argsort(rows.chunk_ids)

@@ -56,8 +56,8 @@ _OTHER_TABLES: Final[Mapping[str, str]] = {
 }
 
 # Columns that are never sampled: from the estimates of `EXPLAIN … WHERE title < 'm'` a patient role could otherwise
-# read sampled values letter by letter, whosever rows they are in. Hashes of words are words to whoever hashes a
-# dictionary. Keys of contents stay: nobody has the key of a text without the text.
+# read sampled values letter by letter, no matter whose rows hold them. The hash of a word is as good as the word to
+# anyone who hashes a dictionary. Content keys are sampled: nobody can make one without the text.
 _UNSAMPLED: Final[Mapping[str, tuple[str, ...]]] = {
     "tenants": ("role",),
     "collections": ("name",),

@@ -46,8 +46,8 @@ def grant(connection: Connection, role: str, collections: Sequence[str] = ()) ->
 
 
 def revoke(connection: Connection, role: str) -> int:
-    """Let a role see nothing any more; how many grants there were. A role that is gone has nothing to take back but its
-    name, which another may come to bear."""
+    """Let a role see nothing any more; how many grants there were. Of a dropped role only the name is taken back, which
+    a new role may be given."""
     if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
         for table in _readable(connection):
             connection.execute(

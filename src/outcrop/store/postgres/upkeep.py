@@ -35,15 +35,16 @@ FRESH_ROWS: Final = 10_000
 MOVED_AT_ONCE: Final = 2_000
 """Vectors moved in one transaction: each takes about a millisecond to find its place in the index."""
 SHRUNK_SHARE: Final = 0.5
-"""An index of which half is gone is built anew. With three in ten deleted and vacuumed its answers are as good as
-before (`benchmarks.postgres`), so this is for space and speed (not measured)."""
+"""An index that has lost half of its vectors is rebuilt. With three in ten deleted and vacuumed its answers are as good
+as before (`benchmarks.postgres`), so this is for space and speed (not measured)."""
 LISTS_AFTER_WRITES: Final = 128
 """Writes after which short lists are looked for: a search reads one list a write for each common word until then."""
 BUILD_MEMORY: Final = "1GB"
 """For building an index: what does not fit is built several times slower. The graph of a million vectors of 256
 dimensions takes about that much."""
 GROWN_SHARE: Final = 2.0
-"""An IVFFlat index has the lists of the vectors it was built of; of twice as many it is built anew (not measured)."""
+"""An IVFFlat index has as many lists as its vectors called for when it was built; at twice as many it is rebuilt
+(not measured)."""
 
 _GROWING: Final = ("documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared")
 _LOCK_CLASS: Final = 0x4F555444
@@ -114,7 +115,7 @@ def _move_fresh(connection: Connection, model: int) -> None:
     if not _has_many(connection, fresh(model)):
         return
     old, new = sql.Identifier(fresh(model)), sql.Identifier(points(model))
-    # Without an index yet there is no reason to go in small steps, but to hold nobody up for long.
+    # In small steps even where there is no index yet, so that nobody is held up for long.
     last = sql.SQL(
         "SELECT max(chunk_id) FROM (SELECT chunk_id FROM {old} ORDER BY chunk_id LIMIT %s) next"
     ).format(old=old)
@@ -125,7 +126,7 @@ def _move_fresh(connection: Connection, model: int) -> None:
     moved = 0
     while True:
         with connection.transaction():
-            # A chunk that is deleted or numbered anew meanwhile must not stay behind: writers wait a moment.
+            # A chunk that is deleted or renumbered meanwhile must not stay behind, so writers wait briefly.
             connection.execute("SELECT 1 FROM state FOR UPDATE")
             row = connection.execute(last, (MOVED_AT_ONCE,)).fetchone()
             if row is None or row[0] is None:
@@ -184,7 +185,7 @@ def _is_outdated(connection: Connection, table: str, index: VectorIndex) -> bool
 
 
 def _rebuild_index(connection: Connection, table: str, index: VectorIndex) -> None:
-    """Build the vector index anew while others read and write."""
+    """Rebuild the vector index while others read and write."""
     name = sql.Identifier(index.name)
     _prepare_build(connection)
     connection.execute(sql.SQL("VACUUM ANALYZE {}").format(sql.Identifier(table)))

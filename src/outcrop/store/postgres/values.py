@@ -76,7 +76,7 @@ def register_vectors(connection: psycopg.Connection[Any]) -> None:
     info = TypeInfo.fetch(connection, "halfvec")
     if info is None:
         raise StoreError(
-            "the database has no extension `vector`: run CREATE EXTENSION vector in it, as somebody who may"
+            "the database has no extension `vector`: run CREATE EXTENSION vector in it, as a user who may"
         )
     info.register(connection)
     dumper = type("_HalfDumper", (_HalfDumper,), {"oid": info.oid})

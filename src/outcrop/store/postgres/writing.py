@@ -146,8 +146,8 @@ def find_documents(connection: Connection, names: Iterable[tuple[str, str]]) -> 
 
 
 def complete_documents(connection: Connection, state: State, deriver: Deriver, came: Collection[bytes]) -> int:
-    """Vectors with these keys arrived: how many pending documents are complete now. Those are numbered anew, each as a
-    whole and once: what follows the store only takes in what has a new id."""
+    """Vectors with these keys arrived: how many pending documents are complete now. Those get new
+    ids, each document once and as a whole: whatever follows the store only takes in new ids."""
     if not came:
         return 0
     rows = connection.execute(_COMPLETED, {"came": list(came), "model": state.active_model}).fetchall()

@@ -150,7 +150,7 @@ class Connections:
         self._writer = None
 
     def _leave_parent(self) -> None:
-        """In a forked child: set the parent's connections aside, unclosed, and begin anew."""
+        """In a forked child: set the parent's connections aside, unclosed, and start afresh."""
         if os.getpid() != self._pid:
             _inherited.append((list(self._readers), self._local, self._writer))
             self._begin()
@@ -247,7 +247,7 @@ class Connections:
             try:
                 if connection.pragma("journal_mode", "wal") != "wal":
                     log.warning(
-                        "%s is on a file system without shared memory: all works, but while somebody writes, searches"
+                        "%s is on a file system without shared memory: everything works, but during a write searches"
                         " wait and may be told to try again. Keep the index on a local disk (--db)",
                         self.path,
                     )

@@ -173,7 +173,7 @@ class SqliteStore(SqlStore):
             require_complete(model, stored_vectors.count_missing(connection, model_id))
             stored_vectors.set_active(connection, model_id)
             stored_vectors.drop_other_models(connection, model_id)
-            connection.execute("DELETE FROM pending")  # arrays are made anew for another model
+            connection.execute("DELETE FROM pending")  # arrays are rebuilt for another model
         self._connections.purge()
 
     # ------------------------------------------------------------------ reading

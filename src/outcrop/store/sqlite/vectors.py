@@ -241,9 +241,9 @@ def clear_pending(connection: apsw.Connection, document_ids: str) -> None:
 def complete_documents(connection: apsw.Connection, model_id: int, came: Collection[int]) -> int:
     """Vectors of these contents arrived: how many pending documents are complete now.
 
-    Those are numbered anew, each as a whole and once: arrays made of the store only take in what has a new id, and
-    ranking takes neighbouring ids for neighbouring chunks. What a document has before it is complete is searched by
-    arrays that are made in between; the others go by its words until then.
+    Those get new ids, each document once and as a whole: the search arrays only take in new ids, and ranking takes
+    neighbouring ids for neighbouring chunks. Until a document is complete, arrays built meanwhile search the vectors
+    that it has; the others find it by its words.
     """
     if not came:
         return 0

@@ -138,7 +138,7 @@ class DatabaseSearch:
         titles: Collection[int],
         most: int,
     ) -> list[tuple[int, int, int]]:
-        """The prose that bears one of these titles."""
+        """The prose that has one of these titles."""
         found = self._store.declaring(titles, most)
         columns = (found.names, found.document_ids, found.chunk_ids)
         return list(zip(*(column.tolist() for column in columns), strict=True))
