@@ -37,7 +37,7 @@ MATCHED_LINES: Final = 12
 """Lines that matched and are kept; where more match they are no longer what sets this chunk apart."""
 WORTHWHILE_TOKENS: Final = 24
 """Room below this is not given back: it buys no line and its header."""
-LEAST_TOKENS: Final = 40
+MIN_TOKENS: Final = 40
 """A chunk is shortened to no less than this beside its frame, unless it is that short or there is nothing else; a stump
 helps nobody (not measured)."""
 COMMENTARY_SHARE: Final = 0.25
@@ -170,7 +170,7 @@ class _Shelf:
 
     def fill(self) -> None:
         """Give the room to the pieces in their order: each whole, or as much of it as there is room for."""
-        least = LEAST_TOKENS if any(piece.shown is not None for piece in self.pieces) else 0
+        least = MIN_TOKENS if any(piece.shown is not None for piece in self.pieces) else 0
         for piece in self.pieces:
             if self.room < WORTHWHILE_TOKENS:
                 return
@@ -181,7 +181,7 @@ class _Shelf:
                 continue
             if piece.shown or text == piece.hit.text or piece.count_content(text) >= least:
                 self._put(piece, text)
-                least = LEAST_TOKENS
+                least = MIN_TOKENS
         for piece in self.pieces:
             if piece.shown is not None:
                 self._comment(piece)

@@ -163,33 +163,33 @@ def to_unit_length(vectors: Matrix) -> Matrix:
     return vectors
 
 
-def quantise(
+def quantize(
     vectors: Matrix, noted: NDArray[np.uint32], summaries: Matrix, *, signs: bool = True
 ) -> dict[str, Any]:
     """The columns of a segment for vectors of any length; without `signs` their bits are left out."""
-    bits, levels, scales = _levels(vectors, signs=signs)
-    summary_bits, summary_levels, summary_scales = _levels(summaries, signs=signs)
+    bits, quantized, scales = _quantize_rows(vectors, signs=signs)
+    summary_bits, summary_quantized, summary_scales = _quantize_rows(summaries, signs=signs)
     return {
         "bits": bits,
-        "vectors": levels,
+        "vectors": quantized,
         "scales": scales,
         "noted": noted,
         "summary_bits": summary_bits,
-        "summary_vectors": summary_levels,
+        "summary_vectors": summary_quantized,
         "summary_scales": summary_scales,
     }
 
 
-def _levels(
+def _quantize_rows(
     vectors: Matrix, *, signs: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.int8], NDArray[np.float32]]:
-    """Sign bits, eight-bit levels and the scale of each row, of vectors brought to unit length."""
+    """Sign bits, eight-bit numbers and the scale of each row, of vectors brought to unit length."""
     vectors = to_unit_length(vectors)
     peaks = np.abs(vectors).max(axis=1, initial=0.0)
     scales = (peaks / 127).astype(np.float32)
-    levels = np.rint(vectors / np.maximum(scales, 1e-12)[:, None]).astype(np.int8)
+    quantized = np.rint(vectors / np.maximum(scales, 1e-12)[:, None]).astype(np.int8)
     bits = sign_bits(vectors) if signs else np.zeros((-(-vectors.shape[1] // 64), 0), np.uint64)
-    return bits, levels, scales
+    return bits, quantized, scales
 
 
 # ------------------------------------------------------------------ files and names
@@ -232,7 +232,7 @@ def _role(item: FeedRow) -> int:
 
 
 def build_segment(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_weight: float) -> Segment:
-    """Rows from the store become a segment: analyse the texts, invert them, quantise the vectors."""
+    """Rows from the store become a segment: analyse the texts, invert them, quantize the vectors."""
     found = find_terms(feed, terms)
     return Segment(
         chunk_ids=np.fromiter((item.chunk_id for item in feed), np.int64, len(feed)),
@@ -241,7 +241,7 @@ def build_segment(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_w
         lengths=found.lengths,
         **invert(found.numbers, found.owners),
         pairs=mark_pairs(feed),
-        **quantise(*combine_vectors(feed, dimensions, path_weight)),
+        **quantize(*combine_vectors(feed, dimensions, path_weight)),
         **describe_files(feed, terms),
     )
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from outcrop.contracts import SearchableStore
-from outcrop.index.columns import quantise
+from outcrop.index.columns import quantize
 from outcrop.index.evidence import IMPORT, MAX_DECLARED
 from outcrop.index.graph import Graph
 from outcrop.index.names import LOCAL, MODULE, NAME_ARRAYS, PRIVATE, Names
@@ -42,7 +42,7 @@ def segment_of_rows(rows: ChunkRows, terms: Collection[int], declared: DeclaredR
         lengths=rows.lengths,
         positions=rows.positions,
         **postings_of(rows.words, terms),
-        **quantise(
+        **quantize(
             rows.vectors.astype(np.float32), rows.noted, rows.summary_vectors.astype(np.float32), signs=False
         ),
     )
@@ -67,7 +67,7 @@ def segment_of_names(
         names_of(chunk_ids, declared, used),
         lengths=np.zeros(len(chunk_ids), np.uint32),
         **_NO_POSTINGS,
-        **quantise(
+        **quantize(
             np.zeros((len(chunk_ids), 0), np.float32), np.zeros(0, np.uint32), np.zeros((0, 0), np.float32)
         ),
     )
