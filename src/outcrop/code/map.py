@@ -40,12 +40,13 @@ PRIVATE_SHARE: Final = 0.1
 UNNAMED_SHARE: Final = 0.1
 """What a declaration gets of its chunk's rank beside what arrives by its name."""
 FOCUS_SHARE: Final = 0.5
-"""How many walkers start at what is asked for, where something is."""
+"""Share of walkers who start at the focus, where there is one."""
 DAMPING: Final = 0.85
 """Share of walkers who follow an edge, as in the original paper of PageRank."""
 MAX_ITERATIONS: Final = 50
 CHANGE: Final = 1e-6
-"""When an iteration moves less than this of all weight, or after so many, the ranks stand: 0.85 to the 50th is 3e-4."""
+"""The ranks are final once an iteration moves less of the weight than this, or after so many: 0.85 to the 50th is
+3e-4."""
 STEPS: Final = 3
 """How far from the target: callers of callers of callers are a dozen steps of reading already."""
 MAX_ASKED: Final = 64

@@ -17,10 +17,10 @@ from outcrop.records import Hit
 OWN_POWER: Final = 0.75
 """How much a chunk's own score counts beside that of its file, which is found more surely than a place in it: at .5,
 .75 and 1 the shares are .52 .50 .50 and .70 .70 .69, and a changed file is there for .68 .68 .70 and .80 .80 .82. A
-question how something works wants the declarations it names before their neighbours, so not .5."""
+question about how something works wants the declarations it names before their neighbours, so not .5."""
 SIZE_POWER: Final = 0.5
-"""A large file has more places that are not it: at 0, .5, .75 and 1 the shares are .47 .52 .52 .53 and .66 .69 .70 .70
-in a trial. .5 leaves a long file its chance against a short one that is found alike."""
+"""A large file has more places that are not the right one: at 0, .5, .75 and 1 the shares are .47 .52 .52 .53 and .66
+.69 .70 .70 in a trial. At .5 a long file keeps its chance against a short one with the same score."""
 LENGTH_POWER: Final = 0.67
 """A chunk twice as long holds a wanted line 1.6 times as often: the model says .66."""
 FRAME_TOKENS: Final = 50

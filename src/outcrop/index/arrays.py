@@ -38,10 +38,10 @@ FEED_ROWS: Final = 2048
 """Chunks read from the store at a time: bounds memory while catching up."""
 SEGMENT_ROWS: Final = 65_536
 """Rows of a segment at most: 16 bits tell them apart. Segments of about the same size are merged until they are that
-large: each row some five times in all, and beside large segments there are few small ones. A query looks each of its
+large: each row about five times, so that few small segments remain beside the large ones. A query looks each of its
 terms up in every segment, so few segments are better."""
 SAVE_AFTER_ROWS: Final = 128
-"""Fewer unsaved rows than this are caught up in about 10 ms; to save them takes 3 ms, to open what was saved 2."""
+"""Fewer unsaved rows than this take about 10 ms to catch up with; saving them takes 3 ms, opening what was saved 2."""
 MAX_DELETED_SHARE: Final = 0.2
 """Past this share of removed rows a segment is rewritten without them."""
 FORCED_WAIT_S: Final = 10.0
@@ -118,8 +118,8 @@ class SearchArrays:
 
     def _tidy(self, parts: list[Part]) -> list[Part]:
         """Merge the last segments while they are about as large as each other, or all small ones where many rows are
-        gone. Rows that are gone still count when a word is weighed: of a note that is changed again and again, each
-        former version would make its words look common."""
+        gone. Deleted rows still count when a word is weighed: the former versions of a note that changes often would
+        make its words look common."""
         small = len(parts)
         while small and len(parts[small - 1][0]) < SEGMENT_ROWS // 2:
             small -= 1
@@ -146,7 +146,7 @@ class SearchArrays:
         return build_segment(feed, self._terms, model.dimensions if model else 0, self._path_weight)
 
     def _make_again(self, first_chunk: int, last_chunk: int) -> list[Part]:
-        """The segment of the chunks from one to another as the store has them now; none when all are gone."""
+        """The segment of a range of chunks, as the store has them now; none when all are gone."""
         made: list[Part] = []
         after = first_chunk - 1
         while feed := [row for row in self._feed(after) if row.chunk_id <= last_chunk]:
@@ -223,7 +223,7 @@ class SearchArrays:
     # ------------------------------------------------------------------ filters
 
     def passing(self, chunk_ids: NDArray[np.int64], where: Filter) -> NDArray[np.bool_]:
-        """Which of some chunks are there and pass a filter."""
+        """Which of these chunks exist and pass a filter."""
         view = self.refresh()
         result = np.zeros(len(chunk_ids), np.bool_)
         for segment, gone, mask in zip(view.segments, view.deleted, self.masks(view, where), strict=True):
@@ -334,7 +334,7 @@ class SearchArrays:
             self._has_mended = any(isinstance(segment, Hole) for segment in saved.segments)
 
     def _fill_holes(self, saved: Saved) -> list[Part]:
-        """What was saved, with what is damaged of it made again from the store."""
+        """What was saved, with its damaged parts rebuilt from the store."""
         parts: list[Part] = []
         for segment, gone in zip(saved.segments, saved.deleted, strict=True):
             if isinstance(segment, Segment):
@@ -344,11 +344,11 @@ class SearchArrays:
         return parts
 
     def renew(self) -> None:
-        """Arrays hold vectors: all of them are made again."""
+        """Rebuild everything, since the arrays hold vectors."""
         self.rebuild()
 
     def rebuild(self) -> View:
-        """Throw the arrays away and make them again from the store."""
+        """Discard the arrays and rebuild them from the store."""
         with self._lock:
             self._reset()
             self._adopted = self._files.stamp() if self._files is not None else None

@@ -24,8 +24,8 @@ POOL: Final = 200
 pages ask for more."""
 
 READ_PHRASES: Final = 250
-"""Chunks that hold the words of a phrase and are read first, or all of them, to see whether they hold the phrase: about
-10 ms. Then as many as were read before, and so on."""
+"""Chunks with the words of a phrase that are read first, to see whether they hold the phrase: about 10 ms. Then as many
+again as were read before, and so on."""
 
 Masks = Sequence[NDArray[np.bool_] | None]
 Listed = tuple[NDArray[np.intp], NDArray[np.int32]]
@@ -146,11 +146,8 @@ def score_rows(view: View, masks: Masks, words: legs.LexicalQuery | None) -> lis
 
 
 def rows_with_phrases(store: Store, terms: Terms, view: View, masks: Masks, query: Query, pool: int) -> Masks:
-    """Of the rows that may be returned those that hold every quoted phrase.
-
-    Where very many hold its words, texts are read in the order in which the words speak for them, until as many as
-    a search looks at are found: the rest could only come after them.
-    """
+    """The rows that may be returned and hold every quoted phrase. Where very many hold its words, texts are read best
+    match first, until as many as a search looks at are found: the rest could only come after them."""
     if not query.phrases:
         return masks
     phrases = [phrase_words(phrase) for phrase in query.phrases]
@@ -188,7 +185,7 @@ def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
     best = np.zeros(0, np.float32)
     floor = np.float32(0)
     for score in scores:
-        # As many as are wanted were that good or better in the segments before, which win where scores are equal.
+        # Earlier segments, which win where scores are equal, already have as many rows that are this good.
         rows.append(np.flatnonzero(score > floor))
         best = np.concatenate((best, score[rows[-1]]))
         if len(best) >= pool:

@@ -45,18 +45,18 @@ SPELLING_SHARE: Final = 0.3
 """A name typed in another case is a guess. In a trial on the code set 0.1 gained .002 NDCG@10 and 0.6 lost .004."""
 NESTED_SHARE: Final = 0.9
 OTHER_SCOPE_SHARE: Final = 0.4
-"""What stands in a class is one of many that may bear the name; where a class or a module was typed before the name,
-a declaration in another one is hardly meant (not measured)."""
+"""A member of a class is one of many that may have the name; where a class or a module was typed before the name, a
+declaration in another one is hardly meant (not measured)."""
 NAMESAKE_SHARE: Final = 0.5
-"""What a declaration counts for whose file is not called after it: `Router` in router.py is the one (not measured)."""
+"""The weight of a declaration whose file is not named after it: `Router` in router.py is the one (not measured)."""
 
 MAX_DEFINITIONS: Final = 64
 """How many declarations of one name a search looks at in each segment; a commoner name is hardly searched for."""
 
 UNNAMED: Final = "default"
-"""Where documents go that were given no collection: not a name anybody chose."""
+"""The collection of documents that were given none: not a name that anybody chose."""
 MAX_NAMED: Final = 8
-"""Projects that one query can name; each costs a look-up of the candidates' documents. (not measured)."""
+"""Projects that one query can name; each costs a look-up of the candidates' documents (not measured)."""
 
 Declared = dict[tuple[int, int], float]
 """(segment, row) → how surely it declares a name of the query."""
@@ -182,7 +182,7 @@ def find_declared(view: View, masks: Masks, symbols: tuple[Symbol, ...]) -> Decl
 def find_titled(
     segment: Segment, gone: NDArray[np.bool_], titles: Collection[int], most: int
 ) -> list[tuple[int, int, int]]:
-    """(title, document id, chunk id) of the rows that bear one of these titles, at most `most` of each."""
+    """(title, document id, chunk id) of the rows with one of these titles, at most `most` of each."""
     wanted = np.sort(np.fromiter(titles, np.uint64, len(titles)))
     found: list[tuple[int, int, int]] = []
     for title in wanted[is_among(wanted, segment.names.defined)].tolist():
@@ -195,8 +195,8 @@ def find_titled(
 
 
 def _of_scope(segment: Segment, where: slice, symbol: Symbol) -> slice:
-    """Of a name declared all over the place the stretch from the first to the last declaration in the scope that was
-    asked for, if there is one."""
+    """For a name with very many declarations: the range from the first to the last one in the scope that was asked for,
+    if there is one."""
     if not symbol.scope:
         return where
     scope = np.uint64(name_number(symbol.scope))
@@ -252,7 +252,7 @@ class Projects:
     ) -> NDArray[np.float32]:
         """For each of some documents how much of the query, 0 to 1, its project's name answers.
 
-        Nothing where all of them would be given the same: a name that everything shares tells nothing apart.
+        Nothing where all of them would get the same: a name that everything shares sets nothing apart.
         """
         credit = np.zeros(len(documents), np.float32)
         named = self._named(version, text, weights) if len(documents) else {}

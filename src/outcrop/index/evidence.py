@@ -1,4 +1,4 @@
-"""What speaks for a use of a name meaning a declaration: the levels of evidence, and the rules that need no graph."""
+"""The evidence that a use of a name means a declaration: its levels, and the rules that need no graph."""
 
 from __future__ import annotations
 
@@ -146,9 +146,9 @@ def is_visible(
 ) -> NDArray[np.bool_]:
     """Whether a name, written as it is, can mean a declaration at all.
 
-    Written bare it is no field or method of another file's class, unless the language lets a class leave itself out.
-    Written after something that is neither known by name nor imported it can only be a field or method. What stands
-    inside a function is known in its file only.
+    A bare name is not a field or method of a class in another file, unless the language lets members be used without
+    naming their class. After something that is neither known by name nor imported it can only be a field or method.
+    What is declared inside a function is known only in its file.
     """
     bare = ~member | same | ((kind == names.METHOD) & is_among(family, _IMPLICIT_SELF))
     known = (
@@ -216,7 +216,7 @@ def look_up_names(view: View, uses: Uses) -> Declared:
         defined = segment.names.defined
         low = defined.searchsorted(uses.name)
         count = np.zeros(len(low), np.int64)
-        # Most names that are used are declared elsewhere or nowhere: the end is looked up of those that are here.
+        # Most names that are used are declared elsewhere or nowhere: the end is looked up only for those that are here.
         here = np.flatnonzero(low < len(defined))
         here = here[defined[low[here]] == uses.name[here]]
         count[here] = defined.searchsorted(uses.name[here], side="right") - low[here]

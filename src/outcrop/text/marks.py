@@ -12,7 +12,7 @@ MARK_BYTES = 12
 def draw_mark(
     texts: Collection[str], size: int = MARK_BYTES, draw: Callable[[int], str] = secrets.token_hex
 ) -> str:
-    """A random word that none of the texts holds. Who wrote them cannot have known it either."""
+    """A random word that none of the texts holds. Their authors cannot have known it either."""
     mark = draw(size)
     while any(mark in text for text in texts):
         mark = draw(size)

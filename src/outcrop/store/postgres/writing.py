@@ -74,8 +74,8 @@ def put_documents(
     *,
     defer_embedding: bool = False,
 ) -> list[int]:
-    """Insert documents or, where an id stands beside one, replace that document; their ids, in order. With
-    `defer_embedding` vectors may be missing; the documents that lack one wait for it."""
+    """Insert documents, or replace those that come with an id; their ids, in order. With `defer_embedding` vectors may
+    be missing; the documents that lack one wait for it."""
     for write, _ in writes:
         check_shape(write)
     missing, came = _put_vectors(connection, state, [write for write, _ in writes], new_vectors, model)

@@ -224,9 +224,8 @@ class Connections:
         try:
             self._prepare_writer(connection)
         except BaseException:
-            with contextlib.suppress(
-                apsw.Error
-            ):  # else it holds on to the file as long as anyone looks at the error
+            # Else it holds on to the file for as long as anyone keeps the error.
+            with contextlib.suppress(apsw.Error):
                 connection.close()
             raise
         return connection
