@@ -28,8 +28,8 @@ class Config:
     db: Path | DatabaseUrl
     """The index: a file, or a Postgres database by its URL, `postgresql://user@host/database?schema=team`."""
     data_dir: Path = Path()
-    """Where this machine keeps what belongs to an index on Postgres but not into the database, such as the server's
-    jobs and the notes of agents; by default where the index would lie if it were a file."""
+    """Where this machine keeps what belongs to an index on Postgres but not in the database, such as the server's jobs
+    and the notes of agents; by default where the index would lie if it were a file."""
     model: str = ""
     """Empty: the model the index was made with, `static` for a new one. Else `static` (ships with Outcrop),
     `mini` (a small transformer, with `pip install 'outcrop[mini]'`), `openai:NAME` (an OpenAI-compatible endpoint),
@@ -87,7 +87,7 @@ class Config:
     floor: float = 0.25
     """The least similarity (cosine) of a hit that shares no word with the query, 0 to 1."""
     budget_tokens: int = 1200
-    """Size of a context or a map in tokens, unless it is asked for with another."""
+    """Size of a context or a map in tokens, unless the call says otherwise."""
     tokenizer: str = DEFAULT_TOKENIZER
     """What counts the tokens of a context: `o200k` (exactly as OpenAI's current models do), `cl100k` (GPT-4, GPT-3.5),
     `estimate` (errs on the safe side for these, Llama 2 and Claude alike) or the path of a tokenizer.json."""
@@ -110,7 +110,7 @@ class Config:
     roots: tuple[str, ...] = ()
     """Folders that may be indexed over HTTP or by an agent, with all below them. None: only what was added here."""
     allowed_hosts: tuple[str, ...] = ()
-    """Further names under which the server may be asked for, such as the one of a proxy before it."""
+    """Other names by which the server may be addressed, such as that of a proxy in front of it."""
     allowed_origins: tuple[str, ...] = ()
     """Web pages of other origins that may call the server."""
     requests_per_minute: int = 0
@@ -131,7 +131,7 @@ class Config:
 
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
-    """From which level on log lines (JSON, on standard error) are written."""
+    """The lowest level of log lines (JSON, on standard error) that are written."""
 
     def db_text(self) -> str:
         """The index as a setting names it, the password included. Never for showing: `str(config.db)` is."""

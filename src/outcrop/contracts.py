@@ -139,7 +139,7 @@ class Store(Protocol):
         *,
         defer_embedding: bool = False,
     ) -> None:
-        """Its file has a new name: as `write`, keeping id and creation time; what stood under that name goes."""
+        """As `write`, for a file that has a new name: id and creation time stay; a document that had that name goes."""
 
     def touch(self, states: Mapping[int, tuple[int | None, int | None]]) -> None:
         """Remember new (mtime_ns, size) of documents whose content proved unchanged. Not an update of them."""

@@ -44,7 +44,7 @@ class Option:
     """What an agent is told of it; empty where the name says enough, since every word costs each agent tokens."""
 
     def wanted(self) -> str:
-        """What may stand there, in words that follow "must"."""
+        """Which values are allowed, in words that follow "must"."""
         if self.choices:
             return f"be one of {', '.join(self.choices)}"
         if self.above is not None:

@@ -89,8 +89,8 @@ documents were written, cost less than that (not measured)."""
 @dataclass(frozen=True, slots=True)
 class MoveReport:
     """What a move did and what the check of it found. `resumed`: it went on with what an earlier run had begun.
-    `changed_meanwhile`: the source was written to so often that the copy is of a moment that has passed. `unranked`
-    says why the rankings could not be compared, where they could not."""
+    `changed_meanwhile`: the source was written to so often that the copy is already out of date. `unranked` says why
+    the rankings could not be compared, where they could not."""
 
     collections: tuple[MovedCollection, ...]
     copied: int
@@ -106,8 +106,8 @@ class MoveReport:
 
     @property
     def alike(self) -> bool:
-        """Whether both rank alike. While documents wait for vectors that is not judged: in the copy some of them have
-        those that other documents with the same words brought since."""
+        """Whether both rank alike. Not judged while documents are pending: in the copy some of them already have
+        vectors that came with other documents of the same words."""
         return self.parity is None or self.waiting > 0 or self.parity.overlap >= MIN_OVERLAP
 
     @property
