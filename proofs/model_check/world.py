@@ -10,7 +10,7 @@ from typing import Final
 
 from outcrop.contracts import Embedder
 from outcrop.errors import Conflict
-from outcrop.records.database_url import is_url
+from outcrop.records.database_url import has_scheme
 from proofs.model_check.child import Children
 from proofs.model_check.ops import Place, make_embedder, open_place, perform
 from proofs.model_check.state import EMBEDDERS, EVERYWHERE, FOLDERS, Key, Model, Op, reconcile, where_of
@@ -155,7 +155,7 @@ class World:
                 raise
         target.close()
         self.close()
-        if not is_url(self._db):
+        if not has_scheme(self._db):
             self._drop_file(self._db)
         self._index += 1
         self._places = self._open()
@@ -173,7 +173,7 @@ class World:
         self.model.apply(op)
         yield from check_documents(place, self.model)
         embedder = self._embedders[self.model.embedder]
-        both = any(is_url(self._place_of(number)) for number in range(self._index + 1))
+        both = any(has_scheme(self._place_of(number)) for number in range(self._index + 1))
         if both and len({held.text for held in self.model.held.values()}) < len(self.model.held):
             return  # which of two copies is shown, and so what is said of its file, falls by the order of writing
         apart = ALIKE if both else SAME_SCORE

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from outcrop.errors import ConfigError
-from outcrop.records.database_url import DatabaseUrl, is_url
+from outcrop.records.database_url import DatabaseUrl, has_scheme
 
 ENV_PREFIX = "OUTCROP_"
 DEFAULT_TOKENIZER: Final = "o200k"
@@ -300,7 +300,7 @@ def _read_db(value: Any) -> Path | DatabaseUrl:
     """A file or a database. A URL is never repeated in an error: it may hold a password."""
     if isinstance(value, DatabaseUrl):
         return value
-    if is_url(str(value)):  # a Path has lost a slash by now, and is told so
+    if has_scheme(str(value)):  # a Path has lost a slash by now, and is told so
         return DatabaseUrl.parse(str(value))
     try:
         return Path(value).expanduser()

@@ -8,7 +8,7 @@ from pathlib import Path
 from outcrop.contracts import Store
 from outcrop.maintain import copy
 from outcrop.records import Progress
-from outcrop.records.database_url import DatabaseUrl, is_url
+from outcrop.records.database_url import DatabaseUrl, has_scheme
 from outcrop.store.opening import open_store
 from outcrop.store.postgres.in_place.derive import SearchDeriver
 from outcrop.text.terms import Terms
@@ -16,7 +16,7 @@ from outcrop.text.terms import Terms
 
 def open_place(place: str) -> Store:
     """The store at a path or a URL."""
-    db = DatabaseUrl.parse(place) if is_url(place) else Path(place)
+    db = DatabaseUrl.parse(place) if has_scheme(place) else Path(place)
     return open_store(db, lambda: SearchDeriver(Terms(), 0.5))
 
 

@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from outcrop.rank.fusion import (
     BLEND,
     RRF_K,
+    RRF_SHARE,
     SEMANTIC_SHARE,
     blend_of,
     dense_weight,
     fuse_ranks,
     fuse_scores,
+    meaning_share,
     rerank_scores,
 )
-from outcrop.records import QueryType, Trust
+from outcrop.records import MeaningShare, QueryType, Trust
 
 unit_floats = st.floats(0, 1, width=32)
 some = st.lists(unit_floats, min_size=1, max_size=20)
@@ -131,3 +133,18 @@ def test_a_balance_says_how_much_meaning_weighs_whatever_the_model() -> None:
     ranks = fuse_ranks(np.array([1, 0], np.int32), np.array([0, 1], np.int32), balance=0.8)
     assert ranks.fused.tolist() == pytest.approx([0.2, 0.8])
     assert ranks.fused.dtype == legs.fused.dtype == np.float32
+
+
+def test_how_much_meaning_weighs_follows_from_the_mode_then_the_balance_then_the_fusion_then_the_model() -> (
+    None
+):
+    trust = Trust(prose=1.0, code=0.5)
+    by_meaning = meaning_share("mixed", trust, mode="semantic", fusion="rrf", balance=0.3)
+    by_words = meaning_share("mixed", trust, mode="keyword", fusion="rrf", balance=0.3)
+    assert (by_meaning, by_words) == (MeaningShare(1.0, 1.0), MeaningShare(0.0, 0.0))
+    balanced = meaning_share("mixed", trust, mode="hybrid", fusion="rrf", balance=0.3)
+    assert balanced == MeaningShare(0.3, 0.3)
+    by_rank = meaning_share("mixed", trust, mode="hybrid", fusion="rrf", balance=None)
+    assert by_rank == MeaningShare(RRF_SHARE, RRF_SHARE)
+    by_score = meaning_share("mixed", trust, mode="hybrid", fusion="weighted", balance=None)
+    assert by_score == MeaningShare(dense_weight("mixed", 1.0), dense_weight("mixed", 0.5))

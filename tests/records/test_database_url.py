@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from outcrop.errors import ConfigError
-from outcrop.records.database_url import DatabaseUrl, is_url
+from outcrop.records.database_url import DatabaseUrl, has_scheme
 from outcrop.serve.as_json import dump
 
 
@@ -100,9 +100,9 @@ def test_what_is_no_address_is_refused_without_repeating_it(wrong: str) -> None:
 
 def test_a_file_is_not_taken_for_a_url() -> None:
     assert not any(
-        map(is_url, ("index.db", "/data/a:b/index.db", "C:/data/index.db", "./postgresql", "~/x.db"))
+        map(has_scheme, ("index.db", "/data/a:b/index.db", "C:/data/index.db", "./postgresql", "~/x.db"))
     )
-    assert all(map(is_url, ("postgresql:/db", "POSTGRES://db", "mysql://db", "sqlite:///x.db")))
+    assert all(map(has_scheme, ("postgresql:/db", "POSTGRES://db", "mysql://db", "sqlite:///x.db")))
 
 
 def test_one_index_has_one_folder_whoever_connects() -> None:

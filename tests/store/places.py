@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outcrop.contracts import Store
-from outcrop.records.database_url import DatabaseUrl, is_url
+from outcrop.records.database_url import DatabaseUrl, has_scheme
 from outcrop.store.sqlite.store import open_sqlite
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def open_at(place: str) -> Store:
     """The store in a file, or at a URL."""
-    return open_at_url(place) if is_url(place) else open_sqlite(Path(place))
+    return open_at_url(place) if has_scheme(place) else open_sqlite(Path(place))
 
 
 def open_at_url(url: str, tuning: Tuning | None = None) -> PostgresStore:

@@ -20,7 +20,7 @@ from tests.store.test_sqlite_processes import child, output
 from outcrop.contracts import Store
 from outcrop.errors import StoreError
 from outcrop.records import Filter
-from outcrop.records.database_url import DatabaseUrl, is_url
+from outcrop.records.database_url import DatabaseUrl, has_scheme
 
 
 @pytest.fixture(params=STORES)
@@ -41,7 +41,7 @@ def store(place: str) -> Iterator[Store]:
 
 def named(place: str) -> str:
     """What a message calls it."""
-    return str(DatabaseUrl.parse(place)) if is_url(place) else place
+    return str(DatabaseUrl.parse(place)) if has_scheme(place) else place
 
 
 def test_two_processes_write_at_once_and_nothing_is_lost(place: str) -> None:
@@ -57,7 +57,7 @@ def test_two_processes_write_at_once_and_nothing_is_lost(place: str) -> None:
 
 def test_a_killed_writer_leaves_all_or_nothing_of_each_document(place: str) -> None:
     rng = random.Random(7)
-    for number in range(5 if is_url(place) else 10):  # a child on Postgres imports twice as much
+    for number in range(5 if has_scheme(place) else 10):  # a child on Postgres imports twice as much
         writer = child("write", place, f"round{number}", 10_000)
         assert writer.stdout is not None
         said = [writer.stdout.readline()]  # it is at work now

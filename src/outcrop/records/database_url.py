@@ -101,8 +101,8 @@ class DatabaseUrl:
         return f"{'-'.join(filter(None, words))[:80]}-{mark}"
 
 
-def is_url(text: str) -> bool:
-    """Whether this means a URL, right or wrong, and not a file."""
+def has_scheme(text: str) -> bool:
+    """Whether this is meant as a URL, valid or not, and not as a file."""
     return _ANY_SCHEME.match(text) is not None
 
 
