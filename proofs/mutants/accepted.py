@@ -14,6 +14,8 @@ _SAVES_TIME = "what comes after it would change nothing: it saves time"
 _TIE = "differs only where a sum of floats is the bound to the last bit"
 _SETTLED = "what it leaves undone `settle` does, with the same room"
 _CHOSEN = "chosen on labelled sets (`benchmarks.code`, `benchmarks.quality`): a test of the figure would only repeat it"
+_FITTED = "fitted to 10 000 questions (`training.ranking`): a test of the figure would only repeat it"
+_NO_CHANCE = "a file without candidates has no share"
 _MORE_NEEDED = "where a must did not fit more is needed than the budget, unless a tokenizer counts oddly"
 
 ACCEPTED: dict[str, str] = {
@@ -54,5 +56,14 @@ ACCEPTED: dict[str, str] = {
     "outcrop.index.query:-:74d3d701": _JUDGEMENT,
     "outcrop.code.elide:_compose:0b365d86": "what follows leaves out nothing and goes on",
     "outcrop.code.elide:matched_lines:b74b190f": "all weights are twice as large, and only their order counts",
+    "outcrop.rank.fusion:-:6ada9dc6": _FITTED,
+    "outcrop.rank.fusion:-:14b47f9d": _FITTED,
+    "outcrop.rank.fusion:-:08bf2cab": _FITTED,
+    "outcrop.rank.fusion:-:65e6c0f6": _FITTED,
+    "outcrop.rank.fusion:-:b68ba79c": _FITTED,
+    "outcrop.rank.fusion:score_candidates:f8223e38": _FITTED,
+    "outcrop.rank.fusion:best_totals:de96d16d": _NO_CHANCE,
+    "outcrop.rank.fusion:best_totals:bbca7eb0": _NO_CHANCE,
+    "outcrop.rank.fusion:settle:98509f80": "the mean of equal scores is each of them",
 }
 """Name of a mutant → why no test should tell it from the code."""
