@@ -56,7 +56,7 @@ class Writing(Reading):
         if (source is None) == (text is None) or source == "":
             raise SourceError("give either a source (folder, file or URL) or a text")
         if kind is not None and text is None:
-            raise SourceError("kind is only for a text; files and URLs have their own")
+            raise SourceError("kind goes with a text; files and URLs have their own")
         options = WriteOptions(force, defer_embedding, progress, stopped)
         if text is not None:
             file, data = text_source(text, id, kind=kind)

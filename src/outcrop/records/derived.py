@@ -59,7 +59,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class TermRows:
+class TermRows(Columns):
     """The chunks that hold a term, ascending by id, how often, and how long each is (at most 65 535)."""
 
     chunk_ids: NDArray[np.int64]

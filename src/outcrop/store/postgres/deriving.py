@@ -7,6 +7,7 @@ adds a list for each of its terms; `join_lists` makes few long ones of many shor
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -15,8 +16,8 @@ from psycopg import sql
 from outcrop.records import FeedRow
 from outcrop.records.derived import Derived, Deriver, TermRows, pack_words, unpack_words
 from outcrop.store.postgres.connections import Connection
-from outcrop.store.postgres.values import Half, half_vectors, plain_row
-from outcrop.store.postgres.vectors import active_model, fresh, points
+from outcrop.store.postgres.values import Half, copy_rows, half_vectors, plain_row
+from outcrop.store.postgres.vectors import ACTIVE, active_model, fresh, points
 from outcrop.store.rows import FEED_COLUMNS, feed_rows
 from outcrop.system.arrays import NDArray, is_among
 
@@ -56,8 +57,7 @@ def in_order(rows: TermRows) -> TermRows:
     """The same, ascending: lists of several collections, or of renumbered documents, overlap."""
     if not np.any(rows.chunk_ids[1:] < rows.chunk_ids[:-1]):
         return rows
-    order = np.argsort(rows.chunk_ids)
-    return TermRows(rows.chunk_ids[order], rows.frequencies[order], rows.lengths[order])
+    return rows.take(np.argsort(rows.chunk_ids))
 
 
 # ------------------------------------------------------------------ adding
@@ -98,12 +98,11 @@ def _feed(
 
 
 _NOTED = "LEFT JOIN notes n ON n.chunk_id = c.id"
-_ACTIVE = "(SELECT active_model FROM state)"
 FEED_TABLES: Final = (
     "chunks c JOIN documents d ON d.id = c.document_id"
-    f" LEFT JOIN vectors v ON v.key = c.text_key AND v.model_id = {_ACTIVE}"
-    f" LEFT JOIN vectors p ON p.key = d.path_key AND p.model_id = {_ACTIVE} {_NOTED}"
-    f" LEFT JOIN vectors s ON s.key = n.summary_key AND s.model_id = {_ACTIVE}"
+    f" LEFT JOIN vectors v ON v.key = c.text_key AND v.model_id = {ACTIVE}"
+    f" LEFT JOIN vectors p ON p.key = d.path_key AND p.model_id = {ACTIVE} {_NOTED}"
+    f" LEFT JOIN vectors s ON s.key = n.summary_key AND s.model_id = {ACTIVE}"
 )
 
 
@@ -115,17 +114,13 @@ def _by_collection(places: Sequence[Place]) -> dict[int, list[int]]:
 
 
 def _put_rows(connection: Connection, collection_id: int, places: Sequence[Place], derived: Derived) -> None:
-    words = _by_row(derived)
-    with connection.cursor().copy(
-        "COPY rows (chunk_id, collection_id, document_id, position, code, length, words, facts) FROM STDIN"
-        " (FORMAT BINARY)"
-    ) as copy:
-        copy.set_types(["int8", "int4", "int8", "int4", "bool", "int4", "bytea", "bytea"])
-        for place, length, packed, facts in zip(
-            places, derived.lengths.tolist(), words, derived.facts, strict=True
-        ):
-            chunk_id, _, document_id, position, code = place
-            copy.write_row((chunk_id, collection_id, document_id, position, code, length, packed, facts))
+    columns = zip(places, derived.lengths.tolist(), _by_row(derived), derived.facts, strict=True)
+    copy_rows(
+        connection,
+        "rows (chunk_id, collection_id, document_id, position, code, length, words, facts)",
+        ["int8", "int4", "int8", "int4", "bool", "int4", "bytea", "bytea"],
+        ((*place, length, words, facts) for place, length, words, facts in columns),
+    )
     connection.execute(
         "UPDATE collections SET chunks = chunks + %s, terms = terms + %s WHERE id = %s",
         (len(places), int(derived.lengths.sum(dtype=np.int64)), collection_id),
@@ -149,40 +144,38 @@ def _put_postings(
 ) -> None:
     ids = np.array(chunk_ids, np.int64)[derived.rows]
     lengths = np.minimum(derived.lengths, 65_535).astype(np.uint16)[derived.rows]
-    bounds = derived.offsets.tolist()
-    with connection.cursor().copy(_COPY_POSTINGS) as copy:
-        copy.set_types(_POSTING_TYPES)
-        for term, start, end in zip(derived.terms.tolist(), bounds[:-1], bounds[1:], strict=True):
-            rows = TermRows(ids[start:end], derived.frequencies[start:end], lengths[start:end])
-            for row in _lists(term, collection_id, rows):
-                copy.write_row(row)
+    every, ends = TermRows(ids, derived.frequencies, lengths), pairwise(derived.offsets.tolist())
+    terms = zip(derived.terms.tolist(), ends, strict=True)
+    _copy_lists(connection, ((term, collection_id, every.take(slice(*part))) for term, part in terms))
 
 
-_COPY_POSTINGS = (
-    "COPY postings (term, collection_id, first_chunk, last_chunk, count, packed) FROM STDIN (FORMAT BINARY)"
-)
-_POSTING_TYPES = ["int8", "int4", "int8", "int8", "int4", "bytea"]
+def _copy_lists(connection: Connection, lists: Iterable[tuple[int, int, TermRows]]) -> None:
+    """Write the chunks of terms, each in a collection, as lists of limited length."""
+    columns = "term, collection_id, first_chunk, last_chunk, count, packed"
+    types = ["int8", "int4", "int8", "int8", "int4", "bytea"]
+    copy_rows(connection, f"postings ({columns})", types, (row for each in lists for row in _cut_list(*each)))
 
 
-def _lists(term: int, collection_id: int, rows: TermRows) -> Iterable[tuple[int, int, int, int, int, bytes]]:
-    """Rows of the table for the chunks of one term."""
+def _cut_list(term: int, collection_id: int, rows: TermRows) -> Iterable[tuple[int, int, int, int, int, bytes]]:
     for start in range(0, len(rows.chunk_ids), LIST_ROWS):
-        end = start + LIST_ROWS
-        ids = rows.chunk_ids[start:end]
-        packed = pack_list(ids, rows.frequencies[start:end], rows.lengths[start:end])
+        part = rows.take(slice(start, start + LIST_ROWS))
+        ids = part.chunk_ids
+        packed = pack_list(ids, part.frequencies, part.lengths)
         yield term, collection_id, int(ids[0]), int(ids[-1]), len(ids), packed
 
 
 def _put_declared(
     connection: Connection, collection_id: int, places: Sequence[Place], derived: Derived
 ) -> None:
-    with connection.cursor().copy(
-        "COPY declared (name, collection_id, chunk_id, document_id, scope, kind, mark) FROM STDIN (FORMAT BINARY)"
-    ) as copy:
-        copy.set_types(["int8", "int4", "int8", "int8", "int8", "int2", "int2"])
-        for name, row, scope, kind, mark in derived.declared.tolist():
-            place = places[row]
-            copy.write_row((name, collection_id, place[0], place[2], scope, kind, mark))
+    copy_rows(
+        connection,
+        "declared (name, collection_id, chunk_id, document_id, scope, kind, mark)",
+        ["int8", "int4", "int8", "int8", "int8", "int2", "int2"],
+        (
+            (name, collection_id, places[row][0], places[row][2], *about)
+            for name, row, *about in derived.declared.tolist()
+        ),
+    )
 
 
 def put_points(
@@ -195,13 +188,8 @@ def put_points(
         lines.append((places[row][0], 0, collection_id, places[row][2], half))
     for row, half in zip(derived.noted.tolist(), half_vectors(derived.summary_vectors), strict=True):
         lines.append((places[row][0], 1, collection_id, places[row][2], half))
-    statement = sql.SQL(
-        "COPY {} (chunk_id, part, collection_id, document_id, embedding) FROM STDIN (FORMAT BINARY)"
-    ).format(sql.Identifier(table))
-    with connection.cursor().copy(statement) as copy:
-        copy.set_types(["int8", "int2", "int4", "int8", "halfvec"])
-        for line in lines:
-            copy.write_row(line)
+    target = f"{table} (chunk_id, part, collection_id, document_id, embedding)"
+    copy_rows(connection, target, ["int8", "int2", "int4", "int8", "halfvec"], lines)
 
 
 def feed_points(connection: Connection, deriver: Deriver, table: str, dimensions: int) -> int:
@@ -305,11 +293,10 @@ def join_lists(connection: Connection) -> int:
         by_term: dict[tuple[int, int], list[tuple[int, int, bytes]]] = {}
         for term, collection_id, first, count, packed in sorted(gone):
             by_term.setdefault((term, collection_id), []).append((first, count, packed))
-        with connection.cursor().copy(_COPY_POSTINGS) as copy:
-            copy.set_types(_POSTING_TYPES)
-            for (term, collection_id), lists in by_term.items():
-                firsts, counts, packed_lists = zip(*lists, strict=True)
-                whole = in_order(unpack_lists(firsts, counts, b"".join(packed_lists)))
-                for row in _lists(term, collection_id, whole):
-                    copy.write_row(row)
+        columns = {key: list(zip(*lists, strict=True)) for key, lists in by_term.items()}
+        joined = {
+            key: in_order(unpack_lists(firsts, counts, b"".join(packed)))
+            for key, (firsts, counts, packed) in columns.items()
+        }
+        _copy_lists(connection, ((*key, whole) for key, whole in joined.items()))
     return len(crowded)

@@ -18,6 +18,7 @@ from outcrop.contracts import Embedded
 from outcrop.records import Model, Vector
 from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.policies import grant_as_chunks, restrict
+from outcrop.store.postgres.values import copy_rows
 from outcrop.store.rows import vector_blobs
 
 ACTIVE: Final = "(SELECT active_model FROM state)"
@@ -59,10 +60,8 @@ def add(connection: Connection, model_id: int, model: Model, vectors: Mapping[by
         return
     keys = [key for key in vectors if key in fresh]
     blobs = vector_blobs(model, [vectors[key] for key in keys])
-    with connection.cursor().copy("COPY vectors (model_id, key, vector) FROM STDIN (FORMAT BINARY)") as copy:
-        copy.set_types(["int4", "bytea", "bytea"])
-        for key, blob in zip(keys, blobs, strict=True):
-            copy.write_row((model_id, key, blob))
+    rows = ((model_id, key, blob) for key, blob in zip(keys, blobs, strict=True))
+    copy_rows(connection, "vectors (model_id, key, vector)", ["int4", "bytea", "bytea"], rows)
 
 
 def kept(connection: Connection, model_id: int | None, keys: Collection[bytes]) -> dict[bytes, Vector]:

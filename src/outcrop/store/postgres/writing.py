@@ -17,7 +17,7 @@ from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.connections import Connection, State
 from outcrop.store.postgres.deriving import derive_chunks, forget_chunks
 from outcrop.store.postgres.upkeep import replace_points
-from outcrop.store.postgres.values import text_row, to_text
+from outcrop.store.postgres.values import copy_rows, text_row, to_text
 from outcrop.store.postgres.vectors import Tuning, chosen, vector_indexes
 from outcrop.store.rows import (
     CHUNK_FIELDS,
@@ -252,10 +252,7 @@ def set_active(connection: Connection, state: State, model_id: int, model: Model
 
 
 def _copy(connection: Connection, target: str, types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    with connection.cursor().copy(f"COPY {target} FROM STDIN (FORMAT BINARY)") as copy:
-        copy.set_types(types)
-        for row in rows:
-            copy.write_row(text_row(row))
+    copy_rows(connection, target, types, map(text_row, rows))
 
 
 def fill(

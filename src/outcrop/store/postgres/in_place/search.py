@@ -337,10 +337,6 @@ _NEVER: Final = View((), (), -1, None, 0, 0)
 _NONE: Final[Ids] = np.zeros(0, np.int64)
 _NOTHING: Final = Candidates()
 _NOT_DECLARED: Final = DeclaredRows(
-    names=np.zeros(0, np.uint64),
-    chunk_ids=np.zeros(0, np.int64),
-    document_ids=np.zeros(0, np.int64),
-    scopes=np.zeros(0, np.uint64),
-    kinds=np.zeros(0, np.uint8),
-    marks=np.zeros(0, np.uint8),
+    *(np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.int64)),
+    *(np.zeros(0, np.uint64), np.zeros(0, np.uint8), np.zeros(0, np.uint8)),
 )
