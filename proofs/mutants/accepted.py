@@ -56,7 +56,6 @@ ACCEPTED: dict[str, str] = {
     "outcrop.index.query:-:74d3d701": _JUDGEMENT,
     "outcrop.code.elide:_compose:0b365d86": "what follows leaves out nothing and goes on",
     "outcrop.code.elide:matched_lines:b74b190f": "all weights are twice as large, and only their order counts",
-    "outcrop.rank.fusion:-:6ada9dc6": _FITTED,
     "outcrop.rank.fusion:-:14b47f9d": _FITTED,
     "outcrop.rank.fusion:-:08bf2cab": _FITTED,
     "outcrop.rank.fusion:-:65e6c0f6": _FITTED,
