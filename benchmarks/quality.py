@@ -28,6 +28,7 @@ from numpy.typing import NDArray  # isort: skip
 import outcrop  # isort: skip
 from outcrop.rank import signals  # isort: skip
 from outcrop.records import Text  # isort: skip
+from outcrop.records.found import DOUBTFUL  # isort: skip
 
 SPAN_BARS = {"recall": 0.89, "iou": 0.075}
 """Above the published frontier of span sets: recall 0.881 at IoU 0.069, 0.873 at 0.080, with a far larger model."""
@@ -70,12 +71,13 @@ def load_set(folder: Path, suffix: str = "") -> LabelledSet:
 
 
 def index_set(kb: outcrop.Engine, data: LabelledSet) -> None:
-    report = kb.add_texts(
-        Text(document["text"], id=document["id"] + data.suffix, title=_title(document))
-        for document in data.corpus
-    )
+    report = kb.add_texts(as_text(document, data) for document in data.corpus)
     if report.failed:
         say(f"  {len(report.failed)} documents could not be added, the first: {report.failed[0]}")
+
+
+def as_text(document: dict[str, Any], data: LabelledSet) -> Text:
+    return Text(document["text"], id=document["id"] + data.suffix, title=_title(document))
 
 
 def _title(document: dict[str, Any]) -> str | None:
@@ -180,24 +182,29 @@ def judge(report: Report, data: LabelledSet, runs: dict[str, Scores], bars: dict
 
 @dataclass(frozen=True)
 class Judged:
-    """What the scores of a set's hits are worth: (score, was it right) of the ten best of every query; the best score
-    of every query; and that of the best hit that is not an answer, as if the answers were not in the index."""
+    """What the scores of a set's hits are worth: (score, was it right) of the ten best of every query; the chance of an
+    answer that every query was given; and the same with the documents that answer it taken out of the index."""
 
     pairs: list[tuple[float, bool]]
-    best: list[float]
-    best_without: list[float]
+    chance: list[float]
+    chance_without: list[float]
 
 
 def reliability(kb: outcrop.Engine, data: LabelledSet) -> Judged:
-    """Ask every query and keep the scores."""
+    """Ask every query, with its answers and without, and keep the scores."""
     judged = Judged([], [], [])
+    by_id = {document["id"]: document for document in data.corpus}
     for query in data.queries:
-        hits = kb.search(query["text"], limit=40, merge=False, floor=0.0).hits
+        answer = kb.search(query["text"], limit=40, merge=False)
         relevant = data.relevant[query["id"]]
-        scored = [(hit.score, hit.document.uri.removesuffix(data.suffix) in relevant) for hit in hits]
-        judged.pairs.extend(scored[:10])
-        judged.best.append(scored[0][0] if scored else 0.0)
-        judged.best_without.append(next((score for score, right in scored if not right), 0.0))
+        judged.pairs.extend(
+            (hit.score, hit.document.uri.removesuffix(data.suffix) in relevant) for hit in answer.hits[:10]
+        )
+        judged.chance.append(answer.answerable or 0.0)
+        gone = [by_id[id_] for id_ in sorted(relevant) if id_ in by_id]
+        kb.delete(*(document["id"] + data.suffix for document in gone))
+        judged.chance_without.append(kb.search(query["text"], limit=40, merge=False).answerable or 0.0)
+        kb.add_texts(as_text(document, data) for document in gone)
     return judged
 
 
@@ -210,28 +217,34 @@ def calibration_error(pairs: Sequence[tuple[float, bool]]) -> float:
 
 
 def separation(with_answer: Sequence[float], without: Sequence[float]) -> float:
-    """AUROC: how often a query whose answer is there has the higher best score than one whose answer is not."""
+    """AUROC: how often a query whose answer is there has the higher chance than one whose answer is not."""
     ours, theirs = np.array(with_answer)[:, None], np.array(without)[None, :]
     return float((ours > theirs).mean() + (ours == theirs).mean() / 2)
 
 
 def score_rows(judged: dict[str, Judged]) -> list[dict[str, Any]]:
-    """A row for each set: calibration error, and whether the best score tells that the answer is not there."""
+    """A row for each set: calibration error, and whether the chance of an answer tells that it is not there."""
     rows = [
         {
             "set": name,
             "calibration error": round(calibration_error(found.pairs), 3),
-            "answer there or not, AUROC": round(separation(found.best, found.best_without), 3),
+            **answer_row(found.chance, found.chance_without),
         }
         for name, found in judged.items()
     ]
-    best = [score for found in judged.values() for score in found.best]
-    without = [score for found in judged.values() for score in found.best_without]
-    return (
-        [*rows, {"set": "all", "answer there or not, AUROC": round(separation(best, without), 3)}]
-        if rows
-        else []
-    )
+    chance = [chance for found in judged.values() for chance in found.chance]
+    without = [chance for found in judged.values() for chance in found.chance_without]
+    return [*rows, {"set": "all", **answer_row(chance, without)}] if rows else []
+
+
+def answer_row(chance: Sequence[float], without: Sequence[float]) -> dict[str, float]:
+    """How well the chance of an answer tells, and whom "probably not here" is told."""
+    doubted = [sum(one < DOUBTFUL for one in some) / len(some) for some in (chance, without)]
+    return {
+        "answer there or not, AUROC": round(separation(chance, without), 3),
+        "told that it is not: wrongly": round(doubted[0], 3),
+        "rightly": round(doubted[1], 3),
+    }
 
 
 def reliability_rows(pairs: dict[str, list[tuple[float, bool]]]) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from outcrop.chat import (
     open_chat,
 )
 from outcrop.chat.ask import MAX_ROUNDS
-from outcrop.chat.fence import RULES
+from outcrop.chat.fence import DOUBT, RULES
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.errors import ConfigError, QueryError, StoreError
@@ -94,6 +94,18 @@ def test_citations_of_sources_that_do_not_exist_are_listed_as_unknown(
 ) -> None:
     model.script = [saying("So [1], so [77].")]
     assert ask(engine)[-1] == Done(citations=(1,), unknown=(77,))
+
+
+def test_when_the_answer_is_probably_not_here_both_the_model_and_the_reader_are_told(
+    engine: Engine, model: ModelServer
+) -> None:
+    model.script = [saying("The documents do not say.")]
+    events = ask(engine, "Which three wines go with the previous course of a long dinner?")
+    assert sources_of(events)
+    assert [notice.message.startswith("Probably not here") for notice in notices_of(events)] == [True]
+    assert model.sent()[-1]["content"].startswith(DOUBT)
+    ask(engine)
+    assert DOUBT not in model.sent()[-1]["content"]
 
 
 def test_when_nothing_is_found_both_the_model_and_the_reader_are_told(

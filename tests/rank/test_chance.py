@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rank.seen import candidates, kinds
+from tests.rank.seen import prose as prose_rows
 
-from outcrop.rank.fusion import MIDPOINT, best_totals, file_shares, score_candidates, settle
+from outcrop.rank.fusion import MIDPOINT, best_totals, describe_list, file_shares, score_candidates, settle
+from outcrop.rank.signals import apply_signals, chance_of_answer, learnt_weights
 from outcrop.records import QueryType
 from outcrop.records.candidates import Candidates, Floats
 
@@ -27,11 +33,13 @@ def rows(total: list[float], file: list[int], *, code: bool = True, kind: QueryT
 
 
 def score(total: list[float], file: list[int], *, words: int = 5) -> list[float]:
-    return [float(one) for one in score_candidates(rows(total, file), floats(total), 1.0, words)]
+    return [float(one) for one in score_candidates(rows(total, file), floats(total), floats(total), words)]
 
 
 def prose(match: float, kind: QueryType = "semantic") -> float:
-    (one,) = score_candidates(rows([match], [0], code=False, kind=kind), floats([match]), 1.0, 3).tolist()
+    (one,) = score_candidates(
+        rows([match], [0], code=False, kind=kind), floats([match]), floats([match]), 3
+    ).tolist()
     return float(one)
 
 
@@ -82,7 +90,7 @@ def test_the_middle_of_the_scale_is_even_odds_for_each_type_of_query() -> None:
 
 def test_the_score_of_prose_does_not_depend_on_what_else_came_up() -> None:
     total = floats([0.5, 0.45, 0.4])
-    several = score_candidates(rows(total.tolist(), [0, 1, 2], code=False), total, 1.0, 3)
+    several = score_candidates(rows(total.tolist(), [0, 1, 2], code=False), total, total, 3)
     assert several[0] == pytest.approx(prose(0.5))
 
 
@@ -106,3 +114,47 @@ def test_settled_scores_never_rise_and_keep_their_sum(values: list[float]) -> No
 def test_only_what_is_in_order_is_settled() -> None:
     found = Candidates(chunk_id=np.arange(3), score=floats([0.2, 0.9, 0.4]), order=np.array([0, 2], np.intp))
     assert settle(found).score.tolist() == pytest.approx([0.3, 0.9, 0.3])
+
+
+def listed(total: list[float], **known: Any) -> Candidates:
+    return replace(
+        candidates(total, cosine=total, **known),
+        final=floats(total),
+        order=np.argsort(-floats(total), kind="stable"),
+    )
+
+
+def test_an_answer_is_likelier_the_better_the_best_matches_and_the_further_it_is_ahead() -> None:
+    ahead, among = listed([1.0, 0.3, 0.3, 0.2]), listed([1.0, 0.98, 0.97, 0.96])
+    weak = listed([0.2, 0.18, 0.17, 0.16])
+    chances = [chance_of_answer(one, 6) for one in (ahead, among, weak)]
+    assert chances == sorted(chances, reverse=True)
+    assert chances[0] > 0.5 > chances[2]
+
+
+@given(st.lists(st.floats(0, 2, width=32), min_size=1, max_size=12), st.integers(1, 40), kinds)
+def test_the_chance_of_an_answer_is_one_and_does_not_depend_on_where_rows_stand(
+    total: list[float], words: int, kind: QueryType
+) -> None:
+    chance = chance_of_answer(listed(total, kind=kind), words)
+    assert 0 < chance < 1
+    assert chance_of_answer(listed(sorted(total), kind=kind), words) == pytest.approx(chance)
+
+
+def test_every_column_of_a_list_has_its_weight() -> None:
+    columns = describe_list(listed([0.5, 0.4]), 3)
+    assert {*columns, "offset"} == learnt_weights().answer.keys()
+
+
+@pytest.mark.parametrize("other", [0.2, 0.9])
+def test_prose_scores_the_same_whatever_code_is_there_too(other: float) -> None:
+    alone = apply_signals(prose_rows([0.6])).score[0]
+    beside = apply_signals(candidates([0.6, other], code=[False, True])).score[0]
+    assert beside == pytest.approx(alone, abs=1e-6)
+
+
+def test_where_the_answer_is_probably_not_here_no_hit_scores_more_than_that_chance() -> None:
+    seen = replace(rows([0.9, 0.5], [0, 1]), score=floats([0.8, 0.05]), order=np.array([0, 1]))
+    assert settle(seen, 0.1).score.tolist() == pytest.approx([0.1, 0.05])
+    for answerable in (None, 0.5):
+        assert settle(seen, answerable).score.tolist() == pytest.approx([0.8, 0.05])

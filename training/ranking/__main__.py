@@ -12,26 +12,30 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import outcrop
+from training.ranking.answers import fit_answers, read_lists, record_lists, split_lists, tell_lists, write_lists
 from training.ranking.columns import record
 from training.ranking.fit import PRIOR, Weights, fit_weights, hand_set, score_by
 from training.ranking.judge import CHANCE, fit_chance, measure, measure_error, split_cases
 from training.ranking.pages import make_page_questions
 from training.ranking.questions import make_questions
-from training.ranking.records import TYPES, Case, read_cases, write_cases, write_questions
+from training.ranking.records import TYPES, Asked, Case, read_cases, write_cases, write_questions
 from training.ranking.trees import find_git
 
 ABOUT: Final = (
     "What each column of rank/signals.py is worth for each type of query; made by python -m training.ranking"
 )
+STRANGE: Final = 30
+"""Questions about something else that an index is asked."""
 LISTED: Final = Path(__file__).parent / "repositories.txt"
 
 
@@ -50,12 +54,12 @@ def list_repositories(folder: Path) -> list[str]:
 
 def prepare(name: str, source: Path, into: Path, *, pages: bool) -> list[Case]:
     """The cases of one source; its questions and its index are made where there are none."""
-    cases = into / "cases" / f"{name}.npz"
-    if cases.exists():
+    cases, lists = into / "cases" / f"{name}.npz", into / "lists" / f"{name}.jsonl"
+    if cases.exists() and lists.exists():
         return read_cases(cases)
     tree = into / "trees" / name
     shutil.rmtree(tree, ignore_errors=True)
-    for folder in (tree, into / "questions", into / "cases"):
+    for folder in (tree, into / "questions", into / "cases", into / "lists"):
         folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, outcrop.open(Path(place) / "index.db") as engine:
         if pages:
@@ -65,11 +69,21 @@ def prepare(name: str, source: Path, into: Path, *, pages: bool) -> list[Case]:
             asked = make_questions(find_git(source, name), name, tree)
             engine.add(tree)
         found = record(engine, name, asked)
+        typed = [one for one in asked if one.kind != "topic"]  # whose heading stands in the documentation
+        write_lists(record_lists(engine, name, typed, draw_strange(into / "questions", name)), lists)
     write_questions(asked, into / "questions" / f"{name}.jsonl")
     write_cases(found, cases)
     kinds = Counter(case.kind for case in found)
     say(f"{name}: " + ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())))
     return found
+
+
+def draw_strange(folder: Path, name: str) -> list[Asked]:
+    """Questions about other sources, of those that are already made; a name may well be in several."""
+    others = [path for path in sorted(folder.glob("*.jsonl")) if path.stem != name]
+    lines = [line for path in others for line in path.read_text("utf-8").splitlines()]
+    asked = [Asked(one["kind"], one["text"], ()) for one in map(json.loads, lines) if one["kind"] != "name"]
+    return random.Random(name).sample(asked, min(STRANGE, len(asked)))
 
 
 def tell_table(cases: Sequence[Case], learnt: Weights) -> list[str]:
@@ -87,13 +101,15 @@ def tell_table(cases: Sequence[Case], learnt: Weights) -> list[str]:
     return lines
 
 
-def write_weights(weights: Weights, questions: int, path: Path) -> None:
+def write_weights(weights: Weights, answer: Mapping[str, float], questions: int, path: Path) -> None:
     """As the engine reads them."""
     columns = {
         name: {kind: round(float(weights[kind][place]), 4) for kind in TYPES}
         for place, name in enumerate(PRIOR)
     }
-    path.write_text(json.dumps({"about": ABOUT, "questions": questions, "columns": columns}, indent=1), "utf-8")
+    worth = {name: round(value, 4) for name, value in answer.items()}
+    kept = {"about": ABOUT, "questions": questions, "columns": columns, "answer": worth}
+    path.write_text(json.dumps(kept, indent=1), "utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -129,7 +145,10 @@ def main(arguments: list[str] | None = None) -> int:
     say(f"expected calibration error of hits in code, held out: {error:.3f}")
     weights = fit_weights(cases)
     answered = sum(bool(case.right_file.any()) for case in cases)
-    write_weights(weights, answered, options.into / "weights.json")
+    lists = [one for name, *_ in sources for one in read_lists(options.into / "lists" / f"{name}.jsonl")]
+    for line in tell_lists(split_lists(lists)[1], fit_answers(split_lists(lists)[0])):
+        say(f"held out, {line}")
+    write_weights(weights, fit_answers(lists), answered, options.into / "weights.json")
     for name, value in zip(CHANCE, fit_chance(cases, weights), strict=True):
         say(f"{name} {value:.3f}")
     return 0

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from outcrop.chat.endpoint import Call, ChatEndpoint, Ended, Limits, ToolsRefused
 from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sources, ToolCall, source_of
-from outcrop.chat.fence import fence, nothing_found, read_citations
+from outcrop.chat.fence import DOUBT, fence, nothing_found, read_citations
 from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, read_messages, write_prompt
 from outcrop.config import Config
 from outcrop.engine import Engine
@@ -282,9 +282,9 @@ class Chat:
                 yield Notice(
                     f"The search was not complete: {context.detail or context.reason}.", context.reason
                 )
-            elif context.unmatched_phrases:
+            elif context.unmatched_phrases or context.is_doubtful:
                 yield Notice(f"{context.detail[:1].upper()}{context.detail[1:]}.")
-            return fence(shown)
+            return f"{DOUBT}\n\n{fence(shown)}" if context.is_doubtful else fence(shown)
         reason: Reason = context.reason or "no_hits"
         yield Notice(_why_empty(reason, context.detail), reason)
         return nothing_found(_TOLD.get(reason, "the search found nothing."))

@@ -53,6 +53,13 @@ def _one_line(source: Source) -> str:
     return " ".join(f"{source.place} {f'({about})' if about else ''}".split())
 
 
+DOUBT: Final = (
+    "The search doubts that these sources hold the answer. If they do not, tell the user that the documents do "
+    "not say, and do not answer from memory as if they did."
+)
+"""What the model is told of sources that probably do not answer."""
+
+
 def nothing_found(why: str) -> str:
     """What the model is told when a search found nothing."""
     return (

@@ -8,7 +8,8 @@ prose equal-weight RRF lost to BM25 alone on six, by .04–.10 nDCG@10; the weig
 
 The score of a hit is the chance that it answers the query, 0 to 1. For code it follows from how surely its file is the
 one that is meant, of all files that came up; for prose, from how well the passage matches. Scores never rise from one
-hit to the next.
+hit to the next. Whether anything here answers the query is told by the list as a whole: one file far ahead of all
+others is a good sign, a list that falls off slowly is not.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import numpy as np
 
 from outcrop.records import Fusion, MeaningShare, QueryType, SearchMode, Trust
 from outcrop.records.candidates import Candidates, Floats
-from outcrop.system.arrays import NDArray
+from outcrop.records.found import DOUBTFUL
+from outcrop.system.arrays import NDArray, numbered
 
 SEMANTIC_SHARE: Final[dict[QueryType, float]] = {"exact": 0.30, "mixed": 0.60, "semantic": 0.85}
 """How much meaning counts against words for each type of query, given a model that is fully trusted."""
@@ -46,6 +48,9 @@ OFFSET: Final = -1.001
 were asked (log), the type of query. Fitted to the ten best hits of 10 000 questions (`python -m training.ranking`).
 Expected calibration error on held-out repositories .03 to .04 by kind of question; on the 21 repositories of
 `benchmarks.code` .07 and on cosqa .02 (.33 and .58 with one curve for prose and code)."""
+
+AHEAD_OF: Final = 5
+"""Files that the best is compared with: the last of so many (not measured)."""
 
 MIDPOINT: Final[dict[QueryType, float]] = {"exact": 0.35, "mixed": 0.42, "semantic": 0.47}
 """The labelled sets ask questions. A name that stands once in a chunk of mean length reaches 0.45 of the score its
@@ -156,21 +161,41 @@ def best_totals(file: NDArray[np.intp], total: Floats) -> NDArray[np.float64]:
     return best
 
 
-def score_candidates(candidates: Candidates, total: Floats, prose_scale: float, words: int) -> Floats:
-    """The score of each candidate by itself, from its total before repeats. `prose_scale` is what a match of prose was
-    multiplied by there, `words` how many words were asked."""
+def score_candidates(candidates: Candidates, total: Floats, match: Floats, words: int) -> Floats:
+    """The score of each candidate by itself: of code from its total before repeats, of prose from how well it matches,
+    whatever code is there too. `words` is how many words were asked."""
     if not len(total):
         return total
     below = total - best_totals(candidates.file, total)[candidates.file]
     share = np.clip(file_shares(candidates.file, total), 1e-4, 1 - 1e-4)
     odds = OF_SHARE * np.log(share / (1 - share)) + OF_DISTANCE * SHARPNESS * below
     odds += OF_WORDS * math.log1p(words) + OF_TYPE[candidates.kind] + OFFSET
-    prose = STEEPNESS * (total / prose_scale - MIDPOINT[candidates.kind])
+    prose = STEEPNESS * (match - MIDPOINT[candidates.kind])
     return (1 / (1 + np.exp(-np.where(candidates.code, odds, prose)))).astype(np.float32)
 
 
-def settle(candidates: Candidates) -> Candidates:
-    """The candidates with scores that never rise along their order: a stretch that would is given its mean."""
+def describe_list(candidates: Candidates, words: int) -> dict[str, float]:
+    """What the chance of an answer follows from: how well the best matches, and how far it is ahead of other files."""
+    order = candidates.order
+    first, asked = int(order[0]), math.log1p(words)
+    totals = np.sort(best_totals(numbered(candidates.file[order])[1], candidates.final[order]))[::-1]
+    gap = float(totals[0] - totals[min(len(totals) - 1, AHEAD_OF)])
+    match = float(candidates.fused[order].max())
+    role = str(candidates.role[first])
+    return {
+        **{"gap": gap, "gap × words": gap * asked, "match": match, "match × words": match * asked},
+        "rare words": float(candidates.file_rare_words[first]),
+        "cosine": float(candidates.cosine[order].max()),
+        "definition": float(candidates.defines[first]),
+        "aside": float(role != "" and role not in candidates.asked),
+        "words": asked,
+        "code": float(candidates.code[first]),
+    }
+
+
+def settle(candidates: Candidates, answerable: float | None = None) -> Candidates:
+    """The candidates with scores that never rise along their order: a stretch that would is given its mean. Where the
+    answer is probably not here, none is likelier to be right than that it is."""
     blocks: list[tuple[float, int]] = []
     for score in candidates.score[candidates.order].tolist():
         mean, size = score, 1
@@ -180,4 +205,6 @@ def settle(candidates: Candidates) -> Candidates:
         blocks.append((mean, size))
     settled = candidates.score.copy()
     settled[candidates.order] = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
+    if answerable is not None and answerable < DOUBTFUL:
+        settled = np.minimum(settled, np.float32(answerable))
     return replace(candidates, score=settled)

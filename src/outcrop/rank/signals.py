@@ -14,6 +14,7 @@ after into the commit.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,7 +23,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from outcrop.rank.fusion import file_shares, score_candidates
+from outcrop.rank.fusion import describe_list, file_shares, score_candidates
 from outcrop.records import QueryType, Role
 from outcrop.records.candidates import Candidates, Floats
 from outcrop.system.arrays import NDArray
@@ -209,9 +210,11 @@ def repeats(candidates: Candidates, total: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What columns are worth, by name, for each type of query."""
+    """What columns are worth, by name, for each type of query; and what those of a list say of its answer, in log-odds,
+    `offset` included."""
 
     columns: Mapping[str, Mapping[QueryType, float]]
+    answer: Mapping[str, float]
 
     def sum(self, columns: Columns, kind: QueryType, count: int) -> Floats:
         """What some columns come to for each of `count` candidates."""
@@ -224,7 +227,8 @@ class Weights:
 @cache
 def learnt_weights() -> Weights:
     """The weights that ship."""
-    return Weights(json.loads(WEIGHTS.read_text("utf-8"))["columns"])
+    kept = json.loads(WEIGHTS.read_text("utf-8"))
+    return Weights(kept["columns"], kept["answer"])
 
 
 def apply_signals(candidates: Candidates, words: int = 1) -> Candidates:
@@ -236,8 +240,19 @@ def apply_signals(candidates: Candidates, words: int = 1) -> Candidates:
     legs = {name: scale * getattr(candidates, name) for name in ("words", "meaning", "fused")}
     total = legs["fused"] + sum(boosts.values(), _nothing(candidates))
     boosts["repeats"] = repeats(candidates, total)
-    score = score_candidates(candidates, total, of_prose, words)
+    beside_code = sum((boosts[name] for name in ("prose", "guide") if name in boosts), _nothing(candidates))
+    match = (total - beside_code) / np.float32(of_prose)
+    score = score_candidates(candidates, total, match, words)
     return replace(candidates, **legs, final=total + boosts["repeats"], boosts=boosts, score=score)
+
+
+def chance_of_answer(candidates: Candidates, words: int) -> float:
+    """How likely it is that something here answers the query of so many words, by the candidates in their order."""
+    worth = learnt_weights().answer
+    odds = worth["offset"] + sum(
+        worth[name] * column for name, column in describe_list(candidates, words).items()
+    )
+    return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
 
 
 def _nothing(candidates: Candidates) -> Floats:

@@ -25,6 +25,7 @@ from outcrop.records import (
     Heading,
     Hit,
     LeftOut,
+    Reason,
     SearchOptions,
     StoredChunk,
     WhyLeftOut,
@@ -36,6 +37,7 @@ from outcrop.text.terms import Terms
 _WITHOUT_MARKS: Final = frozenset({"code", "csv", "json", "pdf", "text", "toml", "yaml"})
 """Kinds whose text does not show what a heading is."""
 _MAY_BE_HEADING: Final = re.compile(r"^ {0,3}#{1,6}(?:[ \t]|$)|\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
+NOT_HERE: Final = "probably not here: nothing that is indexed stands out for this question"
 
 Path = tuple[str, ...]
 
@@ -227,6 +229,18 @@ def find_left_out(
 
 MAX_PHRASES_TOLD: Final = 3
 MAX_PHRASE_CHARS: Final = 60
+
+
+def tell_empty(seen: Matches, *, is_strange: bool) -> tuple[Reason, str]:
+    """Why there is no hit, and what to do."""
+    if seen.filtered_out:
+        return "filtered_out", "no document passes the filters"
+    if is_strange:
+        return (
+            "no_hits",
+            "none of these words is known, here or to the model, and nothing is near: try other words",
+        )
+    return "no_hits", "nothing came close enough: try other words, or a lower floor"
 
 
 def tell_unmatched(phrases: Sequence[str], options: SearchOptions, hits: Sequence[Hit]) -> str:

@@ -95,7 +95,12 @@ def tell_dropped(context: Context, answer: Answer) -> Context:
             item = LeftOut(item.hit, "no room" if number is None else item.reason, number)  # noqa: PLW2901
         dropped[id_] = item
     ordered = tuple(sorted(dropped.values(), key=lambda item: -item.hit.score))
-    return replace(context, dropped=ordered, unmatched_phrases=answer.unmatched_phrases)
+    return replace(
+        context,
+        dropped=ordered,
+        unmatched_phrases=answer.unmatched_phrases,
+        answerable=answer.answerable,
+    )
 
 
 def _choose(

@@ -20,7 +20,8 @@ from outcrop.index.seam import Index, Matches
 from outcrop.index.segment import View
 from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
-from outcrop.read.explain import as_hit, find_left_out, tell_unmatched
+from outcrop.rank.signals import chance_of_answer
+from outcrop.read.explain import NOT_HERE, as_hit, find_left_out, tell_empty, tell_unmatched
 from outcrop.read.rank import Ranker
 from outcrop.records import (
     Answer,
@@ -34,6 +35,7 @@ from outcrop.records import (
     Vector,
 )
 from outcrop.records.asked import check_options
+from outcrop.records.found import DOUBTFUL
 from outcrop.system.limits import BoundedCache, check_wanted
 from outcrop.text.terms import Terms
 
@@ -204,27 +206,32 @@ class Retriever:
         if reranker is not None:
             seen, opinion = self._rerank(query, options, seen, reranker)
             clock.lap("rerank")
-        seen = replace(seen, found=settle(seen.found))
+        answerable = self._answerable(query, options, seen)
+        seen = replace(seen, found=settle(seen.found, answerable))
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
-            reason, detail = _why_empty(seen, is_strange=is_strange)
+            reason, detail = tell_empty(seen, is_strange=is_strange)
         is_whole = reason != "error" and (opinion is None or opinion.is_whole)
+        told = [detail]
         if unmatched and reason != "filtered_out":
-            detail = "; ".join(part for part in (tell_unmatched(unmatched, options, hits), detail) if part)
+            told.insert(0, tell_unmatched(unmatched, options, hits))
         if opinion is not None and opinion.detail:
-            detail = "; ".join(part for part in (detail, opinion.detail) if part)
+            told.append(opinion.detail)
             reason = reason or ("error" if opinion.failure else None)
+        if hits and reason is None and answerable is not None and answerable < DOUBTFUL:
+            told.append(NOT_HERE)
         answer = Answer(
             query.text,
             query.kind,
             hits,
             reason,
-            detail,
+            "; ".join(filter(None, told)),
             reranked=0 if opinion is None else len(opinion.scores),
             left_out=left_out,
             unmatched_phrases=unmatched,
             meaning_share=self._meaning_share(query, options, meant.vector),
+            answerable=answerable,
         )
         return answer, is_whole
 
@@ -252,6 +259,12 @@ class Retriever:
             found.append(self._ranker.rank(clause, options, more).found)
         weights = [clause.weight for clause in (query, *query.also)]
         return replace(seen, found=fuse_clauses(found, weights, cutoff))
+
+    def _answerable(self, query: Query, options: SearchOptions, seen: Matches) -> float | None:
+        """The chance that the index answers; None where only one leg or the places of a phrase are asked for."""
+        if options.mode != "hybrid" or query.phrases:
+            return None
+        return chance_of_answer(seen.found, len(query.text.split())) if len(seen.found.order) else 0.0
 
     def _meaning_share(self, query: Query, options: SearchOptions, vector: Vector | None) -> MeaningShare:
         mode = "keyword" if vector is None else options.mode
@@ -372,17 +385,6 @@ class _Clock:
 
     def done(self) -> dict[str, float]:
         return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}
-
-
-def _why_empty(seen: Matches, *, is_strange: bool) -> tuple[Reason, str]:
-    if seen.filtered_out:
-        return "filtered_out", "no document passes the filters"
-    if is_strange:
-        return (
-            "no_hits",
-            "none of these words is known, here or to the model, and nothing is near: try other words",
-        )
-    return "no_hits", "nothing came close enough: try other words, or a lower floor"
 
 
 def _one_leg(options: SearchOptions) -> SearchOptions:

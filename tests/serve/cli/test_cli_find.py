@@ -30,6 +30,11 @@ def test_a_search_shows_where_the_passage_is_and_why(kb: Outcrop, monkeypatch: p
     assert "1 hit in" in result.stdout
 
 
+def test_an_answer_that_is_probably_not_here_says_so(kb: Outcrop) -> None:
+    assert "probably not here" in kb("search", "who directed the long film about three brothers").stdout
+    assert "probably not here" not in kb("search", "how long between attempts").stdout
+
+
 def test_damaged_search_arrays_are_rebuilt_and_the_person_is_told_so(kb: Outcrop) -> None:
     expected = kb.json("search", "rollback release")["hits"]
     with open_engine(kb.db) as engine:

@@ -50,6 +50,14 @@ def test_what_was_asked_of_a_pasted_text_is_in_the_data(built: Library) -> None:
     assert "question" not in typed
 
 
+def test_an_answer_that_is_probably_not_here_is_noted(built: Library) -> None:
+    for tool in ("search", "context"):
+        assert "Note: probably not here" in built.call(
+            tool, query="tax return deadline for freelancers who wait"
+        )
+        assert "probably not here" not in built.call(tool, query="how is a connection acquired from the pool")
+
+
 def test_a_phrase_without_matches_is_dropped_with_a_note(built: Library) -> None:
     for tool in ("search", "context"):
         text = built.call(tool, query='"acquire pool connection backwards"')
