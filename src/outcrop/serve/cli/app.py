@@ -24,6 +24,7 @@ import click
 import outcrop
 from outcrop.errors import Cancelled, ConfigError, NotFound, OutcropError, QueryError
 from outcrop.serve.cli.options import COMMON
+from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean
 
 EXIT_USAGE: Final = 2
@@ -179,13 +180,19 @@ def _replace_what_cannot_be_encoded() -> None:
 @click.group(
     cls=LazyGroup,
     epilog=_EPILOG,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(
     outcrop.__version__, "-V", "--version", prog_name="outcrop", message="%(prog)s %(version)s"
 )
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Outcrop finds the right passages of your documents, on your own machine, with exact sources."""
+    if ctx.invoked_subcommand is None:
+        from outcrop.serve.cli.start import print_start
+
+        print_start(ctx.ensure_object(Session))
 
 
 cli.params += COMMON

@@ -300,3 +300,12 @@ def size(count: int) -> str:
 def say_moment(seconds: float) -> str:
     """A time of this machine's clock, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def say_age(seconds: float) -> str:
+    """How long ago that was: `just now`, `3 hours ago`, `2 days ago`."""
+    past = time.time() - seconds
+    for unit, size_s in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if past >= size_s:
+            return f"{say_count(int(past // size_s), unit)} ago"
+    return "just now"
