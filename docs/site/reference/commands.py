@@ -10,6 +10,7 @@ import click
 from docs.site.table import code, table
 
 from outcrop.serve.cli.app import COMMANDS, cli
+from outcrop.serve.cli.help import EVERYWHERE, GroupedHelp, group_options
 
 
 def common_options() -> str:
@@ -18,22 +19,21 @@ def common_options() -> str:
 
 
 def commands() -> str:
-    """Each command: how it is called, what it says of itself, its own options."""
-    common = {tuple(param.opts) for param in cli.params}
+    """Each command: how it is called, what it says of itself, examples, its own options under their headings."""
     made = []
     for name in COMMANDS:
         context = click.Context(cli, info_name="outcrop")
         command = cli.get_command(context, name)
         assert command is not None  # noqa: S101 - it is in the table
-        own = [
-            param
-            for param in command.params
-            if isinstance(param, click.Option) and tuple(param.opts) not in common
-        ]
+        groups = group_options(command, context)
+        groups.pop(EVERYWHERE)
         usage = " ".join(["outcrop", name, *command.collect_usage_pieces(click.Context(command))])
-        made.append(
-            f"## outcrop {name}\n\n```text\n{usage}\n```\n\n{_help(command)}\n\n{_options(command, own)}".rstrip()
-        )
+        parts = [f"## outcrop {name}", f"```text\n{usage}\n```", _help(command)]
+        if isinstance(command, GroupedHelp) and command.examples:
+            parts.append("```text\n" + "\n".join(command.examples) + "\n```")
+        for heading, options in groups.items():
+            parts += [*([f"**{heading}**"] if len(groups) > 1 else []), _options(command, options)]
+        made.append("\n\n".join(parts))
     return "\n\n".join(made)
 
 

@@ -40,6 +40,10 @@ class Option:
     metavar: str | None = None
     configured: bool = False
     """Whether a setting of the same name gives another default."""
+    group: str = ""
+    """The heading it stands under in --help."""
+    rare: bool = False
+    """Whether only --help-all shows it: for tuning and special cases."""
     brief: str = ""
     """What an agent is told of it; empty where the name says enough, since every word costs each agent tokens."""
 
@@ -111,6 +115,10 @@ def _read_hint(hint: Any) -> tuple[type, tuple[str, ...]]:
     return get_origin(hint) or hint, ()
 
 
+WHERE: Final = "Where to look"
+SHOW: Final = "What to show"
+RANK: Final = "How to rank"
+
 QueryType = Literal["exact", "semantic", "mixed"]
 SearchMode = Literal["hybrid", "keyword", "semantic"]
 Fusion = Literal["weighted", "rrf"]
@@ -128,14 +136,17 @@ class Filter:
     """
 
     collections: tuple[str, ...] = option(
-        (), "Only these collections.", flags=("-c", "--collection"), metavar="NAME"
+        (), "Only these collections.", flags=("-c", "--collection"), metavar="NAME", group=WHERE
     )
-    documents: tuple[int, ...] = option((), "Only these documents.", flags=("--doc",), metavar="ID|PATH|URL")
+    documents: tuple[int, ...] = option(
+        (), "Only these documents.", flags=("--doc",), metavar="ID|PATH|URL", group=WHERE
+    )
     kinds: tuple[str, ...] = option(
         (),
         "Only these formats or languages: markdown, pdf, code, python, go …",
         flags=("--kind",),
         metavar="KIND",
+        group=WHERE,
         brief="markdown, pdf, code, python …",
     )
     paths: tuple[str, ...] = option(
@@ -143,15 +154,20 @@ class Filter:
         "Only paths that match one of these globs; ** crosses folders.",
         flags=("--path",),
         metavar="GLOB",
+        group=WHERE,
         brief="globs, ** crosses folders",
     )
     tags: tuple[str, ...] = option(
-        (), "Only documents with all of these tags.", flags=("--tag",), metavar="TAG"
+        (), "Only documents with all of these tags.", flags=("--tag",), metavar="TAG", group=WHERE
     )
     since: float | None = option(
-        None, "Only documents of this date or later: 2026-01-31.", metavar="DATE", brief="2026-01-31"
+        None,
+        "Only documents of this date or later: 2026-01-31.",
+        metavar="DATE",
+        group=WHERE,
+        brief="2026-01-31",
     )
-    until: float | None = option(None, "Only documents before this date.", metavar="DATE")
+    until: float | None = option(None, "Only documents before this date.", metavar="DATE", group=WHERE)
 
     def is_empty(self) -> bool:
         """Whether this filter lets everything through."""
@@ -167,23 +183,38 @@ class SearchOptions:
     the best candidates as fit into `rerank_seconds`; the time to load it, once in a process, comes on top. `balance`
     counts in a hybrid search; None leaves it to the type of the query and the model."""
 
-    limit: int = option(10, "Hits at most.", configured=True, least=1, served_most=100, flags=("-n", "--limit"))
-    offset: int = option(0, "Skip the hits of earlier pages.", least=0, served_most=10_000)
+    limit: int = option(
+        10, "Hits at most.", configured=True, least=1, served_most=100, flags=("-n", "--limit"), group=SHOW
+    )
+    offset: int = option(
+        0, "Skip the hits of earlier pages.", least=0, served_most=10_000, group=SHOW, rare=True
+    )
     where: Filter = _EVERYTHING
-    mode: SearchMode = option("hybrid", "Words and meaning, or one of them.")
-    fusion: Fusion = option("weighted", "How the two rankings become one.")
+    mode: SearchMode = option("hybrid", "Words and meaning, or one of them.", group=RANK)
+    fusion: Fusion = option("weighted", "How the two rankings become one.", group=RANK, rare=True)
     query_type: QueryType | None = option(
-        None, "What the query is, instead of detecting it.", flags=("--type",)
+        None, "What the query is, instead of detecting it.", flags=("--type",), group=RANK, rare=True
     )
     floor: float = option(
-        0.25, "Least cosine similarity of a hit that shares no word.", configured=True, least=0, most=1
+        0.25,
+        "Least cosine similarity of a hit that shares no word.",
+        configured=True,
+        least=0,
+        most=1,
+        group=RANK,
+        rare=True,
     )
-    max_distance: float | None = option(None, "Largest cosine distance of a hit.", least=0, most=2)
-    cutoff: float = option(0.0, "Drop hits below this share of the best score.", least=0, most=1)
-    merge: bool = option(True, "Join neighbouring chunks into one hit.")
+    max_distance: float | None = option(
+        None, "Largest cosine distance of a hit.", least=0, most=2, group=RANK, rare=True
+    )
+    cutoff: float = option(
+        0.0, "Drop hits below this share of the best score.", least=0, most=1, group=RANK, rare=True
+    )
+    merge: bool = option(True, "Join neighbouring chunks into one hit.", group=RANK, rare=True)
     rerank: bool = option(
         False,
         "Let a cross-encoder look at the best candidates again.",
+        group=RANK,
         brief="slower second opinion on the order",
     )
     # Twenty candidates should need 0.3 s on two cores; half a second is hardly felt.
@@ -193,6 +224,8 @@ class SearchOptions:
         above=0,
         served_most=30,
         metavar="SECONDS",
+        group=RANK,
+        rare=True,
     )
     balance: float | None = option(
         None,
@@ -200,6 +233,8 @@ class SearchOptions:
         least=0,
         most=1,
         metavar="SHARE",
+        group=RANK,
+        rare=True,
     )
     # Ten times the usual weight makes a link count as much as a declaration that is asked for (not measured).
     reference_follow: float = option(
@@ -209,8 +244,12 @@ class SearchOptions:
         most=10,
         flags=("--follow",),
         metavar="WEIGHT",
+        group=RANK,
+        rare=True,
     )
-    explain: bool = option(False, "Show why each hit stands where it stands, and what was left out.")
+    explain: bool = option(
+        False, "Show why each hit stands where it stands, and what was left out.", group=SHOW
+    )
 
 
 class SearchArguments(TypedDict, total=False):
@@ -250,6 +289,7 @@ BUDGET_TOKENS: Final = Option(
     least=1,
     served_most=200_000,
     flags=("-b", "--budget"),
+    group=SHOW,
     metavar="TOKENS",
 )
 """The size of a context or a map."""

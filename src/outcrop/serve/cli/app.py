@@ -23,6 +23,7 @@ import click
 
 import outcrop
 from outcrop.errors import Cancelled, ConfigError, NotFound, OutcropError, QueryError
+from outcrop.serve.cli.help import GroupedHelp
 from outcrop.serve.cli.options import COMMON
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean
@@ -58,25 +59,29 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "reembed": ("health", "Give every chunk a vector of the model in use."),
     "grant": ("health", "Let a role of the database read the index, or some collections of it."),
     "move": ("health", "Copy an index to another store, and prove that it is the same."),
-    "mcp": ("serve", "Serve an agent over standard input and output."),
-    "install": ("install", "Let an agent's client start Outcrop."),
     "eval": ("evaluate", "Measure search quality on your own questions."),
     "serve": ("serve", "Serve the index over HTTP: the page, the API and agents."),
+    "mcp": ("serve", "Serve an agent over standard input and output."),
+    "install": ("install", "Let an agent's client start Outcrop."),
     "instructions": ("install", "Print what teaches an agent to search, read and write notes."),
     "completion": ("install", "Print the script that completes commands in your shell."),
 }
 
-_EPILOG = """\b
-Start with:
-  outcrop add ~/notes
-  outcrop search how are retries configured
+HEADINGS: Final = {
+    # the first command under each
+    "add": "Bring documents in",
+    "search": "Ask",
+    "ls": "Look after the index",
+    "serve": "Serve programs and agents",
+}
 
+_EPILOG = """\b
 Settings: OUTCROP_* variables, or config.toml in your configuration folder
 (OUTCROP_CONFIG names another file). Exit codes: 0 done, 1 no hits or a failed
 check, 2 wrong usage, 3 not found, 4 any other error, 130 interrupted."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(GroupedHelp, click.Group):
     """A group whose commands are loaded when they are called, and the outermost handler of errors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click hands it over
@@ -106,9 +111,21 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click hands it over
-        """The list of commands, without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        """The commands under their headings, without loading them."""
+        width = max(map(len, COMMANDS))
+        groups: list[tuple[str, list[tuple[str, str]]]] = []
+        for name, (_, line) in COMMANDS.items():
+            if name in HEADINGS:
+                groups.append((HEADINGS[name], []))
+            groups[-1][1].append((name.ljust(width), line))
+        for heading, lines in groups:
+            with formatter.section(heading):
+                formatter.write_dl(lines)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Commands come first: they are what one looks for."""
+        self.format_commands(ctx, formatter)
+        super().format_options(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. A closed pipe (`outcrop ls | head`) is not an error."""
@@ -196,6 +213,7 @@ def cli(ctx: click.Context) -> None:
 
 
 cli.params += COMMON
+cli.examples = ("outcrop add ~/notes", "outcrop search how are retries configured")
 
 
 def main() -> NoReturn:

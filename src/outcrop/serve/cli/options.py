@@ -11,6 +11,7 @@ import click
 from outcrop.errors import OutcropError
 from outcrop.records import Filter
 from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.serve.cli.help import EVERYWHERE, HELP_ALL, GroupedHelp, GroupedOption
 from outcrop.serve.cli.session import Session
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 def _common(*names: str, **attributes: Any) -> click.Option:
-    return click.Option(names, expose_value=False, is_eager=True, callback=_remember, **attributes)
+    return GroupedOption(
+        names, expose_value=False, is_eager=True, callback=_remember, group=EVERYWHERE, **attributes
+    )
 
 
 COMMON: Final = (
@@ -44,20 +47,27 @@ COMMON: Final = (
     _common("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
     _common("-v", "--verbose", count=True, help="Say more; twice shows tracebacks."),
     _common("--no-color", is_flag=True, help="Plain output; NO_COLOR does the same."),
-    _common("--log-level", type=click.Choice(LOG_LEVELS), help="JSON log lines on standard error."),
+    _common("--log-level", type=click.Choice(LOG_LEVELS), rare=True, help="JSON log lines on standard error."),
+    HELP_ALL,
 )
 """What every command takes, before or after its name."""
 
 
-def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+def command(name: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
     """A command whose function has the session as its first argument; the common options come last."""
 
     def make(function: Callable[..., Any]) -> click.Command:
-        made = click.command(name)(click.make_pass_decorator(Session, ensure=True)(function))
+        made = click.command(name, cls=GroupedHelp)(click.make_pass_decorator(Session, ensure=True)(function))
+        made.examples = examples
         made.params += COMMON
         return made
 
     return make
+
+
+def option(*names: str, **attributes: Any) -> Callable[[F], F]:
+    """An option with a heading (`group`), or one that is `rare`."""
+    return click.option(*names, cls=GroupedOption, **attributes)
 
 
 def stack(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
@@ -87,49 +97,63 @@ def complete_collections(
 
 def collection_option(help: str) -> Callable[[F], F]:
     """`-c NAME`, once."""
-    return click.option("-c", "--collection", metavar="NAME", shell_complete=complete_collections, help=help)
+    return option("-c", "--collection", metavar="NAME", shell_complete=complete_collections, help=help)
 
 
 def kb_option(help: str) -> Callable[[F], F]:
     """`--kb DIR`."""
-    return click.option("--kb", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help=help)
+    return option("--kb", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help=help)
 
 
 def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:
     """An option that can be given several times."""
-    return click.option(*names, multiple=True, help=help + " Repeatable.", **attributes)
+    return option(*names, multiple=True, help=help + " Repeatable.", **attributes)
 
 
-def make_option(option: Option) -> Callable[[F], F]:
+def make_option(declared: Option) -> Callable[[F], F]:
     """A declared option as a click option. When not given it is None or empty, and the engine's default applies."""
-    about = option.full_help() + _MORE_HELP.get(option.name, "")
-    if option.type is bool and option.default:
+    about = declared.full_help() + _MORE_HELP.get(declared.name, "")
+    place = {"group": declared.group, "rare": declared.rare}
+    if declared.type is bool and declared.default:
         about = f"Do not {about[0].lower()}{about[1:]}"
-        return click.option(
-            f"--no-{option.name}", option.name, is_flag=True, flag_value=False, default=True, help=about
+        return option(
+            f"--no-{declared.name}",
+            declared.name,
+            is_flag=True,
+            flag_value=False,
+            default=True,
+            help=about,
+            **place,
         )
-    names = (*(option.flags or (f"--{option.name.replace('_', '-')}",)), option.name)
-    if option.type is bool:
-        return click.option(*names, is_flag=True, help=about)
-    complete = complete_collections if option.name == "collections" else None
-    if option.type is tuple:
-        return many(*names, metavar=option.metavar, shell_complete=complete, help=about)
-    return click.option(*names, type=_type_of(option), metavar=option.metavar, help=about)
+    names = (*(declared.flags or (f"--{declared.name.replace('_', '-')}",)), declared.name)
+    if declared.type is bool:
+        return option(*names, is_flag=True, help=about, **place)
+    complete = complete_collections if declared.name == "collections" else None
+    if declared.type is tuple:
+        return many(*names, metavar=declared.metavar, shell_complete=complete, help=about, **place)
+    return option(*names, type=_type_of(declared), metavar=_metavar(declared), help=about, **place)
+
+
+def _metavar(declared: Option) -> str | None:
+    """What stands for the value: its own word, `N`, or the range of a fraction; choices are listed by click."""
+    if declared.metavar or declared.choices:
+        return declared.metavar
+    return "N" if declared.type is int else f"{declared.least:g}..{declared.most:g}"
 
 
 _MORE_HELP: Final = {"rerank_seconds": " Implies --rerank."}
 """Where the command line does more than the library."""
 
 
-def _type_of(option: Option) -> click.ParamType[Any]:
-    if option.choices:
-        return click.Choice(option.choices)
-    if option.metavar == "DATE":
+def _type_of(declared: Option) -> click.ParamType[Any]:
+    if declared.choices:
+        return click.Choice(declared.choices)
+    if declared.metavar == "DATE":
         return click.STRING
-    if option.type is int:
-        return click.IntRange(min=None if option.least is None else int(option.least))
-    low = option.least if option.above is None else option.above
-    return click.FloatRange(min=low, max=option.most, min_open=option.above is not None)
+    if declared.type is int:
+        return click.IntRange(min=None if declared.least is None else int(declared.least))
+    low = declared.least if declared.above is None else declared.above
+    return click.FloatRange(min=low, max=declared.most, min_open=declared.above is not None)
 
 
 def make_options(options: Mapping[str, Option], *first: str) -> Callable[[F], F]:

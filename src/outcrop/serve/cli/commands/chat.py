@@ -12,7 +12,7 @@ import click
 
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.app import EXIT_ERROR, EXIT_INTERRUPTED
-from outcrop.serve.cli.options import budget_option, command, search_option
+from outcrop.serve.cli.options import budget_option, command, option, search_option
 from outcrop.serve.cli.progress import stop_on_signal
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line
@@ -34,9 +34,9 @@ _EXCERPT_CHARS: Final = 400
 """Of a source's text, for /sources: enough to recognise it."""
 
 
-@command("chat")
+@command("chat", "outcrop chat", "outcrop chat how often do we rotate the signing keys")
 @click.argument("question", nargs=-1, metavar="[QUESTION]...")
-@click.option(
+@option(
     "--mode",
     type=click.Choice(_MODES),
     default="context",
@@ -45,10 +45,8 @@ _EXCERPT_CHARS: Final = 400
 )
 @search_option("collections")
 @budget_option
-@click.option("--model", metavar="NAME", help="The chat model, instead of the one that is configured.")
-@click.option(
-    "--url", metavar="URL", help="Base URL of its OpenAI-compatible endpoint; Ollama's unless configured."
-)
+@option("--model", metavar="NAME", help="The chat model, instead of the one that is configured.")
+@option("--url", metavar="URL", help="Base URL of its OpenAI-compatible endpoint; Ollama's unless configured.")
 def chat_command(
     session: Session,
     question: tuple[str, ...],

@@ -16,6 +16,7 @@ from outcrop.serve.cli.options import (
     command,
     document_filters,
     many,
+    option,
     read_filters,
 )
 from outcrop.serve.cli.render_code import RELATIONS, print_map_summary, print_related
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from outcrop.records import Related
 
 
-@command("related")
+@command("related", "outcrop related ConnectionPool.acquire", "outcrop related src/pool.py:42")
 @click.argument("target", metavar="TARGET")
-@click.option(
+@option(
     "-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Of each kind at most."
 )
 @collection_option("Where to look for TARGET, when it is in several.")
@@ -64,7 +65,7 @@ def _first(related: Related, limit: int) -> Related:
     return replace(related, relatives=tuple(item for kind in RELATIONS for item in related.of(kind)[:limit]))
 
 
-@command("map")
+@command("map", "outcrop map -b 2000", "outcrop map --focus pool.py")
 @budget_option
 @many("--focus", "focus", metavar="TARGET", help="Centre it on this FILE:LINE, file or declaration.")
 @document_filters

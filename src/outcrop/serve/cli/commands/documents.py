@@ -10,7 +10,14 @@ import click
 
 from outcrop.records import Filter
 from outcrop.serve.as_json import as_dict
-from outcrop.serve.cli.options import collection_option, command, document_filters, many, read_filters
+from outcrop.serve.cli.options import (
+    collection_option,
+    command,
+    document_filters,
+    many,
+    option,
+    read_filters,
+)
 from outcrop.serve.cli.render import document_facts, print_collections, print_documents, print_facts
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line, say_count
@@ -20,13 +27,11 @@ if TYPE_CHECKING:
     from outcrop.records import DocumentInfo
 
 
-@command("ls")
+@command("ls", "outcrop ls -c notes --kind pdf", "outcrop ls --collections")
 @document_filters
-@click.option("-n", "--limit", type=click.IntRange(min=1), help="Documents at most.")
-@click.option("--collections", "only_collections", is_flag=True, help="List collections instead.")
-@click.option(
-    "--hashes", is_flag=True, help="Only the SHA-256 of each document's source, and its uri: to diff by."
-)
+@option("-n", "--limit", type=click.IntRange(min=1), help="Documents at most.")
+@option("--collections", "only_collections", is_flag=True, help="List collections instead.")
+@option("--hashes", is_flag=True, help="Only the SHA-256 of each document's source, and its uri: to diff by.")
 def ls_command(
     session: Session, /, limit: int | None, only_collections: bool, hashes: bool, **filters: Any
 ) -> None:
@@ -57,12 +62,12 @@ def _print_hashes(session: Session, documents: Sequence[DocumentInfo]) -> None:
         click.echo(f"{info.sha256}  {clean_line(info.uri)}")
 
 
-@command("show")
+@command("show", "outcrop show notes/keys.md --lines 10-20", "outcrop show 17 --chunks")
 @click.argument("reference", metavar="REF")
 @collection_option("Where to look for it, when it is in several.")
-@click.option("--chunks", "show_chunks", is_flag=True, help="Show how it was cut, chunk by chunk.")
-@click.option("--lines", metavar="A-B", help="Only these lines of the text.")
-@click.option("--info", "only_info", is_flag=True, help="What is known of it, without its text.")
+@option("--chunks", "show_chunks", is_flag=True, help="Show how it was cut, chunk by chunk.")
+@option("--lines", metavar="A-B", help="Only these lines of the text.")
+@option("--info", "only_info", is_flag=True, help="What is known of it, without its text.")
 def show_command(
     session: Session,
     reference: str,
@@ -129,11 +134,11 @@ def _cut(text: str, span: tuple[int, int | None]) -> str:
     return "\n".join(lines[first - 1 : last])
 
 
-@command("rm")
+@command("rm", "outcrop rm notes/old.md", "outcrop rm -c handbook --yes")
 @click.argument("references", nargs=-1, metavar="[REF]...")
 @collection_option("Remove this whole collection; with REF or --path: look only there.")
 @many("--path", "paths", metavar="GLOB", help="Remove documents with paths like this.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@option("-y", "--yes", is_flag=True, help="Do not ask.")
 def rm_command(
     session: Session, references: tuple[str, ...], collection: str | None, paths: tuple[str, ...], yes: bool
 ) -> int:

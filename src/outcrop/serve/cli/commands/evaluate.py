@@ -10,7 +10,7 @@ import click
 from outcrop.errors import NotFound, SourceError
 from outcrop.records import Filter, SearchOptions
 from outcrop.serve.as_json import as_dict
-from outcrop.serve.cli.options import collection_option, command, read_given, search_option
+from outcrop.serve.cli.options import collection_option, command, option, read_given, search_option
 from outcrop.serve.cli.progress import stop_on_signal
 from outcrop.serve.cli.render_reports import print_evaluation, print_runs
 from outcrop.serve.cli.session import Session
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from outcrop.evals.runs import RankChange
 
 
-@command("eval")
+@command("eval", "outcrop eval questions.jsonl", "outcrop eval questions.jsonl --rerank", "outcrop eval --runs")
 @click.argument("file", type=click.Path(exists=True, path_type=Path), required=False)
-@click.option(
+@option(
     "-n",
     "--limit",
     type=click.IntRange(min=10),
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 @search_option("balance")
 @search_option("rerank")
 @search_option("rerank_seconds")
-@click.option(
+@option(
     "--runs", is_flag=True, help="List the runs that were kept, of FILE or of all, and compare the last two."
 )
-@click.option("--no-keep", is_flag=True, help="Do not keep this run beside the index.")
-@click.option(
+@option("--no-keep", is_flag=True, help="Do not keep this run beside the index.")
+@option(
     "--html", "html_path", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to this file."
 )
 def eval_command(

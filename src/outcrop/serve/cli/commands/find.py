@@ -11,20 +11,26 @@ from typing import Any, Final
 import click
 
 from outcrop.records import Message
-from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS
-from outcrop.serve.cli.options import command, make_options, many, read_given
+from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS, SHOW
+from outcrop.serve.cli.options import command, make_options, many, option, read_given
 from outcrop.serve.cli.render import print_answer, print_sources
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean
 
 STDIN: Final = "-"
+CODE: Final = "Source code"
 _SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an object that holds it as "messages"'
 
 
-@command("search")
+@command(
+    "search",
+    "outcrop search how are retries configured",
+    "outcrop search -n 3 --full rotate the signing keys -c notes",
+    "outcrop search '\"connection reset\"' --kind python --since 2026-01-31",
+)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @make_options(SEARCH_OPTIONS, "limit", "offset")
-@click.option("--full", is_flag=True, help="Show whole passages, not only the best lines.")
+@option("--full", is_flag=True, group=SHOW, help="Show whole passages, not only the best lines.")
 def search_command(session: Session, /, query: tuple[str, ...], full: bool, **given: Any) -> int:
     """Find the passages that answer a query.
 
@@ -40,17 +46,26 @@ def search_command(session: Session, /, query: tuple[str, ...], full: bool, **gi
     return exit_code(answer.hits, answer.reason)
 
 
-@command("context")
-@click.argument("query", nargs=-1, metavar="[QUERY]...")
-@make_options({name: option for name, option in CONTEXT_OPTIONS.items() if name != "explain"}, "limit")
-@click.option(
-    "--code", is_flag=True, help="Source code, as XML. Implied by --must, --prefer, --follow and --messages."
+@command(
+    "context",
+    "outcrop context -b 2000 how do we rotate the signing keys",
+    "outcrop context --code -b 8000 why does acquire time out --must pool.py",
+    "outcrop context --messages conversation.json",
 )
-@many("--must", metavar="NAME", help="This file, folder/ or declaration must be in it.")
-@many("--prefer", metavar="NAME", help="This file, folder/ or declaration should come early.")
-@click.option(
+@click.argument("query", nargs=-1, metavar="[QUERY]...")
+@make_options({name: one for name, one in CONTEXT_OPTIONS.items() if name != "explain"}, "budget_tokens")
+@option(
+    "--code",
+    is_flag=True,
+    group=CODE,
+    help="Source code, as XML. Implied by --must, --prefer, --follow and --messages.",
+)
+@many("--must", metavar="NAME", group=CODE, help="This file, folder/ or declaration must be in it.")
+@many("--prefer", metavar="NAME", group=CODE, help="This file, folder/ or declaration should come early.")
+@option(
     "--messages",
     metavar="FILE",
+    group=CODE,
     help="A conversation to take the question from, - for standard input; JSON: [{role, content}, …].",
 )
 def context_command(

@@ -12,7 +12,7 @@ import click
 
 from outcrop.errors import NotFound, OutcropError
 from outcrop.serve.as_json import as_dict
-from outcrop.serve.cli.options import command
+from outcrop.serve.cli.options import command, option
 from outcrop.serve.cli.progress import long_work
 from outcrop.serve.cli.render import print_checks, print_stale, print_status
 from outcrop.serve.cli.render_reports import print_move
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 
 @command("status")
-@click.option(
-    "--stale", "with_stale", is_flag=True, help="Also list documents whose files changed or vanished."
-)
+@option("--stale", "with_stale", is_flag=True, help="Also list documents whose files changed or vanished.")
 def status_command(session: Session, with_stale: bool) -> None:
     """Say what the index holds."""
     with session.open_existing() as index:
@@ -42,7 +40,7 @@ def status_command(session: Session, with_stale: bool) -> None:
 
 
 @command("doctor")
-@click.option("--repair", is_flag=True, help="Make again what is damaged and can be derived.")
+@option("--repair", is_flag=True, help="Make again what is damaged and can be derived.")
 def doctor_command(session: Session, repair: bool) -> int:
     """Check that the index and this machine are in order.
 
@@ -90,8 +88,8 @@ def _environment(config: Config) -> list[Check]:
     return checks
 
 
-@command("reembed")
-@click.option("--model", metavar="NAME", help="Change to this model: static, mini, openai:NAME, onnx:FOLDER …")
+@command("reembed", "outcrop reembed --model mini")
+@option("--model", metavar="NAME", help="Change to this model: static, mini, openai:NAME, onnx:FOLDER …")
 def reembed_command(session: Session, model: str | None) -> None:
     """Give every chunk a vector of the model in use.
 
@@ -105,7 +103,7 @@ def reembed_command(session: Session, model: str | None) -> None:
     session.tell({"embedded": made, "model": status.model}, line)
 
 
-@command("move")
+@command("move", "outcrop move index.db postgresql://me@host/search")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
 def move_command(session: Session, source: str, target: str) -> int:
@@ -130,10 +128,10 @@ def move_command(session: Session, source: str, target: str) -> int:
     return 0 if report.ok else 1
 
 
-@command("grant")
+@command("grant", "outcrop grant readers notes", "outcrop grant readers --revoke")
 @click.argument("role", required=False)
 @click.argument("collections", nargs=-1, metavar="[COLLECTION]...")
-@click.option("--revoke", is_flag=True, help="Take all of it back: the role sees nothing any more.")
+@option("--revoke", is_flag=True, help="Take all of it back: the role sees nothing any more.")
 def grant_command(session: Session, role: str | None, collections: tuple[str, ...], revoke: bool) -> None:
     """Let a role of the database read the index, or some collections of it.
 

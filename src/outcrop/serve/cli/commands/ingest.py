@@ -14,7 +14,7 @@ import click
 
 from outcrop.errors import NotFound, ParseError, SourceError
 from outcrop.records.parsed import is_url
-from outcrop.serve.cli.options import collection_option, command, many
+from outcrop.serve.cli.options import collection_option, command, many, option
 from outcrop.serve.cli.progress import long_work, show_progress, stop_on_signal
 from outcrop.serve.cli.render_reports import print_change, print_report
 from outcrop.serve.cli.session import Session
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from outcrop.records import IngestReport
 
 STDIN: Final = "-"
+TEXT: Final = "A text or a URL"
 SHOWN_PATHS: Final = 5
 """Paths named in one line of `watch`; more would hide that something else changed as well."""
 
@@ -31,16 +32,22 @@ _strict = click.option("--strict", is_flag=True, help="Exit with 1 when any file
 _force = click.option("--force", is_flag=True, help="Read files again even if they did not change.")
 
 
-@command("add")
+@command(
+    "add",
+    "outcrop add ~/notes ~/src/project",
+    "outcrop add https://example.org/handbook.html -c handbook",
+    "git log -p -3 | outcrop add - --title 'latest changes'",
+)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @collection_option("Collection to put it in; a folder has one of its own name, the rest go to 'default'.")
 @many("--tag", "tags", metavar="TAG", help="Give every document this tag.")
-@click.option("--title", help="Title, for a text or a URL.")
-@click.option("--id", "id_", metavar="NAME", help="Name of a text: adding it again replaces it.")
-@click.option("--kind", help="How to read a text: md, text, html, json …; recognised when not given.")
-@click.option("--text", help="The text to add, instead of a source.")
-@click.option(
+@option("--title", group=TEXT, help="Title, for a text or a URL.")
+@option("--id", "id_", metavar="NAME", group=TEXT, help="Name of a text: adding it again replaces it.")
+@option("--kind", group=TEXT, help="How to read a text: md, text, html, json …; recognised when not given.")
+@option("--text", group=TEXT, help="The text to add, instead of a source.")
+@option(
     "--ray",
+    rare=True,
     metavar="[ADDRESS]",
     is_flag=False,
     flag_value="local",
@@ -137,7 +144,7 @@ def _add_one(add: Callable[[str], IngestReport], source: str, *, go_on: bool) ->
         return IngestReport(failed=(Failure(source, str(error)),))
 
 
-@command("sync")
+@command("sync", "outcrop sync", "outcrop sync ~/notes --force")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(exists=True))
 @collection_option("Only the folders of this collection, or the collection a PATH belongs to.")
 @_force
@@ -165,7 +172,7 @@ def _finish(session: Session, reports: Sequence[IngestReport], strict: bool) -> 
     return 1 if report.failed and (strict or not indexed) else 0
 
 
-@command("watch")
+@command("watch", "outcrop watch ~/notes ~/src/project")
 @click.argument(
     "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True, file_okay=False)
 )

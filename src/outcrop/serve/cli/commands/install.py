@@ -16,7 +16,7 @@ from click.shell_completion import get_completion_class
 
 from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl
-from outcrop.serve.cli.options import command
+from outcrop.serve.cli.options import command, option
 from outcrop.serve.cli.session import Session
 from outcrop.serve.mcp import clients
 from outcrop.serve.mcp.clients import CLIENTS
@@ -38,18 +38,18 @@ alwaysApply: true
 """
 
 
-@command("install")
+@command("install", "outcrop install claude", "outcrop install cursor --print")
 @click.argument("client", metavar="CLIENT", type=click.Choice(tuple(CLIENTS)))
-@click.option(
+@option(
     "--project",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="Only for this project, in its own folder.",
 )
-@click.option("--read-only", is_flag=True, help="Let the client only read.")
-@click.option("--print", "only_print", is_flag=True, help="Print what to add; change nothing.")
-@click.option("--remove", is_flag=True, help="Take it out again.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@option("--read-only", is_flag=True, help="Let the client only read.")
+@option("--print", "only_print", is_flag=True, help="Print what to add; change nothing.")
+@option("--remove", is_flag=True, help="Take it out again.")
+@option("-y", "--yes", is_flag=True, help="Do not ask.")
 def install_command(
     session: Session,
     client: str,
@@ -173,7 +173,7 @@ def _tell(session: Session, client: Client, path: Path, *, changed: bool, remove
 
 
 @command("instructions")
-@click.option(
+@option(
     "--for",
     "reader",
     type=click.Choice(("claude", "agents", "cursor")),

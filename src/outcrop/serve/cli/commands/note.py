@@ -13,7 +13,7 @@ import click
 from outcrop.errors import QueryError
 from outcrop.serve.cli.commands.documents import read_lines
 from outcrop.serve.cli.commands.find import exit_code
-from outcrop.serve.cli.options import command, kb_option
+from outcrop.serve.cli.options import command, kb_option, option
 from outcrop.serve.cli.render import print_answer
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line, say_count
@@ -23,14 +23,22 @@ if TYPE_CHECKING:
     from outcrop.notes import KbFile, KnowledgeBase
 
 
-@command("note")
+@command(
+    "note",
+    "outcrop note write projects/api.md 'Tokens live for an hour.'",
+    "outcrop note append projects/api.md < more.md",
+    "outcrop note read projects/api.md --lines 1-20",
+    "outcrop note list projects/",
+    "outcrop note search how long do tokens live",
+    "outcrop note delete projects/api.md",
+)
 @click.argument("action", type=click.Choice(["write", "append", "read", "list", "search", "delete"]))
 @click.argument("words", nargs=-1, metavar="[PATH | PREFIX | QUERY] [TEXT]...")
-@click.option("--lines", metavar="A-B", help="read: only these lines.")
-@click.option(
+@option("--lines", metavar="A-B", help="read: only these lines.")
+@option(
     "-n", "--limit", type=click.IntRange(1, 1000), help="list: notes at most; search: hits, 5 of at most 10."
 )
-@click.option("-y", "--yes", is_flag=True, help="delete: do not ask.")
+@option("-y", "--yes", is_flag=True, help="delete: do not ask.")
 @kb_option("The folder of the notes; by default `kb` beside the index.")
 def note_command(
     session: Session,
@@ -42,14 +50,6 @@ def note_command(
     kb: Path | None,
 ) -> int:
     """Write, append to, read, list, search or delete notes.
-
-    \b
-    outcrop note write projects/api.md "Tokens live for an hour."
-    outcrop note append projects/api.md < more.md
-    outcrop note read projects/api.md --lines 1-20
-    outcrop note list projects/
-    outcrop note search how long do tokens live
-    outcrop note delete projects/api.md
 
     The notes are those of the kb_* tools of agents. Without TEXT, write and append take it from standard input. A
     search shows nothing below a score of 0.3 and exits with 1 when there is no note.

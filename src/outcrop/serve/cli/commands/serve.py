@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from outcrop.errors import ConfigError
-from outcrop.serve.cli.options import command, kb_option, many
+from outcrop.serve.cli.options import command, kb_option, many, option
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean_line
 from outcrop.system.machine import install_command
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
 
 
-@command("serve")
-@click.option("--host", help="Address to listen on; any but this machine's own needs a token.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 takes any that is free.")
-@click.option(
+@command("serve", "outcrop serve --open", "outcrop serve --host 0.0.0.0 --token-file token --read-only")
+@option("--host", help="Address to listen on; any but this machine's own needs a token.")
+@option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 takes any that is free.")
+@option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="File with the token clients must show; made where there is none.",
 )
 @many("--root", "roots", metavar="DIR", help="A folder that may be indexed from outside, with all below it.")
-@click.option("--read-only", is_flag=True, help="Refuse everything that changes something.")
+@option("--read-only", is_flag=True, help="Refuse everything that changes something.")
 @kb_option("Folder of the notes agents write.")
-@click.option(
+@option(
     "--workers",
     type=click.IntRange(0, 64),
     default=0,
     show_default=True,
     help="Processes that search, for many clients at once; each takes some 100 MB.",
 )
-@click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
+@option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 def serve_command(
     session: Session,
     host: str | None,
@@ -142,7 +142,7 @@ def _say_where(session: Session, url: str, page: str) -> None:
 
 
 @command("mcp")
-@click.option("--read-only", is_flag=True, help="Only the tools that read; nothing is written or refreshed.")
+@option("--read-only", is_flag=True, help="Only the tools that read; nothing is written or refreshed.")
 @kb_option("The folder of the agent's notes; by default `kb` beside the index.")
 @many("--root", "roots", metavar="DIR", help="A folder the agent may have indexed.")
 def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple[str, ...]) -> None:
