@@ -269,9 +269,11 @@ def check_excerpt(data: bytes) -> None:
     spans = marker.spans(text)
     need(all(0 <= start < end <= len(text) for start, end in spans), "matches lie in the text")
     need(all(a[1] <= b[0] for a, b in pairwise(spans)), "matches do not overlap")
-    lines, first, after = best_lines(text, marker, count)
+    found = best_lines(text, marker, count)
     whole = text.rstrip().split("\n")
-    need(len(lines) <= count and first + len(lines) + after == len(whole), "lines are counted")
+    need(0 < len(found.lines) <= count and found.size == len(whole), "lines are counted")
+    need(all(a[0] < b[0] for a, b in pairwise(found.lines)), "lines are in order")
+    need(all(line.strip("…") in whole[number] for number, line in found.lines), "lines have their numbers")
 
 
 TEXTS = (

@@ -129,6 +129,10 @@ class Config:
     """Leave the permissions of the index and of what lies beside it as they are, for an index that other users of this
     machine read. Off, only its owner can read it: what is open to others is closed when the index is opened."""
 
+    # terminal
+    links: Literal["file", "vscode", "cursor", "windsurf", "zed", "none"] = "file"
+    """What opens a place that is clicked on in a terminal: the program of the file (`file://…#L12`), or an editor."""
+
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
     """The lowest level of log lines (JSON, on standard error) that are written."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from outcrop.text.phrases import phrase_lines, phrase_spans
@@ -50,6 +52,10 @@ class Marker:
             found.extend(match.span() for match in re.finditer(re.escape(asked), text, re.IGNORECASE))
         return _without_overlaps(found)
 
+    def words(self, text: str) -> set[str]:
+        """The different words that match, whatever their inflection."""
+        return {self._stem(text[start:end].lower()) for start, end in self.spans(text)}
+
     def phrase_spans(self, text: str) -> list[Span]:
         """Spans of phrases."""
         return [span for phrase in self.phrases for span in phrase_spans(text, phrase)]
@@ -66,25 +72,60 @@ def _without_overlaps(spans: list[Span]) -> list[Span]:
     return kept
 
 
-def best_lines(
-    text: str, marker: Marker, count: int = LINES, anchor: int | None = None
-) -> tuple[list[str], int, int]:
-    """The `count` lines with the most phrases, and then those in which the most different words match; the number of
-    the first, and how many follow.
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Some lines of a text, each with its number, from 0: where the numbers jump, something was left out."""
 
-    Blank lines at either end of the text do not count, and none is shown first or last. Of places that match alike
-    the one with the `anchor` wins, the line on which a declaration begins.
+    lines: tuple[tuple[int, str], ...]
+    size: int
+
+    @property
+    def before(self) -> bool:
+        """Whether the text begins before it."""
+        return bool(self.lines) and self.lines[0][0] > 0
+
+    @property
+    def after(self) -> bool:
+        """Whether the text goes on after it."""
+        return bool(self.lines) and self.lines[-1][0] < self.size - 1
+
+
+def all_lines(text: str) -> Excerpt:
+    """The whole text."""
+    lines = text.split("\n")
+    return Excerpt(tuple(enumerate(lines)), len(lines))
+
+
+def best_lines(
+    text: str,
+    marker: Marker,
+    count: int = LINES,
+    anchor: int | None = None,
+    headings: Sequence[str] | None = (),
+) -> Excerpt:
+    """The `count` lines that hold the most phrases, and then the most telling words: those that few lines hold.
+
+    A heading says what follows, so its words count for the line after it. The `headings` are those of the passage,
+    shown above it: their words tell little. None says that the text is code. Blank lines at either end of the text
+    do not count, and none is shown first or last. Of places that match alike the one with the `anchor` wins, the line
+    on which a declaration begins. A row is shown with the first line of its table.
     """
     lines = text.rstrip().split("\n")
-    matching = [{line[start:end].lower() for start, end in marker.spans(line)} for line in lines]
+    matching = _match_lines(lines, marker, headings)
+    often = Counter(word for words in matching for word in words)
+    said = marker.words("\n".join(headings or ()))
+    weights = {word: (_SAID_SHARE if word in said else 1) / times for word, times in often.items()}
     quoted = [phrase_lines(text, phrase) for phrase in marker.phrases]
-    best, best_score = 0, (-1, -1, False, -1, False, 0)
+    best, best_score = 0, (-1, -1.0, False, -1, False, 0)
     for first in range(max(1, len(lines) - count + 1)):
         window = matching[first : first + count]
         lead = next((at for at, words in enumerate(window) if words), 0)
+        held: dict[str, float] = {}
+        for words in window:
+            held |= {word: max(share, held.get(word, 0)) for word, share in words.items()}
         score = (
             sum(any(first <= top and last < first + count for top, last in places) for places in quoted),
-            len(set().union(*window)),
+            round(sum(share * weights[word] for word, share in held.items()), 6),
             anchor is not None and first <= anchor < first + count,
             sum(map(len, window)),
             first == 0,
@@ -92,10 +133,56 @@ def best_lines(
         )
         if score > best_score and (lines[first].strip() or first == len(lines) - count):
             best, best_score = first, score
-    shown = lines[best : best + count]
-    while len(shown) > 1 and not shown[-1].strip():
+    shown = _with_table_head(lines, matching, range(best, min(best + count, len(lines))))
+    while len(shown) > 1 and not lines[shown[-1]].strip():
         shown.pop()
-    return [cut_line(line, marker) for line in shown], best, len(lines) - best - len(shown)
+    return Excerpt(tuple((number, cut_line(lines[number], marker)) for number in shown), len(lines))
+
+
+_HEADING: Final = re.compile(r"\s*#{1,6}\s+\S")
+_ROW: Final = re.compile(r"\s*\||.*\S \| \S")
+_HEADING_SHARE: Final = 0.5
+"""What a word of a heading counts for the line below it, against one that stands there (not measured)."""
+_SAID_SHARE: Final = 0.25
+"""What a word counts that the headings of the passage say already: it is not what tells lines apart (not measured)."""
+
+
+def _match_lines(
+    lines: Sequence[str], marker: Marker, headings: Sequence[str] | None
+) -> list[dict[str, float]]:
+    """The words that match in each line, and how much each counts there."""
+    matching = [dict.fromkeys(marker.words(line), 1.0) for line in lines]
+    if headings is None:
+        return matching
+    above: dict[str, float] = {}
+    for at in range(_skip_front_matter(lines)):
+        matching[at] = {}
+    for at, line in enumerate(lines):
+        if _HEADING.match(line) or line.strip() in headings:
+            above |= dict.fromkeys(matching[at], _HEADING_SHARE)
+            matching[at] = {}
+        elif line.strip():
+            matching[at] = above | matching[at]
+            above = {}
+    return matching
+
+
+def _skip_front_matter(lines: Sequence[str]) -> int:
+    """How many lines at the beginning are fields such as title and tags."""
+    if lines[0].strip() != "---":
+        return 0
+    return next((at + 1 for at in range(1, len(lines)) if lines[at].strip() in ("---", "...")), 0)
+
+
+def _with_table_head(lines: Sequence[str], matching: Sequence[dict[str, float]], window: range) -> list[int]:
+    """The lines of the window; where they begin in the middle of a table, its head in place of one of them."""
+    top = window[0]
+    while top > 0 and _ROW.match(lines[top]) and _ROW.match(lines[top - 1]):
+        top -= 1
+    if top == window[0] or len(window) < 2:
+        return list(window)
+    rest = window[:-1] if matching[window[0]] else window[1:]
+    return [top, *rest]
 
 
 def cut_line(line: str, marker: Marker, size: int = MAX_LINE_CHARS) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from itertools import takewhile
@@ -328,14 +329,16 @@ def test_code_is_cut_at_the_edge_of_the_screen_and_blank_lines_stay(shop: Outcro
     with open_engine(shop.db) as engine:
         go = engine.search("Server.Listen", limit=1)
     print_answer(Screen(lambda: console), go)
-    assert "   }\n\n   // Listen opens" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "6  }\n   7\n   8  // Listen opens" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_equal_matches_prefer_the_lines_of_the_declaration() -> None:
     text = "\n".join(["x"] * 9 + ["def wombat():"] + ["y"] * 9 + ["wombat() or wombat()"] + ["z"] * 9)
-    assert "def wombat():" in best_lines(text, Marker(["wombat"]), 4, anchor=9)[0]
-    assert best_lines(text, Marker(["wombat"]), 4)[0][:2] == ["x", "def wombat():"]
-    assert best_lines("a\nwombat\n\n\nb", Marker(["wombat"]), 4) == (["a", "wombat"], 0, 3)
+    assert (9, "def wombat():") in best_lines(text, Marker(["wombat"]), 4, anchor=9).lines
+    assert best_lines(text, Marker(["wombat"]), 4).lines[:2] == ((8, "x"), (9, "def wombat():"))
+    short = best_lines("a\nwombat\n\n\nb", Marker(["wombat"]), 4)
+    assert short.lines == ((0, "a"), (1, "wombat"))
+    assert (short.before, short.after) == (False, True)
 
 
 def test_a_chunk_of_several_declarations_is_told_by_their_names(shop: Outcrop) -> None:
@@ -344,3 +347,25 @@ def test_a_chunk_of_several_declarations_is_told_by_their_names(shop: Outcrop) -
     said = [about_code(item) for item in notes]
     assert any("Server" in text for text in said)
     assert all(said)
+
+
+def test_code_has_line_numbers_and_colours_for_people_only(shop: Outcrop) -> None:
+    with open_engine(shop.db) as engine:
+        answer = engine.search("acquire an idle connection", limit=1)
+    hit = answer.hits[0]
+    source = Path(hit.document.uri).read_text().splitlines()
+    plain = Console(width=100, file=io.StringIO())
+    print_answer(Screen(lambda: plain), answer)
+    written = plain.file.getvalue()  # type: ignore[attr-defined]
+    numbered = re.findall(r"^ {3}\s*(\d+)(.*)$", written, re.MULTILINE)
+    assert len(numbered) > 3
+    for number, line in numbered:
+        assert source[int(number) - 1].strip() == line.strip()
+    assert "\x1b" not in written
+    console = Console(force_terminal=True, width=100, file=io.StringIO(), color_system="standard")
+    print_answer(Screen(lambda: console), answer)
+    coloured = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "\x1b[35mdef\x1b[0m" in coloured
+    assert f"{Path(hit.document.uri).as_uri()}#L{numbered[0][0]}\x1b" in coloured
+    bare = re.sub(r"\x1b\]8;.*?\x1b\\|\x1b\[[\d;]*m", "", coloured)
+    assert bare == written, "colours change no character"

@@ -6,6 +6,8 @@ import io
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -13,6 +15,7 @@ from tests.serve.cli.runner import Outcrop
 
 from outcrop.engine import open_engine
 from outcrop.errors import EmbedError
+from outcrop.serve.cli.passage import link_to
 from outcrop.serve.cli.render import print_answer
 from outcrop.serve.cli.session import Screen
 from outcrop.serve.excerpt import Marker, best_lines, cut_line
@@ -260,10 +263,11 @@ def test_match_positions_are_right_when_lower_casing_changes_the_length() -> Non
 
 def test_the_shown_lines_are_those_that_match_most() -> None:
     text = "\n".join([f"line {i}" for i in range(50)] + ["here is the wombat", "and the quokka"] + ["end"] * 20)
-    lines, before, after = best_lines(text, Marker(["wombat", "quokka"]), 4)
-    assert "here is the wombat" in lines
-    assert "and the quokka" in lines
-    assert before + len(lines) + after == 72
+    found = best_lines(text, Marker(["wombat", "quokka"]), 4)
+    assert {(50, "here is the wombat"), (51, "and the quokka")} <= set(found.lines)
+    assert len(found.lines) == 4
+    assert found.before
+    assert found.after
     assert len(cut_line("x" * 1000 + " wombat " + "y" * 1000, Marker(["wombat"]))) <= 322
     assert "wombat" in cut_line("x " * 1000 + " wombat " + "y" * 1000, Marker(["wombat"]))
 
@@ -275,9 +279,71 @@ def test_a_phrase_is_marked_as_a_whole_and_shown_before_its_words() -> None:
     assert marked == ["valid", "Is not\ta valid", "is_not_a_valid"]
     text = "\n".join(["valid, validity, validate"] * 9 + ["x"] * 9 + ["it is not", "a valid date"] + ["y"] * 9)
     for count in (2, 5):
-        lines, before, _ = best_lines(text, marker, count)
-        assert {"it is not", "a valid date"} <= set(lines), "it reaches over a line's end"
-        assert before >= 14
-    assert best_lines(text, Marker(["valid"], ["nowhere at all"]), 3)[1] == 0
+        lines = best_lines(text, marker, count).lines
+        assert {"it is not", "a valid date"} <= {line for _, line in lines}, "it reaches over a line's end"
+        assert lines[0][0] >= 14
     long = "valid " * 500 + "is not a valid " + "valid " * 500
     assert "is not a valid" in cut_line(long, marker)
+
+
+def test_the_row_that_answers_is_shown_and_not_the_title_that_repeats_the_question(
+    outcrop: Outcrop, tmp_path: Path
+) -> None:
+    import docx
+
+    document = docx.Document()
+    document.add_heading("Travel and expense policy", 0)
+    document.add_paragraph("What the company pays for on travel, and who approves an expense.")
+    document.add_heading("Limits for travel expenses", 1)
+    document.add_paragraph("The limits of each expense are listed below.")
+    table = document.add_table(rows=0, cols=2)
+    for cells in (
+        ("Expense", "Limit"),
+        *((f"Item {i}", f"{i} euros") for i in range(12)),
+        ("Hotel", "220 euros"),
+    ):
+        for cell, text in zip(table.add_row().cells, cells, strict=True):
+            cell.text = text
+    document.save(str(tmp_path / "policy.docx"))
+    assert outcrop("add", tmp_path / "policy.docx").exit_code == 0
+    lines = outcrop("search", "travel expense limit for a hotel", "-n", "1").stdout.splitlines()
+    assert "   Hotel | 220 euros" in lines
+    assert lines[lines.index("   Expense | Limit") :][1] == "   ⋮", "a row comes with the head of its table"
+    assert "   # Travel and expense policy" not in lines
+
+
+def test_what_stands_below_a_heading_that_matches_is_shown_and_no_front_matter() -> None:
+    fields = ["---", "title: Keys and rotation", "tags: [keys, rotation]", "---", ""]
+    text = [*fields, "# Keys", "", *["x"] * 9, "## Rotation of keys", "", "Every ninety days.", "", *["y"] * 9]
+    shown = [line for _, line in best_lines("\n".join(text), Marker(["keys", "rotation"])).lines]
+    assert "Every ninety days." in shown
+    assert "title: Keys and rotation" not in shown
+    rare = ["the budget of travel"] * 8 + ["travel to Bern"] + ["z"] * 8
+    shown = [line for _, line in best_lines("\n".join(rare), Marker(["budget", "travel", "bern"]), 3).lines]
+    assert "travel to Bern" in shown, "a word that few lines hold tells more than one that many hold"
+
+
+def test_links_lead_to_the_line_in_the_program_that_was_chosen(kb: Outcrop) -> None:
+    with open_engine(kb.db) as engine:
+        hit = engine.search("doubles each time").hits[0]
+        text = engine.search("rollback", limit=1).hits[0]
+    file = (kb.notes / "retries.md").as_uri()
+    assert link_to(hit, 7, "file") == f"{file}#L7"
+    assert link_to(hit, 7, "vscode") == f"vscode://file{file.removeprefix('file://')}:7"
+    assert link_to(hit, 7, "none") == ""
+    paged = replace(hit, page=3)
+    assert link_to(paged, 7, "vscode") == f"{file}#page=3"
+    assert link_to(replace(hit, document=replace(hit.document, kind="docx")), 7, "vscode") == file
+    assert link_to(replace(text, document=replace(text.document, origin="text")), 1, "file") == ""
+
+
+def test_the_head_of_a_hit_links_to_the_line_that_matches(kb: Outcrop, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_engine(kb.db) as engine:
+        answer = engine.search("doubles", limit=1)
+    console = Console(force_terminal=True, width=100, file=io.StringIO())
+    print_answer(Screen(lambda: console), answer)
+    assert "/notes/retries.md#L7\x1b" in console.file.getvalue()  # type: ignore[attr-defined]
+    monkeypatch.setenv("OUTCROP_LINKS", "emacs")
+    result = kb("search", "doubles")
+    assert result.exit_code == 2
+    assert "links" in result.stderr

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from outcrop.serve.cli import render_code
+from outcrop.serve.cli.passage import Passage
 from outcrop.serve.cli.render_code import about_code, crop, path_from_here, place_from_here
-from outcrop.serve.excerpt import Marker, best_lines, cut_line, shared_indent
-from outcrop.serve.terminal import clean, clean_line, say_count
+from outcrop.serve.terminal import clean_line, say_count
 
 if TYPE_CHECKING:
     from outcrop import records
@@ -69,7 +68,7 @@ def _print_left_out(out: Screen, left_out: Sequence[records.LeftOut]) -> None:
 
 def print_hit(out: Screen, number: int, hit: records.Hit, *, full: bool, explain: bool, verbose: bool) -> None:
     """`1. path:12-30  Title › Heading  0.83`, or of source code `Pool.acquire · method`; then the passage."""
-    about = _about(hit)
+    about, passage = _about(hit), Passage(out, hit, full=full)
     facts = f"  {_FOUND_BY[hit.match_type]}, {clean_line(hit.document.collection)}"
     if hit.revision and (explain or verbose):
         facts += f"  {hit.revision[:REVISION_CHARS]}{'+' if hit.dirty else ''}"
@@ -77,13 +76,13 @@ def print_hit(out: Screen, number: int, hit: records.Hit, *, full: bool, explain
         facts += f"  {hit.elsewhere}"
     out.line(
         (f"{number}. ", "bold"),
-        (clean_line(place_from_here(hit)), _link_style(hit.document)),
+        (clean_line(place_from_here(hit)), f"bold cyan link {passage.link}" if passage.link else "bold cyan"),
         (f"  {about}" if about else "", "green"),
         (f"  {hit.score:.2f}", "bold yellow"),
         (facts, "dim"),
         ("  changed since it was indexed" if hit.stale else "", "red"),
     )
-    _print_passage(out, hit, full=full)
+    passage.print()
     if explain:
         out.line(f"   {explanation(hit.why)}", style="dim")
     for copy in hit.also if explain or verbose else ():
@@ -99,45 +98,9 @@ def _about(hit: records.Hit) -> str:
     return " › ".join(crop(clean_line(part), HEADING_CHARS) for part in parts if part)
 
 
-def _link_style(info: records.DocumentInfo) -> str:
-    """A file can be opened with a click in terminals that know links; the address is percent-encoded."""
-    return f"bold cyan link {Path(info.uri).as_uri()}" if info.origin == "file" else "bold cyan"
-
-
 def _title(info: records.DocumentInfo) -> str:
     """The title, unless it is only the file's name again."""
     return "" if info.path.endswith(info.title) else info.title
-
-
-def _print_passage(out: Screen, hit: records.Hit, *, full: bool) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    marker = Marker(hit.why.matched_terms, hit.why.matched_phrases)
-    text = clean(hit.text).expandtabs(4).strip("\n")
-    declared = render_code.declared_at(hit.code, hit.line_start)
-    lines, before, after = (text.split("\n"), 0, 0) if full else best_lines(text, marker, anchor=declared)
-    indent = shared_indent(lines)
-    cut = out.console.is_terminal and bool(hit.document.language) and not full
-    signature = clean_line(hit.code.signature) if hit.code else ""
-    if signature and (declared is None or not before <= declared < before + len(lines)):
-        room = max(out.console.width - 3, 20) if out.console.is_terminal else len(signature)
-        out.line(f"   {crop(signature, room)}", style="dim")
-        before = max(before, 1)  # the passage is the middle of a declaration
-    if before:
-        out.line("   ⋮", style="dim")
-    for line in lines:
-        shown = Text(line[indent:].rstrip())
-        if cut:  # code that wraps no longer looks like code
-            shown = Text(cut_line(shown.plain, marker, max(out.console.width - 5, 20)))
-        for start, end in marker.spans(shown.plain):
-            shown.stylize("bold red", start, end)
-        if out.console.is_terminal and shown:
-            out.console.print(Padding(shown, (0, 0, 0, 3), expand=False))  # what wraps stays indented
-        else:
-            out.console.print(Text("   ") + shown if shown else "", soft_wrap=True)
-    if after:
-        out.line("   ⋮", style="dim")
 
 
 def explanation(why: records.Explanation) -> str:

@@ -27,6 +27,8 @@ class Screen:
 
     def __init__(self, make: Callable[[], Console]) -> None:
         self._make = make
+        self.links = "file"
+        """What opens a place that is clicked on: the setting `links`."""
 
     @cached_property
     def console(self) -> Console:
@@ -57,6 +59,7 @@ class Session:
 
         config = load_config({"db": self.db, "log_level": self.log_level, **settings})
         write_logs(config.log_level if self._logs(config) else None)
+        self.out.links = config.links
         return config
 
     def _logs(self, config: Config) -> bool:
