@@ -33,6 +33,9 @@ from __future__ import annotations
 class OutcropError(Exception):
     """The root: catch this to catch everything Outcrop raises on purpose."""
 
+    missing_extra: str = ""
+    """The extra that has to be installed first, where that is the reason."""
+
 
 class ConfigError(OutcropError):
     """A setting is unknown, malformed or contradictory."""

@@ -58,11 +58,17 @@ def test_without_the_distribution_of_models_the_message_tells_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "outcrop_models", None)
     with pytest.raises(
-        EmbedError, match=re.escape("the model mini is not installed: pip install 'outcrop[mini]'")
+        EmbedError,
+        match=re.escape(
+            "the model mini needs the extra mini, which is not installed: pip install 'outcrop[mini]'"
+        ),
     ):
         opened("mini")
     with pytest.raises(
-        EmbedError, match=re.escape("the reranker mini is not installed: pip install 'outcrop[mini]'")
+        EmbedError,
+        match=re.escape(
+            "the reranker mini needs the extra mini, which is not installed: pip install 'outcrop[mini]'"
+        ),
     ):
         open_reranker("mini")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
@@ -32,9 +33,28 @@ def test_a_date_is_understood_in_any_form_and_is_of_utc_where_it_names_no_zone(
     assert as_timestamp(when) == seconds
 
 
-def test_what_is_no_date_is_told_with_the_form_of_one() -> None:
-    with pytest.raises(QueryError, match="'yesterday' is not a date; write it as 2026-01-31"):
-        as_timestamp("yesterday")
+@pytest.mark.parametrize(
+    ("said", "hours"),
+    [("2h", 2), ("3d", 72), ("1w", 168), ("1y", 8760), ("2 weeks ago", 336), ("10 Days", 240), (" 1 hour ", 1)],
+)
+def test_a_span_is_so_long_ago(said: str, hours: int) -> None:
+    before = time.time()
+    found = as_timestamp(said)
+    assert found is not None
+    assert before - 3600 * hours <= found <= time.time() - 3600 * hours
+
+
+def test_yesterday_is_a_date_like_one_that_is_written_out() -> None:
+    day = date.today()
+    found = (as_timestamp("today"), as_timestamp("Yesterday"))
+    if day == date.today():  # else midnight came between
+        assert found == (as_timestamp(day), as_timestamp(day - timedelta(days=1)))
+
+
+@pytest.mark.parametrize("said", ["yesteday", "3", "1m", "w", "-1d", "99999d", "1weird", ""])
+def test_what_is_no_date_is_told_with_the_forms_of_one(said: str) -> None:
+    with pytest.raises(QueryError, match="is not a date; write 2026-01-31, yesterday, 2h, 3d or 1w"):
+        as_timestamp(said)
 
 
 def test_what_is_not_given_comes_from_the_configuration() -> None:

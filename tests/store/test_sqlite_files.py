@@ -284,27 +284,27 @@ def test_what_sqlite_says_of_a_damaged_file_is_cut_to_a_readable_length(db: Path
 @pytest.mark.parametrize(
     ("sql", "sentence"),
     [
-        ("DELETE FROM chunks WHERE id = 2", "1 texts belong to no chunk"),
-        ("DELETE FROM text_blocks", "4 chunks have no text"),
-        ("UPDATE text_blocks SET packed = x'00'", "2 texts are damaged"),
-        ("UPDATE text_blocks SET packed = (SELECT packed FROM text_blocks LIMIT 1)", "2 texts are damaged"),
-        ("UPDATE chunks SET end_offset = end_offset + 1 WHERE id = 1", "1 texts are damaged"),
-        ("UPDATE text_blocks SET first_chunk = 30 WHERE first_chunk = 1", "2 texts belong to no chunk"),
+        ("DELETE FROM chunks WHERE id = 2", "texts belong to no chunk: 1"),
+        ("DELETE FROM text_blocks", "chunks have no text: 4"),
+        ("UPDATE text_blocks SET packed = x'00'", "texts are damaged: 2"),
+        ("UPDATE text_blocks SET packed = (SELECT packed FROM text_blocks LIMIT 1)", "texts are damaged: 2"),
+        ("UPDATE chunks SET end_offset = end_offset + 1 WHERE id = 1", "texts are damaged: 1"),
+        ("UPDATE text_blocks SET first_chunk = 30 WHERE first_chunk = 1", "texts belong to no chunk: 2"),
         ("DELETE FROM vectors WHERE id = (SELECT min(id) FROM vectors)", "have no "),
-        ("INSERT INTO vectors (id, vector) VALUES ((1 << 40) + 77, x'00')", "1 vectors belong to no content"),
+        ("INSERT INTO vectors (id, vector) VALUES ((1 << 40) + 77, x'00')", "vectors belong to no content: 1"),
         (
             "INSERT INTO contents (id, key) VALUES (77, x'00')",
-            "1 contents belong to no chunk, no summary and no path",
+            "contents belong to no chunk, no summary and no path: 1",
         ),
-        ("DELETE FROM contents WHERE id = 1", "1 contents are not there"),
+        ("DELETE FROM contents WHERE id = 1", "contents are not there: 1"),
         ("UPDATE vectors SET vector = x'00' WHERE id = (SELECT min(id) FROM vectors)", "size of their model"),
-        ("UPDATE chunks SET summary_id = 77 WHERE id = 3", "1 summaries have no vector"),
-        ("UPDATE chunks SET summary_id = NULL", "2 contents belong to no chunk, no summary and no path"),
+        ("UPDATE chunks SET summary_id = 77 WHERE id = 3", "summaries have no vector of the active model: 1"),
+        ("UPDATE chunks SET summary_id = NULL", "contents belong to no chunk, no summary and no path: 2"),
         ("UPDATE documents SET chunk_count = 5", "as many chunks"),
         ("UPDATE documents SET char_count = 5", "as many characters"),
-        ("UPDATE documents SET id = 50 WHERE id = 1", "2 chunks belong to no document"),
+        ("UPDATE documents SET id = 50 WHERE id = 1", "chunks belong to no document: 2"),
         ("UPDATE chunks SET start_offset = 99", "out of order"),
-        ("INSERT INTO tags VALUES (77, 'x')", "1 tags belong to no document"),
+        ("INSERT INTO tags VALUES (77, 'x')", "tags belong to no document: 1"),
         ("INSERT INTO removals (chunk_id) SELECT id FROM chunks", "listed as removed"),
     ],
 )
@@ -357,8 +357,8 @@ def test_a_chunk_that_lost_its_vector_is_told_apart_from_a_pending_one(db: Path)
     raw.execute("INSERT INTO pending VALUES (999)")
     raw.close()
     assert list(store.check()) == [
-        "1 chunks have no vector of the active model",
-        "1 documents that wait for vectors are not there",
+        "chunks have no vector of the active model: 1",
+        "documents that wait for vectors are not there: 1",
     ]
     store.close()
 

@@ -13,7 +13,15 @@ import outcrop
 from outcrop.notes import KnowledgeBase
 
 SOURCES = Path(outcrop.__file__).parent
-MAY_ASK = ("store/", "sources/revisions.py", "serve/jobs.py", "system/remote.py", "evals/runs.py")
+MAY_ASK = (
+    "store/",
+    "sources/revisions.py",
+    "serve/jobs.py",
+    "system/remote.py",
+    "evals/runs.py",
+    "read/ask.py",
+    "serve/cli/render.py",
+)
 """Who may ask what time it is: for times that are shown, and for dates that others name. Whatever waits, expires or is
 kept for a while goes by `time.monotonic`, which does not jump."""
 

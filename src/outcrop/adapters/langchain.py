@@ -11,7 +11,7 @@ from typing import Any
 from outcrop.adapters.passages import find_passages
 from outcrop.engine import Engine
 from outcrop.errors import ConfigError
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -19,7 +19,7 @@ try:
     from langchain_core.retrievers import BaseRetriever
     from pydantic import Field
 except ModuleNotFoundError as error:
-    raise ConfigError(f"LangChain is not installed: {install_command('langchain')}") from error
+    raise need_extra(ConfigError, "a retriever for LangChain", "langchain") from error
 
 
 class OutcropRetriever(BaseRetriever):

@@ -12,13 +12,13 @@ from typing import Any
 from outcrop.adapters.passages import Passage, find_passages
 from outcrop.engine import Engine
 from outcrop.errors import ConfigError, QueryError
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 
 try:
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 except ModuleNotFoundError as error:
-    raise ConfigError(f"LlamaIndex is not installed: {install_command('llamaindex')}") from error
+    raise need_extra(ConfigError, "a retriever for LlamaIndex", "llamaindex") from error
 
 TOLD = frozenset({"place", "title"})
 """Metadata that LlamaIndex puts before the text in a prompt: enough to cite it. The rest would only cost tokens."""

@@ -16,7 +16,7 @@ from outcrop.cluster.order import Delivery, Embedding, Order
 from outcrop.config import Config
 from outcrop.errors import ClusterError, EmbedError
 from outcrop.read.parts import Parts, lasting
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 from outcrop.workers.frames import Frame
 from outcrop.workers.process import PIPE, Child, ChildLost
 from outcrop.write.prepare import Job, Outcome, Prepared, Recipe, Unreadable
@@ -45,7 +45,7 @@ class RayPrepare:
         if not jobs:
             return
         if not all(map(importlib.util.find_spec, ("ray", "pyarrow", "pandas"))):
-            raise ClusterError(f"--ray needs one more package: run {install_command('ray')} on every machine")
+            raise need_extra(ClusterError, "--ray, on every machine,", "ray")
         order = Order(self.address, recipe, self.embedding, tuple(jobs))
         with contextlib.closing(_frames(order, check_stopped)) as frames:
             for header, payload in frames:

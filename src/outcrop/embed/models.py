@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from outcrop.contracts import Embedder, Reranker
 from outcrop.errors import ConfigError, EmbedError
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _packaged(folder: str, what: str) -> Path:
     try:
         import outcrop_models
     except ImportError as error:
-        raise EmbedError(f"the {what} is not installed: {install_command('mini')}") from error
+        raise need_extra(EmbedError, f"the {what}", "mini") from error
     path: Path = getattr(outcrop_models, folder)
     return path
 

@@ -13,7 +13,7 @@ from outcrop.embed.keys import fingerprint
 from outcrop.embed.transformer import Transformer, read_model_folder, unit_rows
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*/*.safetensors", "*/*.bin", "*/*.json")
 """The files of a model's folder that determine its vectors."""
@@ -81,7 +81,5 @@ def _import_library() -> Any:
     try:
         import sentence_transformers
     except ImportError as error:
-        raise EmbedError(
-            f"this model needs one more package ({error}): run {install_command('transformers')}"
-        ) from error
+        raise need_extra(EmbedError, "this model", "transformers") from error
     return sentence_transformers

@@ -27,7 +27,7 @@ import numpy as np
 from outcrop.embed.keys import path_text
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Trust, Vector
-from outcrop.system.machine import install_command, usable_cores
+from outcrop.system.machine import need_extra, usable_cores
 
 Pooling = Literal["mean", "cls"]
 Reads = Literal["texts", "pairs"]
@@ -284,6 +284,4 @@ def _require_runtime() -> None:
     """Only the worker process imports them."""
     for name in ("onnxruntime", "tokenizers"):
         if importlib.util.find_spec(name) is None:
-            raise EmbedError(
-                f"onnx models need two more packages ({name} is missing): run {install_command('onnx')}"
-            )
+            raise need_extra(EmbedError, "an ONNX model", "onnx")

@@ -61,7 +61,7 @@ def examine_content(store: Store) -> list[str]:
         return []
     names = ", ".join(wrong[:SHOWN_DOCUMENTS]) + (" …" if len(wrong) > SHOWN_DOCUMENTS else "")
     return [
-        f"{len(wrong)} documents are not what was written ({names}): check the disk, then read them again with"
+        f"documents that are not what was written: {len(wrong)} ({names}); check the disk, then read them again with"
         " `outcrop sync --force`"
     ]
 

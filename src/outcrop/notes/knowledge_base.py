@@ -121,7 +121,7 @@ class KnowledgeBase:
                 f"lines {first} to {last} are not a range: lines count from 1, the first comes before the last"
             )
         if first > max(len(lines), 1):
-            raise QueryError(f"{path} has {len(lines)} lines; line {first} is not there")
+            raise QueryError(f"{path} ends with line {len(lines)}; line {first} is not there")
         last = min(last, len(lines))
         return KbText(path, "".join(lines[first - 1 : last]), first, last, len(lines), status.st_mtime)
 

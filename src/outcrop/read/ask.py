@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
 
 from outcrop.config import Config
 from outcrop.contracts import Stop
@@ -17,18 +18,34 @@ from outcrop.records.asked import FILTER_OPTIONS, check_options
 log = logging.getLogger(__name__)
 
 
+_AGO: Final = re.compile(
+    r"(\d{1,4})\s*(h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|y(?:ears?)?)(?: ago)?", re.IGNORECASE
+)
+_HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
+_DAYS: Final = {"today": 0, "yesterday": 1}
+
+
 def as_timestamp(when: When) -> float | None:
-    """A date in any of the forms people have, as seconds since the epoch; a bare date begins at midnight UTC."""
+    """A date in any of the forms people have, as seconds since the epoch; a bare date begins at midnight UTC, also
+    `today` and `yesterday`. `2h`, `3d`, `1w` and `1y` are so long ago."""
     if when is None or isinstance(when, int | float):
         return when
     if isinstance(when, str):
-        try:
-            when = datetime.fromisoformat(when)
-        except ValueError as error:
-            raise QueryError(f"{when!r} is not a date; write it as 2026-01-31") from error
+        when = _read_date(when.strip())
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day)
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def _read_date(text: str) -> date | datetime:
+    if ago := _AGO.fullmatch(text):
+        return datetime.now(UTC) - timedelta(hours=int(ago[1]) * _HOURS[ago[2][0].lower()])
+    if text.lower() in _DAYS:
+        return date.today() - timedelta(days=_DAYS[text.lower()])
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise QueryError(f"{text!r} is not a date; write 2026-01-31, yesterday, 2h, 3d or 1w") from error
 
 
 def read_options(config: Config, **given: Any) -> SearchOptions:

@@ -17,7 +17,7 @@ from outcrop.config import DEFAULT_TOKENIZER
 from outcrop.contracts import Tokenizer
 from outcrop.errors import ConfigError
 from outcrop.records import Answer, Context, Hit, LeftOut, PackedSource
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 from outcrop.text.tokens import VOCABULARIES, vocabulary
 from outcrop.text.tokens.estimate import SafeEstimate
 
@@ -188,9 +188,7 @@ class FileTokenizer:
         try:
             from tokenizers import Tokenizer as Library
         except ImportError as error:
-            raise ConfigError(
-                f"a tokenizer file needs the tokenizers package: {install_command('onnx')}"
-            ) from error
+            raise need_extra(ConfigError, "a tokenizer file", "onnx") from error
         try:
             content = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:

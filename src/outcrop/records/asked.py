@@ -162,12 +162,14 @@ class Filter:
     )
     since: float | None = option(
         None,
-        "Only documents of this date or later: 2026-01-31.",
+        "Only documents of this date or later: 2026-01-31, yesterday, 2h, 3d, 1w.",
         metavar="DATE",
         group=WHERE,
         brief="2026-01-31",
     )
-    until: float | None = option(None, "Only documents before this date.", metavar="DATE", group=WHERE)
+    until: float | None = option(
+        None, "Only documents before this date, written alike.", metavar="DATE", group=WHERE
+    )
 
     def is_empty(self) -> bool:
         """Whether this filter lets everything through."""

@@ -30,5 +30,6 @@ def clean_line(text: str) -> str:
 
 
 def say_count(number: int, noun: str) -> str:
-    """`1 hit`, `1,024 hits`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """`1 hit`, `1,024 hits`, `2 queries`, `2 days`."""
+    many = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeou" else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else many}"

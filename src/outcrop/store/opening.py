@@ -10,7 +10,7 @@ from outcrop.contracts import Store
 from outcrop.errors import ConfigError, NotFound
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.store.sqlite.store import open_sqlite
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 
 if TYPE_CHECKING:
     from outcrop.records.derived import Deriver
@@ -38,7 +38,7 @@ def open_store(
     try:
         import psycopg  # noqa: F401 - only to see whether it is there
     except ModuleNotFoundError as error:
-        raise ConfigError(f"an index on Postgres needs more packages: {install_command('postgres')}") from error
+        raise need_extra(ConfigError, "an index on Postgres", "postgres") from error
     from outcrop.store.postgres import Tuning, open_postgres
 
     return open_postgres(

@@ -6,8 +6,11 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
+from outcrop.errors import OutcropError
+
+E = TypeVar("E", bound=OutcropError)
 _OWN_MODELS: Final = "outcrop-models"
 
 
@@ -29,6 +32,13 @@ def install_command(extra: str) -> str:
     else:
         command = f"pip install {wanted}"
     return command if extra != "mini" or _knows_its_models() else f"{command} --find-links FOLDER{_FOLDER}"
+
+
+def need_extra(kind: type[E], what: str, extra: str) -> E:
+    """The error that `what` needs an extra that is not installed, in one sentence with the command that adds it."""
+    error = kind(f"{what} needs the extra {extra}, which is not installed: {install_command(extra)}")
+    error.missing_extra = extra
+    return error
 
 
 _FOLDER: Final = ", where FOLDER holds the wheel of outcrop-models, which comes with each release"

@@ -105,7 +105,7 @@ def test_a_database_that_cannot_be_opened_is_an_error_without_its_password(
     url = "postgresql://ann:hush@localhost/papers"
     for command in (("search", "x"), ("status",), ("add", "--text", "x")):
         result = outcrop(*command, "--db", url)
-        assert result.exit_code == 2, command
+        assert result.exit_code == 5, command
         assert "outcrop[postgres]" in result.stderr
         assert "hush" not in result.output
     doctor = outcrop("doctor", "--db", url)

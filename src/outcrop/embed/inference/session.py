@@ -22,7 +22,7 @@ from outcrop.embed.transformer import ModelSpec, graph_files, stamp_files
 from outcrop.errors import EmbedError
 from outcrop.records import Vector
 from outcrop.system.arrays import NDArray
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 
 EXACT_INT8 = "session.x64quantprecision"
 """Without it an int8 product saturates on x86 processors that have AVX2 but no VNNI (most before 2020): pairs of
@@ -196,9 +196,7 @@ def _import_runtime() -> tuple[Any, Any]:
         import onnxruntime
         import tokenizers
     except ImportError as error:
-        raise EmbedError(
-            f"onnx models need two more packages ({error}): run {install_command('onnx')}"
-        ) from error
+        raise need_extra(EmbedError, "an ONNX model", "onnx") from error
     return onnxruntime, tokenizers
 
 

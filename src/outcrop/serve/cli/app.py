@@ -4,7 +4,7 @@ Nothing heavy is imported here: a command's module is loaded when that command r
 A command returns its exit code, or nothing where it is done.
 
 Exit codes: 0 done; 1 no hits, a failed check, or (add, sync) nothing indexed because all failed; 2 wrong usage;
-3 no such document or collection; 4 any other error; 130 interrupted.
+3 no such document, collection or index; 4 any other error; 5 an extra is not installed; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from outcrop.serve.terminal import clean
 EXIT_USAGE: Final = 2
 EXIT_NOT_FOUND: Final = 3
 EXIT_ERROR: Final = 4
+EXIT_MISSING_EXTRA: Final = 5
 EXIT_INTERRUPTED: Final = 130
 
 EXIT_CODES: Final[dict[type[OutcropError], int]] = {
@@ -78,7 +79,8 @@ HEADINGS: Final = {
 _EPILOG = """\b
 Settings: OUTCROP_* variables, or config.toml in your configuration folder
 (OUTCROP_CONFIG names another file). Exit codes: 0 done, 1 no hits or a failed
-check, 2 wrong usage, 3 not found, 4 any other error, 130 interrupted."""
+check, 2 wrong usage, 3 not found, 4 any other error, 5 an extra is not
+installed, 130 interrupted."""
 
 
 class LazyGroup(GroupedHelp, click.Group):
@@ -154,7 +156,7 @@ class LazyGroup(GroupedHelp, click.Group):
             else:
                 error.show()
         except OutcropError as error:
-            code = next((c for kind, c in EXIT_CODES.items() if isinstance(error, kind)), EXIT_ERROR)
+            code = exit_code(error)
             _say_error(error, as_json, verbose=verbose)
         except (click.Abort, KeyboardInterrupt):
             code = EXIT_INTERRUPTED
@@ -163,6 +165,13 @@ class LazyGroup(GroupedHelp, click.Group):
             else:
                 click.echo("Interrupted.", err=True)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def exit_code(error: OutcropError) -> int:
+    """What a command exits with for this error."""
+    if error.missing_extra:
+        return EXIT_MISSING_EXTRA
+    return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), EXIT_ERROR)
 
 
 def _say_error(error: OutcropError, as_json: bool, *, verbose: bool) -> None:

@@ -13,6 +13,7 @@ from outcrop.records import Filter
 from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
 from outcrop.serve.cli.help import EVERYWHERE, HELP_ALL, GroupedHelp, GroupedOption
 from outcrop.serve.cli.session import Session
+from outcrop.serve.terminal import clean_line
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine
@@ -45,6 +46,9 @@ COMMON: Final = (
         help="The index to use: a file, or a Postgres database as postgresql://user@host/database.",
     ),
     _common("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
+    _common(
+        "-q", "--quiet", is_flag=True, help="Only results and problems: no progress, no counts, no remarks."
+    ),
     _common("-v", "--verbose", count=True, help="Say more; twice shows tracebacks."),
     _common("--no-color", is_flag=True, help="Plain output; NO_COLOR does the same."),
     _common("--log-level", type=click.Choice(LOG_LEVELS), rare=True, help="JSON log lines on standard error."),
@@ -95,6 +99,30 @@ def complete_collections(
     return [click.shell_completion.CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
+class Kind(click.ParamType[str]):
+    """A format or a language, by name or by the ending of its files; one that is mistyped would find nothing, without
+    a word."""
+
+    name = "kind"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The kind as it is spelled in the index."""
+        from outcrop.parse.code.languages import LANGUAGES
+        from outcrop.parse.formats import FORMATS
+
+        names = {item.kind for item in FORMATS} | {item.name for item in LANGUAGES}
+        endings = {end[1:]: item.kind for item in FORMATS for end in item.extensions}
+        endings |= {end[1:]: item.name for item in LANGUAGES for end in item.extensions}
+        asked = value.lower()
+        if asked in names or asked in endings:
+            return asked if asked in names else endings[asked]
+        import difflib  # only for a suggestion
+
+        near = difflib.get_close_matches(asked, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(names))}"
+        raise click.BadParameter(f"no format or language {clean_line(value)!r}; {hint}", ctx, param)
+
+
 def collection_option(help: str) -> Callable[[F], F]:
     """`-c NAME`, once."""
     return option("-c", "--collection", metavar="NAME", shell_complete=complete_collections, help=help)
@@ -113,7 +141,7 @@ def many(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:
 def make_option(declared: Option) -> Callable[[F], F]:
     """A declared option as a click option. When not given it is None or empty, and the engine's default applies."""
     about = declared.full_help() + _MORE_HELP.get(declared.name, "")
-    place = {"group": declared.group, "rare": declared.rare}
+    place: dict[str, Any] = {"group": declared.group, "rare": declared.rare}
     if declared.type is bool and declared.default:
         about = f"Do not {about[0].lower()}{about[1:]}"
         return option(
@@ -128,9 +156,12 @@ def make_option(declared: Option) -> Callable[[F], F]:
     names = (*(declared.flags or (f"--{declared.name.replace('_', '-')}",)), declared.name)
     if declared.type is bool:
         return option(*names, is_flag=True, help=about, **place)
-    complete = complete_collections if declared.name == "collections" else None
+    if declared.name == "collections":
+        place["shell_complete"] = complete_collections
+    if declared.name == "kinds":
+        place["type"] = Kind()
     if declared.type is tuple:
-        return many(*names, metavar=declared.metavar, shell_complete=complete, help=about, **place)
+        return many(*names, metavar=declared.metavar, help=about, **place)
     return option(*names, type=_type_of(declared), metavar=_metavar(declared), help=about, **place)
 
 

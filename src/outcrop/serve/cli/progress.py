@@ -48,7 +48,7 @@ def stop_on_signal(*numbers: signal.Signals) -> Iterator[threading.Event]:
 @contextmanager
 def show_progress(session: Session) -> Iterator[Callable[[Progress], None] | None]:
     """What to hand to the engine as `progress`; None where nobody watches."""
-    if not session.err.console.is_terminal:
+    if session.quiet or not session.err.console.is_terminal:
         yield None
         return
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn

@@ -29,22 +29,30 @@ _FOUND_BY = {"both": "words + meaning", "keyword": "words", "semantic": "meaning
 
 
 def print_answer(
-    out: Screen, answer: records.Answer, *, full: bool = False, explain: bool = False, verbose: bool = False
+    out: Screen,
+    answer: records.Answer,
+    *,
+    full: bool = False,
+    explain: bool = False,
+    verbose: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Hits one below the other, and how long it took. `verbose` adds the commit of each, `explain` why it is there."""
+    """Hits one below the other, and unless `quiet` how many in what time. `verbose` adds the commit of each, `explain`
+    why it is there."""
     for number, hit in enumerate(answer.hits, 1):
         print_hit(out, number, hit, full=full, explain=explain, verbose=verbose)
     if answer.detail:
         out.line(clean_line(answer.detail), style="yellow")
     took = f" in {answer.timings_ms['total']:.0f} ms" if "total" in answer.timings_ms else ""
-    out.line(say_count(len(answer.hits), "hit") + took, style="dim")
+    if not quiet:
+        out.line(say_count(len(answer.hits), "hit") + took, style="dim")
     if explain:
         _print_left_out(out, answer.left_out)
         for clause in answer.question:
             asked = f"asked: {clause.name} × {clause.weight:g}  {crop(clean_line(clause.text), CLAUSE_CHARS)}"
             out.line(asked, style="dim")
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
-        again = f"; {answer.reranked} candidates reranked" if answer.reranked else ""
+        again = f"; {say_count(answer.reranked, 'candidate')} reranked" if answer.reranked else ""
         read = f"query read as {answer.query_type}{_weights(answer.meaning_share)}{again}"
         out.line(f"{read}; ms: {steps}", style="dim")
 
@@ -132,7 +140,7 @@ def print_sources(out: Screen, context: records.Context) -> None:
         line = f"[{source.number}] " + "  ".join(part for part in parts if part)
         out.line(line, style="dim")
     left = f", {say_count(len(context.left_out), 'hit')} did not fit" if context.left_out else ""
-    out.line(f"{context.tokens:,} of {context.budget_tokens:,} tokens{left}", style="dim")
+    out.line(f"{context.tokens:,} of {say_count(context.budget_tokens, 'token')}{left}", style="dim")
     if context.detail and context.sources:
         render_code.print_warnings(out, context.detail)
     elif context.detail:
@@ -204,7 +212,7 @@ def document_facts(info: records.DocumentInfo) -> dict[str, str]:
         "role": info.role,
         "title": info.title,
         "tags": ", ".join(info.tags),
-        "size": f"{info.characters:,} characters, {info.chunks:,} chunks",
+        "size": f"{say_count(info.characters, 'character')}, {say_count(info.chunks, 'chunk')}",
         "indexed": say_moment(info.updated_at),
         "sha256": info.sha256,
         **{f"meta.{name}": value for name, value in info.meta.items()},
@@ -223,7 +231,7 @@ def print_status(out: Screen, status: records.Status) -> None:
         {
             "index": status.db,
             "size": f"{size(stats.bytes_on_disk)} database, {size(status.array_bytes)} search arrays",
-            "holds": f"{stats.documents:,} documents, {stats.chunks:,} chunks",
+            "holds": f"{say_count(stats.documents, 'document')}, {say_count(stats.chunks, 'chunk')}",
             "model": model,
         },
     )

@@ -110,7 +110,7 @@ def print_map_summary(out: Screen, drawn: records.CodeMap, *, filtered: bool) ->
     if drawn.entries:
         said = (
             f"{say_count(drawn.files, 'file')}, {say_count(len(drawn.entries), 'declaration')}, "
-            f"{drawn.tokens:,} of {drawn.budget_tokens:,} tokens"
+            f"{drawn.tokens:,} of {say_count(drawn.budget_tokens, 'token')}"
         )
         out.line(said + (f"; {drawn.left_out:,} left out" if drawn.left_out else ""), style="dim")
         return

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from outcrop.serve.cli.render import say_moment
+from outcrop.serve.cli.render_code import crop
 from outcrop.serve.terminal import clean_line, say_count
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ QUERIES_SHOWN: Final = 10
 DIGITS: Final = 12
 """Digits of a digest that are shown; --json has them all."""
 RUNS_SHOWN: Final = 20
+NAME_CHARS: Final = 18
+"""Of the name of a file with questions: what is left of 80 columns."""
 CHANGES_SHOWN: Final = 15
 FAILED_SHOWN: Final = 10
 _COUNTS: Final = {"added": "green", "changed": "yellow", "moved": "cyan", "removed": "magenta", "unchanged": ""}
@@ -98,11 +102,13 @@ def print_move(out: Screen, report: MoveReport, source: str, target: str) -> Non
     """A table of what both hold, what was done, what differs, and what to do next."""
     if report.collections:
         out.console.print(_compare(report))
-    done = f"{report.copied:,} documents copied" + (f", {report.removed:,} removed" if report.removed else "")
+    done = f"{say_count(report.copied, 'document')} copied" + (
+        f", {report.removed:,} removed" if report.removed else ""
+    )
     went_on = ", going on from an earlier run" if report.resumed else ""
     out.line(done + went_on, (f" in {report.seconds:.1f} s", "dim"))
     if report.waiting:
-        out.line(f"{report.waiting:,} documents wait for vectors in the copy")
+        out.line(f"without vectors in the copy so far: {say_count(report.waiting, 'document')}")
     _print_parity(out, report)
     if report.unranked:
         out.line(clean_line(f"whether both rank alike could not be told: {report.unranked}"), style="red")
@@ -135,8 +141,8 @@ def _make_table(columns: Mapping[str, str]) -> Table:
 
 
 def _told(held: Holdings) -> str:
-    counts = f"{held.documents:,} documents, {held.chunks:,} chunks, {held.vectors:,} vectors"
-    return f"{counts}, {held.digest[:DIGITS]}"
+    counts = {"document": held.documents, "chunk": held.chunks, "vector": held.vectors}
+    return ", ".join([*(say_count(count, noun) for noun, count in counts.items()), held.digest[:DIGITS]])
 
 
 def _print_parity(out: Screen, report: MoveReport) -> None:
@@ -145,7 +151,7 @@ def _print_parity(out: Screen, report: MoveReport) -> None:
     parity = report.parity
     if parity is None or not parity.queries:
         return
-    line = f"{parity.queries} queries asked of both: {parity.overlap:.1%} of the ten best hits are the same"
+    line = f"{say_count(parity.queries, 'query')} asked of both: {parity.overlap:.1%} of the ten best hits are the same"
     if report.alike:
         out.line(line)
         return
@@ -187,8 +193,8 @@ def print_evaluation(session: Session, report: EvalReport) -> None:
         style="dim",
     )
     if report.missing:
-        many = len(report.missing)
-        session.err.line(f"Warning: {many} expected documents are not in the index:", style="yellow")
+        missing = say_count(len(report.missing), "expected document")
+        session.err.line(f"Warning: not in the index: {missing}", style="yellow")
     for name in report.missing:
         session.err.line("  " + clean_line(name), style="yellow")
 
@@ -204,35 +210,49 @@ def _print_row(out: Screen, row: EvalRow) -> None:
 
 
 def print_runs(out: Screen, runs: Sequence[RunLine], changes: Sequence[RankChange]) -> None:
-    """The runs, newest first, each beside the one before it of the same questions; then what the last one moved."""
-    from rich.text import Text
-
+    """The runs, newest first, each beside the one before it of the same questions, in 80 columns; the model and the
+    options on a line of their own where they differ from those above; then what the last run moved."""
     if not runs:
         out.line("no runs yet; `outcrop eval FILE` makes one", style="dim")
         return
-    numbers = dict.fromkeys(("queries", *_FIGURES.values(), "change"), "right")
-    table = _make_table({"when": "left", "questions": "left", **numbers, "model and options": "wrap"})
+    width = max(9, *(len(clean_line(run.name)) for run in runs))
+    width = min(width, NAME_CHARS) if out.console.is_terminal else width
+    heads = "".join(f"  {name:>5}" for name in _FIGURES.values())
+    out.line(f"{'when':<11}  {'questions':<{width}}  queries{heads}  change", style="dim")
+    above = ""
     for at, run in enumerate(runs[:RUNS_SHOWN]):
         if run.problem:
-            table.add_row(run.id, *[""] * (len(_FIGURES) + 3), Text(clean_line(run.problem), "red"))
+            out.line(f"{run.id}  ", (clean_line(run.problem), "red"))
             continue
         earlier = next((one for one in runs[at + 1 :] if not one.problem and one.name == run.name), None)
-        told = ", ".join(f"{key} {value}" for key, value in (run.options or {}).items() if key != "limit")
-        table.add_row(
-            say_moment(run.time),
-            clean_line(run.name),
-            f"{run.queries:,}",
-            *(f"{_figure(run, key):.3f}" for key in _FIGURES),
-            Text() if earlier is None else Text(*_moved(_figure(run, "ndcg_10") - _figure(earlier, "ndcg_10"))),
-            Text(clean_line(f"{run.model}{'; ' if told else ''}{told}"), "dim"),
+        figures = "".join(f"  {_figure(run, key):>{max(5, len(head))}.3f}" for key, head in _FIGURES.items())
+        out.line(
+            f"{_say_day(run.time):<11}  {crop(clean_line(run.name), width):<{width}}  {run.queries:>7,}{figures}  ",
+            ("", "") if earlier is None else _moved(_figure(run, "ndcg_10") - _figure(earlier, "ndcg_10")),
         )
-    out.console.print(table)
+        told = ", ".join(f"{key} {value}" for key, value in (run.options or {}).items() if key != "limit")
+        with_ = clean_line(f"{run.model}{'; ' if told else ''}{told}")
+        if with_ != above:
+            out.line(f"  {with_}", style="dim")
+            above = with_
+    _print_changes(out, changes)
+
+
+def _print_changes(out: Screen, changes: Sequence[RankChange]) -> None:
+    """How the ranks of single queries moved."""
     for change in changes[:CHANGES_SHOWN]:
         better = (change.after or 10**9) < (change.before or 10**9)
         ranks = f"{change.before or 'none'} → {change.after or 'none'}"
         out.line((ranks, "green" if better else "red"), f"  {clean_line(change.query)}")
     if len(changes) > CHANGES_SHOWN:
-        out.line(f"and {len(changes) - CHANGES_SHOWN} more queries changed, which --json shows", style="dim")
+        more = say_count(len(changes) - CHANGES_SHOWN, "more query")
+        out.line(f"and {more} changed, which --json shows", style="dim")
+
+
+def _say_day(seconds: float) -> str:
+    """`11-17 06:50`; of an earlier year the date."""
+    moment = say_moment(seconds)
+    return moment[5:] if moment[:4] == time.strftime("%Y") else moment[:10]
 
 
 def _figure(run: RunLine, name: str) -> float:

@@ -48,6 +48,7 @@ class Session:
 
     db: str | None = None
     as_json: bool = False
+    quiet: bool = False
     verbose: int = 0
     no_color: bool = False
     log_level: str | None = None
@@ -86,7 +87,7 @@ class Session:
     @cached_property
     def err(self) -> Screen:
         """Where people read progress and remarks."""
-        return Screen(partial(_console, self.no_color, stderr=True))
+        return Screen(partial(_console, self.no_color, stderr=True, quiet=self.quiet))
 
     def confirm(self, question: str, declined: str, about: Sequence[str] = ()) -> None:
         """Ask about what was listed; a no exits with 1. Where nobody can answer, --yes is needed."""
@@ -117,7 +118,7 @@ class Session:
         click.echo(dump(value, indent=2 if sys.stdout.isatty() and not line else None))
 
 
-def _console(no_color: bool, *, stderr: bool) -> Console:
+def _console(no_color: bool, *, stderr: bool, quiet: bool = False) -> Console:
     from rich.console import Console
 
     class QuietPipe(Console):
@@ -125,7 +126,7 @@ def _console(no_color: bool, *, stderr: bool) -> Console:
             raise BrokenPipeError  # the group's handler knows what to do; rich would exit with 1
 
     # Documents are printed as they are: no markup, no emoji codes, no colours guessed from their text.
-    plain = partial(QuietPipe, stderr=stderr, highlight=False, markup=False, emoji=False)
+    plain = partial(QuietPipe, stderr=stderr, quiet=quiet, highlight=False, markup=False, emoji=False)
     console = plain()
     # NO_COLOR alone would leave bold and links.
     return plain(color_system=None) if no_color or console.no_color else console

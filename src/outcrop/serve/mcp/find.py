@@ -179,11 +179,11 @@ def show_context(packed: Context) -> Reply:
     if not packed.sources:
         detail = f" ({one_line(packed.detail)})" if packed.detail else ""
         return Reply(f"Nothing to pack: {why_empty(packed.reason, '')}{detail}.")
-    left = f", {len(packed.left_out)} passages left out for room" if packed.left_out else ""
+    left = f", {say_count(len(packed.left_out), 'passage')} left out for room" if packed.left_out else ""
     changed = ", ".join(str(number) for number, source in enumerate(packed.sources, 1) if source.hit.stale)
     stale = f" Changed since they were indexed: {changed}." if changed else ""
     count = say_count(len(packed.sources), "source")
-    head = f"{count}, about {packed.tokens} tokens{left}.{stale}{note}"
+    head = f"{count}, about {say_count(packed.tokens, 'token')}{left}.{stale}{note}"
     return Reply(f"{head}\n{fence_text(packed.text)}")
 
 
@@ -211,7 +211,7 @@ def show_lines(facts: str, text: str, first: int, last: int | None, max_tokens: 
     if lines.total == 0:
         return Reply(f"The text is empty.\n{fence_text(one_line(facts))}")
     if first > lines.total:
-        raise QueryError(f"line_start {first} is past the end; the text has {lines.total} lines")
+        raise QueryError(f"line_start {first} is past the end; the text ends with line {lines.total}")
     head = f"Lines {lines.first}-{lines.last} of {lines.total}."
     end = min(lines.total, last or lines.total)
     tail = ""
@@ -295,5 +295,5 @@ def draw_map(
         return Reply(
             "There is no code to map: nothing indexed declares anything, or the filters leave none of it."
         )
-    head = f"{len(drawn.entries)} declarations of {drawn.files} files, {drawn.left_out} more did not fit."
-    return Reply(f"{head}\n{fence_text(drawn.text)}")
+    count = f"{say_count(len(drawn.entries), 'declaration')} of {say_count(drawn.files, 'file')}"
+    return Reply(f"{count}, {drawn.left_out} more did not fit.\n{fence_text(drawn.text)}")

@@ -68,7 +68,9 @@ def list_notes(
     page = found[:limit]
     if not page:
         return Reply("No more notes." if offset else "There are no notes here yet; kb_write makes one.")
-    text = fence_parts([Part(f"{note.path} · {note.title} · {note.lines} lines") for note in page], offset + 1)
+    text = fence_parts(
+        [Part(f"{note.path} · {note.title} · {say_count(note.lines, 'line')}") for note in page], offset + 1
+    )
     more = f"\nMore: call again with offset={offset + limit}." if len(found) > limit else ""
     return Reply(f"{say_count(len(page), 'note')}, by path.\n{text}{more}")
 
@@ -103,5 +105,5 @@ def delete(call: Call, path: _Path) -> Reply:
 def _written(call: Call, note: KbFile, done: str) -> Reply:
     """What was written, under the path it has now: without a suffix it was given one."""
     call.wrote()
-    text = f"{done}; the note now has {note.lines} lines:\n{fence_text(one_line(note.path))}"
+    text = f"{done}; the note now has {say_count(note.lines, 'line')}:\n{fence_text(one_line(note.path))}"
     return Reply(text, {"path": one_line(note.path), "lines": note.lines})

@@ -35,12 +35,15 @@ def status(call: Call) -> Reply:
             for info in found.collections[:MAX_LISTED]
         ],
     }
-    head = f"{data['documents']} documents, {data['chunks']} chunks, model {data['model']}."
+    counts = f"{say_count(found.stats.documents, 'document')}, {say_count(found.stats.chunks, 'chunk')}"
+    head = f"{counts}, model {data['model']}."
     if data["waiting"]:
-        head += (
-            f" {data['waiting']} chunks wait for their vectors: until then words find them, meaning does not."
-        )
-    parts = [Part(f"{item['name']}: {item['documents']} documents") for item in data["collections"]]
+        waiting = say_count(data["waiting"], "chunk")
+        head += f" Without a vector so far: {waiting}; words find them, meaning does not."
+    parts = [
+        Part(f"{one_line(info.name)}: {say_count(info.documents, 'document')}")
+        for info in found.collections[:MAX_LISTED]
+    ]
     listed = f"\nCollections:\n{fence_parts(parts)}" if parts else "\nNothing is indexed yet."
     return Reply(head + listed, data)
 
@@ -89,7 +92,7 @@ def show_report(report: IngestReport) -> Reply:
         {"path": one_line(item.path), "reason": one_line(item.reason)} for item in report.failed[:MAX_LISTED]
     ]
     counts = ", ".join(f"{data[name]} {name}" for name in (*names[:5], "skipped"))
-    text = f"Up to date: {counts}; {report.chunks} chunks written in {report.seconds:.1f} s."
+    text = f"Up to date: {counts}; {say_count(report.chunks, 'chunk')} written in {report.seconds:.1f} s."
     if report.masked:
         text += f" {say_count(report.masked, 'secret')} masked."
     if report.remarks:

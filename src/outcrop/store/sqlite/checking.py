@@ -31,38 +31,38 @@ def _unembedded(what: Embedded, sentence: str) -> Rule:
 
 
 _RULES: Final[tuple[Rule, ...]] = (
-    _unembedded("text", "{} chunks have no vector of the active model"),
-    _unembedded("summary", "{} summaries have no vector of the active model"),
-    _unembedded("path", "{} documents have no path vector of the active model"),
+    _unembedded("text", "chunks have no vector of the active model: {}"),
+    _unembedded("summary", "summaries have no vector of the active model: {}"),
+    _unembedded("path", "documents have no path vector of the active model: {}"),
     (
         "SELECT count(*) FROM contents k WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE content_id = k.id)"
         " AND NOT EXISTS (SELECT 1 FROM chunks WHERE summary_id = k.id)"
         " AND NOT EXISTS (SELECT 1 FROM documents WHERE path_id = k.id)",
-        "{} contents belong to no chunk, no summary and no path",
+        "contents belong to no chunk, no summary and no path: {}",
     ),
     (
         "SELECT count(*) FROM (SELECT content_id AS number FROM chunks UNION SELECT summary_id FROM chunks"
         " UNION SELECT path_id FROM documents) WHERE number NOT IN (SELECT id FROM contents)",
-        "{} contents are not there",
+        "contents are not there: {}",
     ),
     (
         f"SELECT count(*) FROM vectors WHERE id & ((1 << {MODEL_SHIFT}) - 1) NOT IN (SELECT id FROM contents)",
-        "{} vectors belong to no content",
+        "vectors belong to no content: {}",
     ),
     (
         f"SELECT count(*) FROM vectors v LEFT JOIN models m ON m.id = v.id >> {MODEL_SHIFT}"
         " WHERE m.id IS NULL OR length(v.vector) != m.dimensions + 1",
-        "{} vectors do not have the size of their model",
+        "vectors do not have the size of their model: {}",
     ),
     (
         "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",
-        "{} chunks belong to no document",
+        "chunks belong to no document: {}",
     ),
     (
         "SELECT count(*) FROM documents d WHERE char_count != length(CAST(tail AS TEXT))"
         " + coalesce((SELECT max(end_offset) FROM chunks WHERE document_id = d.id), 0)"
         " AND instr(tail, char(0)) = 0",  # length() stops at a NUL
-        "{} documents do not have as many characters as they should",
+        "documents do not have as many characters as they should: {}",
     ),
     *RULES,
 )
@@ -101,9 +101,9 @@ def _find_text_problems(connection: apsw.Connection) -> list[str]:
     return [
         sentence.format(count)
         for sentence, count in (
-            ("{} chunks have no text", without),
-            ("{} texts belong to no chunk", beyond),
-            ("{} texts are damaged", damaged),
+            ("chunks have no text: {}", without),
+            ("texts belong to no chunk: {}", beyond),
+            ("texts are damaged: {}", damaged),
         )
         if count
     ]

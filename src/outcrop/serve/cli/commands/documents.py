@@ -102,7 +102,7 @@ def show_command(
         for chunk in chunks:
             where = f"lines {chunk.line_start}-{chunk.line_end}" + (f", p. {chunk.page}" if chunk.page else "")
             about = clean(" · ".join(" › ".join(path) for path in chunk.headings))
-            click.echo(f"\n── chunk {chunk.index}: {where}, {chunk.tokens} tokens  {about}")
+            click.echo(f"\n── chunk {chunk.index}: {where}, {say_count(chunk.tokens, 'token')}  {about}")
             click.echo(clean(chunk.text))
     elif not only_info:
         click.echo(clean(text))
@@ -163,7 +163,8 @@ def rm_command(
     else:
         for info in documents if session.verbose or len(documents) == 1 else ():
             click.echo(clean(f"{info.collection}: {info.path}"))
-        click.echo(f"{say_count(removed, 'document')} removed")
+        if not session.quiet:
+            click.echo(f"{say_count(removed, 'document')} removed")
     return 0 if removed else 1
 
 

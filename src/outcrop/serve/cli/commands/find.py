@@ -26,7 +26,7 @@ _SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an o
     "search",
     "outcrop search how are retries configured",
     "outcrop search -n 3 --full rotate the signing keys -c notes",
-    "outcrop search '\"connection reset\"' --kind python --since 2026-01-31",
+    "outcrop search '\"connection reset\"' --kind python --since 1w",
 )
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @make_options(SEARCH_OPTIONS, "limit", "offset")
@@ -42,7 +42,8 @@ def search_command(session: Session, /, query: tuple[str, ...], full: bool, **gi
         if session.as_json:
             session.print_json(answer)
         else:
-            print_answer(session.out, answer, full=full, explain=given["explain"], verbose=session.verbose > 0)
+            told = {"explain": given["explain"], "verbose": session.verbose > 0, "quiet": session.quiet}
+            print_answer(session.out, answer, full=full, **told)
     return exit_code(answer.hits, answer.reason)
 
 

@@ -17,6 +17,7 @@ from outcrop.serve.cli.progress import long_work
 from outcrop.serve.cli.render import print_checks, print_stale, print_status
 from outcrop.serve.cli.render_reports import print_move
 from outcrop.serve.cli.session import Session
+from outcrop.serve.terminal import say_count
 
 if TYPE_CHECKING:
     from outcrop.config import Config
@@ -99,7 +100,7 @@ def reembed_command(session: Session, model: str | None) -> None:
     with session.open_existing(model=model) as index, long_work(session) as told:
         made = index.reembed(**told)
         status = index.status()
-    line = f"{made:,} chunks embedded; the index uses {status.model}"
+    line = f"{say_count(made, 'chunk')} embedded; the index uses {status.model}"
     session.tell({"embedded": made, "model": status.model}, line)
 
 

@@ -167,7 +167,8 @@ def _finish(session: Session, reports: Sequence[IngestReport], strict: bool) -> 
     from outcrop.records import IngestReport
 
     report = sum(reports, IngestReport())
-    session.show(report, partial(print_report, everything=session.verbose > 0))
+    if session.as_json or report.failed or not session.quiet:
+        session.show(report, partial(print_report, everything=session.verbose > 0))
     indexed = report.added + report.changed + report.moved + report.unchanged
     return 1 if report.failed and (strict or not indexed) else 0
 

@@ -14,7 +14,7 @@ from outcrop.errors import ConfigError
 from outcrop.serve.cli.options import command, kb_option, many, option
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean_line
-from outcrop.system.machine import install_command
+from outcrop.system.machine import need_extra
 from outcrop.system.private import make_folder, open_new
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def serve_command(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
-        raise ConfigError(f"serving needs more parts: {install_command('serve')}") from error
+        raise need_extra(ConfigError, "outcrop serve", "serve") from error
     from outcrop.engine import Engine
     from outcrop.serve.logs import write_logs
     from outcrop.serve.state import make_state
@@ -154,9 +154,9 @@ def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple
     try:
         from outcrop.serve.mcp.server import serve_stdio
     except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"Agents need a package that is missing ({error.name}): {install_command('serve')}"
-        ) from error
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        raise need_extra(ConfigError, "outcrop mcp", "serve") from error
     from outcrop.serve.mcp.desk import Desk
 
     absolute = tuple(str(Path(root).expanduser().absolute()) for root in roots)
