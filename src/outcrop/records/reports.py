@@ -13,13 +13,16 @@ from outcrop.records.stored import CollectionInfo, DocumentInfo, Model, StoredCh
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a long job stands: `done` of `total` files or documents (None while still counting)."""
+    """Where a long job stands: `done` of `total` files or documents (None while still counting); of files that are read
+    also how many bytes, which tell better how long the rest will take."""
 
     done: int
     total: int | None
     chunks: int
     path: str
     phase: Literal["scan", "read", "embed", "move", "check"]
+    bytes_done: int = 0
+    bytes_total: int = 0
 
 
 OnProgress = Callable[[Progress], None]

@@ -195,10 +195,11 @@ class Ingestor:
         plan = plan_files(run, files, states, root, prune=prune, trust_stat=trust_stat)
         run.unchanged += plan.unchanged
         run.total = len(plan.jobs)
+        run.bytes_total = sum(job.file.size or 0 for job in plan.jobs)
         with closing(prepare(plan.jobs, self._recipe_of(run), run.check_stopped)) as outcomes:
             for outcome in outcomes:
                 self._take(run, outcome, states.get(outcome.file.uri), plan)
-                run.step(outcome.file.path)
+                run.step(outcome.file.path, outcome.file.size)
         self._committer.flush(run)
         if prune and plan.gone:
             run.removed += self._store.delete([state.document_id for state in plan.gone.values()])

@@ -49,6 +49,8 @@ class Run:
     started: float = field(default_factory=time.monotonic)
     total: int | None = None
     done: int = 0
+    bytes_total: int = 0
+    bytes_done: int = 0
     added: int = 0
     changed: int = 0
     moved: int = 0
@@ -95,13 +97,13 @@ class Run:
             if item.write.document.remark
         )
 
-    def step(self, path: str) -> None:
-        """Report one finished file; raise if cancelled."""
+    def step(self, path: str, size: int | None = None) -> None:
+        """Report one finished file of this many bytes; raise if cancelled."""
         self.done += 1
+        self.bytes_done += size or 0
         if self.options.progress is not None:
-            self.options.progress(
-                Progress(self.done, self.total, self.chunks + self.pending_chunks, path, "read")
-            )
+            chunks, read = self.chunks + self.pending_chunks, (self.bytes_done, self.bytes_total)
+            self.options.progress(Progress(self.done, self.total, chunks, path, "read", *read))
         self.check_stopped()
 
     def check_stopped(self) -> None:

@@ -1,4 +1,4 @@
-"""Long work at a terminal: a progress bar for people, and Ctrl-C."""
+"""Long work at a terminal: a line of progress for people, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from outcrop.serve.terminal import clean_line
+from outcrop.serve.terminal import clean_line, say_count
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from outcrop.records import Progress
     from outcrop.serve.cli.session import Session
 
@@ -51,60 +53,129 @@ def show_progress(session: Session) -> Iterator[Callable[[Progress], None] | Non
     if session.quiet or not session.err.console.is_terminal:
         yield None
         return
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    room = session.err.console.width - _WIDTH_OF_THE_REST
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[count]}", markup=False),
-        TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[path]}", markup=False, style="dim"),
-    )
-    with Bar(*columns, console=session.err.console, transient=True) as bar:
-        task = bar.add_task("starting", total=None, count="", path="")
-        started = time.monotonic()
-        # The bar of one run starts again with the next source; rates count from there.
-        last_total: int | None = None
-
-        def show(progress: Progress) -> None:
-            nonlocal started, last_total
-            if progress.total != last_total:
-                last_total, started = progress.total, time.monotonic()
-                bar.reset(task, total=progress.total)
-            bar.update(
-                task,
-                completed=progress.done,
-                total=progress.total,
-                description="saving" if progress.done == progress.total else _PHASES[progress.phase],
-                count=_count(progress, time.monotonic() - started),
-                path=shorten(clean_line(progress.path), room) if room >= 12 else "",
-            )
-
-        yield show
+    line = _Line(session.err.console)
+    try:
+        yield line.show
+    finally:
+        line.clear()
 
 
-_WIDTH_OF_THE_REST = 90
-"""Columns that everything but the path takes at most; a longer path would squeeze the bar."""
-_PHASES = {"scan": "looking", "read": "indexing", "embed": "embedding", "move": "moving", "check": "checking"}
-_NOUNS = {"read": "files", "embed": "texts", "move": "documents", "check": "documents"}
+class _Line:
+    """One line that is written over, in one piece and as long as the one before: nothing flickers or wraps."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._estimate = Estimate()
+        self._width = 0
+        self._shown_at = 0.0
+        self._shown_phase = ""
+
+    def show(self, progress: Progress) -> None:
+        """Write the line again, if the last time was some while ago or something else is done now."""
+        now = time.monotonic()
+        phase = "saving" if progress.done == progress.total else _PHASES[progress.phase]
+        left = self._estimate.seconds_left(progress, now)
+        if phase == self._shown_phase and now - self._shown_at < REDRAW_S:
+            return
+        self._shown_at, self._shown_phase = now, phase
+        self._write(self._compose(progress, phase, left))
+
+    def clear(self) -> None:
+        """Leave the line empty, for what is printed next."""
+        self._write("")
+        self._console.file.write("\r")
+        self._console.file.flush()
+
+    def _compose(self, progress: Progress, phase: str, left: float | None) -> str:
+        parts = [f"{phase:<9}"]
+        noun = _NOUNS[progress.phase]
+        if progress.total:
+            share = _share(progress)
+            full = round(share * BAR)
+            parts += ["━" * full + "╌" * (BAR - full), f"{100 * share:3.0f} %"]
+            parts.append(f"{progress.done:,}/{progress.total:,} {noun}s")
+        else:
+            parts.append(say_count(progress.done, noun))
+        if left is not None and progress.done != progress.total:
+            parts.append(f"{say_left(left)} left")
+        line = "  ".join(parts)
+        room = self._console.width - 1 - len(line) - 2
+        path = shorten(clean_line(progress.path), room) if room >= MIN_PATH else ""
+        return f"{line}  {path}" if path else line
+
+    def _write(self, line: str) -> None:
+        from rich.cells import set_cell_size
+
+        width = max(self._console.width - 1, 1)  # the last column makes some terminals wrap
+        self._console.file.write("\r" + set_cell_size(line, width) if line else "\r" + " " * self._width)
+        self._console.file.flush()
+        self._width = width
 
 
-def _count(progress: Progress, seconds: float) -> str:
-    if progress.phase == "scan":
-        return f"{progress.done:,} files"
-    noun = _NOUNS[progress.phase]
-    count = f"{progress.done:,}" + (f"/{progress.total:,}" if progress.total is not None else "") + f" {noun}"
-    if seconds < 0.2:
-        return count  # a rate of a moment is a random number
-    files, chunks = progress.done / seconds, progress.chunks / seconds
-    if progress.phase == "embed":
-        return f"{count}, {chunks:,.0f} texts/s"
-    if progress.phase == "check":
-        return f"{count}, {files:,.0f} documents/s"
-    return f"{count}, {files:,.0f} {noun}/s, {chunks:,.0f} chunks/s"
+class Estimate:
+    """How long the rest takes, at the pace so far: by bytes where they are known, for files differ a thousandfold."""
+
+    def __init__(self) -> None:
+        self._job: tuple[str, int | None] | None = None
+        self._started = 0.0
+        self._first = 0
+        self._told: float | None = None
+        self._told_at = 0.0
+
+    def seconds_left(self, progress: Progress, now: float) -> float | None:
+        """None until it can be told. It falls as time goes by, and rises only when the pace really changed."""
+        job = (progress.phase, progress.total)
+        done, total = _amount(progress)
+        if job != self._job:  # the next source, or the next phase
+            self._job, self._started, self._first, self._told = job, now, done, None
+        gone, made = now - self._started, done - self._first
+        if not total or gone < SURE_S or made < total * SURE_SHARE:
+            return None
+        left = gone * (total - done) / made
+        if self._told is not None:
+            expected = max(self._told - (now - self._told_at), 0.0)
+            if abs(left - expected) <= STEADY * expected:
+                left = expected
+        self._told, self._told_at = left, now
+        return left
+
+
+def say_left(seconds: float) -> str:
+    """`under 5 s`, `25 s`, `3 min`, `1 h 10 min`: no finer than it is known."""
+    if seconds < 5:
+        return "under 5 s"
+    if seconds < 60:
+        return f"{round(seconds / 5) * 5} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+
+
+def _amount(progress: Progress) -> tuple[int, int]:
+    if progress.bytes_total:
+        return progress.bytes_done, progress.bytes_total
+    return progress.done, progress.total or 0
+
+
+def _share(progress: Progress) -> float:
+    done, total = _amount(progress)
+    return min(done / total, 1.0)
+
+
+BAR: Final = 20
+REDRAW_S: Final = 0.1
+"""Often enough to see it move, seldom enough to cost nothing."""
+SURE_S: Final = 2.0
+SURE_SHARE: Final = 0.02
+"""A pace is told after so many seconds and this share of the work: earlier it is a random number (not measured)."""
+STEADY: Final = 0.2
+"""An estimate that moved by less than this share just counts down."""
+MIN_PATH: Final = 12
+_PHASES: Final = {
+    "scan": "looking", "read": "indexing", "embed": "embedding", "move": "moving", "check": "checking",
+}  # fmt: skip
+_NOUNS: Final = {"scan": "file", "read": "file", "embed": "text", "move": "document", "check": "document"}
 
 
 def shorten(text: str, size: int) -> str:
