@@ -221,6 +221,12 @@ def _config_file(env: Mapping[str, str]) -> Path | None:
         return None
 
 
+def find_editor(environ: Mapping[str, str] | None = None) -> str:
+    """The user's editor, as a shell would start it."""
+    env = os.environ if environ is None else environ
+    return env.get("VISUAL") or env.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+
+
 def find_exposed_keys(environ: Mapping[str, str] | None = None) -> Path | None:
     """The configuration file, if it holds a key or a token and other users can read it. It is the user's own file, so
     it is reported and never changed."""

@@ -47,6 +47,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sync": ("ingest", "Bring folders up to date with what is on disk."),
     "watch": ("ingest", "Keep folders fresh while their files change."),
     "search": ("find", "Find the passages that answer a query."),
+    "ui": ("ui", "Search as you type, with a preview."),
     "context": ("find", "Pack the best passages into one text for a prompt."),
     "chat": ("chat", "Ask a model about your documents, with sources."),
     "related": ("code", "Show the callers, callees, tests and docs of a piece of code."),

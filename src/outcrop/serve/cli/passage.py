@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _INDENT: Final = "   "
 _GAP: Final = f"{_INDENT}⋮"
-_STYLES: Final = {
+STYLES: Final = {
     # the kinds of `highlight_source`; what is not here, such as punctuation, has the terminal's own colour
     "k": "magenta",
     "kc": "cyan",
@@ -51,7 +51,7 @@ def link_to(hit: records.Hit, line: int, links: str) -> str:
 
 
 class Passage:
-    """What is shown of a hit, worked out once: the head of a hit links to the first line that matches."""
+    """What is shown of a hit, worked out once: the head of a hit links to the line that matches best."""
 
     def __init__(self, out: Screen, hit: records.Hit, *, full: bool) -> None:
         self._out, self._hit = out, hit
@@ -60,7 +60,7 @@ class Passage:
         self._declared = declared_at(hit.code, hit.line_start)
         raw = clean(hit.text).expandtabs(4)
         self._text = raw.strip("\n")
-        self._first = hit.line_start + len(raw) - len(raw.lstrip("\n"))
+        self.first_line = hit.line_start + len(raw) - len(raw.lstrip("\n"))
         headings = None if self._is_code else (hit.document.title, *hit.heading_path)
         self._excerpt: Excerpt = (
             all_lines(self._text)
@@ -70,14 +70,18 @@ class Passage:
         self._may_cut = out.console.is_terminal and self._is_code and not full
 
     @property
+    def line(self) -> int:
+        """The number of the line in which the most words match, the first of such and of those shown."""
+        words = {number: len(self._marker.words(line)) for number, line in self._excerpt.lines}
+        return self.first_line + max(words, key=lambda number: words[number], default=0)
+
+    @property
     def link(self) -> str:
-        """The address of the first line that matches, or of the first shown."""
-        matching = (number for number, line in self._excerpt.lines if self._marker.spans(line))
-        shown = self._excerpt.lines[0][0] if self._excerpt.lines else 0
-        return self._link(next(matching, shown))
+        """The address of that line."""
+        return link_to(self._hit, self.line, self._out.links)
 
     def _link(self, number: int) -> str:
-        return link_to(self._hit, self._first + number, self._out.links)
+        return link_to(self._hit, self.first_line + number, self._out.links)
 
     def print(self) -> None:
         """The lines, with a mark wherever some are left out."""
@@ -89,7 +93,7 @@ class Passage:
         styled = self._colour()
         if self._print_signature() or self._excerpt.before:
             out.line(_GAP, style="dim")
-        width = len(str(self._first + lines[-1][0])) if lines else 0
+        width = len(str(self.first_line + lines[-1][0])) if lines else 0
         last = lines[0][0] - 1 if lines else 0
         for number, line in lines:
             if number > last + 1:
@@ -97,7 +101,9 @@ class Passage:
             last = number
             head = Text(_INDENT)
             if self._is_code:
-                head.append(f"{self._first + number:>{width}}", style=self._number_style(number)).append("  ")
+                head.append(f"{self.first_line + number:>{width}}", style=self._number_style(number)).append(
+                    "  "
+                )
             shown = self._cut(line, styled[number] if styled else None, indent, head.cell_len)
             for start, end in self._marker.spans(shown.plain):
                 shown.stylize(MATCH, start, end)
@@ -125,19 +131,28 @@ class Passage:
         link = self._link(number)
         return f"dim link {link}" if link else "dim"
 
+    def styled_lines(self) -> list[list[tuple[str, str]]]:
+        """The lines of the whole text, each in pieces with their kind, a key of STYLES."""
+        from outcrop.serve.page.highlight import highlight_source
+
+        found = highlight_source(self._text, self._hit.document.language) if self._is_code else None
+        lines: list[list[tuple[str, str]]] = [[]]
+        for text, kind in found or [(self._text, "")]:
+            first, *rest = text.split("\n")
+            lines[-1].append((first, kind))
+            lines += [[(part, kind)] for part in rest]
+        return lines
+
     def _colour(self) -> list[Text] | None:
-        """The lines of the whole text with the colours of its language; None where there are none."""
+        """The lines with the colours of their language; None where there are none."""
         if not self._is_code or self._out.console.color_system is None:
             return None
         from rich.text import Text
 
-        from outcrop.serve.page.highlight import highlight_source
-
-        pieces = highlight_source(self._text, self._hit.document.language)
-        if pieces is None:
-            return None
-        whole = Text.assemble(*((text, _STYLES.get(kind, "")) for text, kind in pieces))
-        return list(whole.split("\n", allow_blank=True))
+        return [
+            Text.assemble(*((text, STYLES.get(kind, "")) for text, kind in line))
+            for line in self.styled_lines()
+        ]
 
     def _cut(self, line: str, styled: Text | None, indent: int, taken: int) -> Text:
         """The line without the indent that all share; code that would wrap is cut, for it would not look like code."""

@@ -76,7 +76,7 @@ def _print_left_out(out: Screen, left_out: Sequence[records.LeftOut]) -> None:
 
 def print_hit(out: Screen, number: int, hit: records.Hit, *, full: bool, explain: bool, verbose: bool) -> None:
     """`1. path:12-30  Title › Heading  0.83`, or of source code `Pool.acquire · method`; then the passage."""
-    about, passage = _about(hit), Passage(out, hit, full=full)
+    about, passage = about_hit(hit), Passage(out, hit, full=full)
     facts = f"  {_FOUND_BY[hit.match_type]}, {clean_line(hit.document.collection)}"
     if hit.revision and (explain or verbose):
         facts += f"  {hit.revision[:REVISION_CHARS]}{'+' if hit.dirty else ''}"
@@ -98,7 +98,7 @@ def print_hit(out: Screen, number: int, hit: records.Hit, *, full: bool, explain
     out.line()
 
 
-def _about(hit: records.Hit) -> str:
+def about_hit(hit: records.Hit) -> str:
     """What a hit is, beside where: the declaration, or the title and the headings."""
     if hit.code is not None and (about := about_code(hit.code)):
         return about
