@@ -1,7 +1,8 @@
-"""Lint, types and the fast tests: `python -m scripts.check [--tests]`, which is `make check`.
+"""Lint, types and the fast tests: `python -m scripts.check [--tests | --suite]`, which is `make check`.
 
 Under a minute on an idle machine with two cores, once mypy has its cache. `--tests` leaves out lint and types, for
-platforms where only the tests and what they need are installed. Exits with the status of the first that fails.
+platforms where only the tests and what they need are installed; `--suite` runs all tests that other systems than Linux
+can. Exits with the status of the first that fails.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ FAST: Final = (
 )
 """Every stage that needs neither Postgres nor a browser nor other processes: 1 900 tests, 45 s of CPU time."""
 
+ONLY_LINUX: Final = ("tests/cluster", "tests/serve/page")
+"""Ray's clusters, and Chromium from the packages of the system."""
+
 LINT: Final = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",))
 
 
@@ -26,9 +30,12 @@ def main() -> None:
     """Run one after the other, and stop where one fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tests", action="store_true", help="only the tests")
-    only_tests = parser.parse_args().tests
-    tests = ("pytest", "-n", "2", "--dist", "worksteal", *FAST)
-    for words in (tests,) if only_tests else (*LINT, tests):
+    parser.add_argument("--suite", action="store_true", help="all tests but those that need Linux")
+    options = parser.parse_args()
+    tests: tuple[str, ...] = ("pytest", "-n", "2", "--dist", "worksteal", *FAST)
+    if options.suite:
+        tests = ("pytest", "-n", "2", "--dist", "loadfile", *(f"--ignore={path}" for path in ONLY_LINUX))
+    for words in (tests,) if options.tests or options.suite else (*LINT, tests):
         code = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, check=False).returncode
         if code:
             sys.exit(code)

@@ -37,6 +37,15 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+POSIX_TESTS = (
+    "serve/cli/test_cli_process.py",
+    "serve/cli/test_cli_ui.py",
+    "serve/http/test_http_connections.py",
+    "store/test_store_opening.py",
+)
+"""Files that need a terminal, a limit or a lock of POSIX, and cannot be collected on Windows."""
+collect_ignore = list(POSIX_TESTS) if os.name == "nt" else []
+
 LONGEST = ("tests/cluster/", "tests/postgres/", "tests/docs/", "tests/serve/page/")
 """Files that take longest. Begun last, one of two workers would wait for the other."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from outcrop.config import Config, load_config
+from outcrop.config import Config, default_data_dir, find_editor, load_config, user_folders
 from outcrop.errors import ConfigError
 from outcrop.parse.limits import ParseLimits
 from outcrop.records.database_url import DatabaseUrl
@@ -147,3 +147,13 @@ def test_without_a_home_folder_a_database_needs_the_name_of_a_folder() -> None:
 def test_another_process_gets_the_same_index_from_what_is_written_down_of_it(tmp_path: Path) -> None:
     for config in (on_postgres(), load_config({"db": tmp_path / "i.db"}, environ={})):
         assert load_config({"db": config.db_text(), "data_dir": config.data_dir}, environ={}) == config
+
+
+def test_windows_has_its_own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    env = {"LOCALAPPDATA": str(tmp_path / "local"), "APPDATA": str(tmp_path / "roaming")}
+    assert default_data_dir(env) != tmp_path / "local" / "outcrop"
+    assert user_folders(env)[1] != tmp_path / "roaming"
+    monkeypatch.setattr("outcrop.config.WINDOWS", True)
+    assert default_data_dir(env) == tmp_path / "local" / "outcrop"
+    assert user_folders(env)[1] == tmp_path / "roaming"
+    assert find_editor({}) == "notepad"

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl, has_scheme
 
+WINDOWS: Final = os.name == "nt"
 ENV_PREFIX = "OUTCROP_"
 DEFAULT_TOKENIZER: Final = "o200k"
 
@@ -181,6 +182,8 @@ def default_data_dir(env: Mapping[str, str]) -> Path:
     """Where the index lives unless told otherwise."""
     if sys.platform == "darwin":
         return _home() / "Library" / "Application Support" / "outcrop"
+    if WINDOWS and env.get("LOCALAPPDATA"):
+        return Path(env["LOCALAPPDATA"]) / "outcrop"
     return Path(env.get("XDG_DATA_HOME") or _home() / ".local" / "share") / "outcrop"
 
 
@@ -198,7 +201,7 @@ def user_folders(environ: Mapping[str, str] | None = None) -> tuple[Path, Path]:
     """The user's home folder, and the one in which most programs keep their settings."""
     env = os.environ if environ is None else environ
     home = _home()
-    return home, Path(env.get("XDG_CONFIG_HOME") or home / ".config")
+    return home, Path(env.get("APPDATA" if WINDOWS else "XDG_CONFIG_HOME") or home / ".config")
 
 
 def _home() -> Path:
@@ -224,7 +227,7 @@ def _config_file(env: Mapping[str, str]) -> Path | None:
 def find_editor(environ: Mapping[str, str] | None = None) -> str:
     """The user's editor, as a shell would start it."""
     env = os.environ if environ is None else environ
-    return env.get("VISUAL") or env.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    return env.get("VISUAL") or env.get("EDITOR") or ("notepad" if WINDOWS else "vi")
 
 
 def find_exposed_keys(environ: Mapping[str, str] | None = None) -> Path | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from scripts.check import FAST
+from scripts.check import FAST, ONLY_LINUX
+from tests.conftest import POSIX_TESTS
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
@@ -28,7 +29,15 @@ def test_every_make_target_that_is_named_exists(name: str) -> None:
 
 
 def test_the_fast_tests_exist() -> None:
-    assert not [path for path in FAST if not (ROOT / path).exists()]
+    assert not [path for path in (*FAST, *ONLY_LINUX) if not (ROOT / path).exists()]
+
+
+def test_files_that_windows_cannot_import_are_named() -> None:
+    needs = re.compile(r"^(?:import|from) (?:fcntl|grp|pty|pwd|resource|termios)\b", re.MULTILINE)
+    tests = [path.relative_to(ROOT / "tests").as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+    found = [name for name in tests if needs.search((ROOT / "tests" / name).read_text("utf-8"))]
+    others = tuple(path.removeprefix("tests/") for path in ONLY_LINUX)
+    assert sorted(name for name in found if not name.startswith(others)) == sorted(POSIX_TESTS)
 
 
 def test_the_workflow_covers_three_systems_and_every_supported_python() -> None:
@@ -37,6 +46,11 @@ def test_the_workflow_covers_three_systems_and_every_supported_python() -> None:
     assert [name.partition("-")[0] for name in matrix["os"]] == ["ubuntu", "macos", "windows"]
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
     assert [step["run"] for step in jobs["full"]["steps"] if "run" in step] == ["make test"]
+    assert [name.partition("-")[0] for name in jobs["systems"]["strategy"]["matrix"]["os"]] == [
+        "macos",
+        "windows",
+    ]
+    assert jobs["systems"]["steps"][-1]["run"] == "python -m scripts.check --suite"
     used = [step["run"] for step in jobs["wheel"]["steps"] if "run" in step]
     assert "python -m scripts.check --tests" in used[-1]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,12 +22,8 @@ import numpy as np
 from outcrop.index.packed import damaged_arrays, load_segment, save_segment
 from outcrop.index.segment import Segment
 from outcrop.system.arrays import NDArray
+from outcrop.system.disk import FILE, LOCK, remove_unused, replace_file, wait_for_lock
 from outcrop.system.private import make_folder, open_new
-
-try:
-    import fcntl
-except ImportError:  # Windows: two savers at once may cost each other a rebuild, no more
-    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
 
@@ -174,7 +169,7 @@ class SegmentFiles:
         manifest = {"format": FORMAT, **facts, "segments": entries}
         with open_new(temporary, like_folder=True) as file:
             file.write(json.dumps({**manifest, "checksum": _checksum(manifest)}).encode())
-        temporary.replace(self._manifest)
+        replace_file(temporary, self._manifest)
 
     def _write(self, segment: Segment, deleted: NDArray[np.bool_]) -> dict[str, Any]:
         file = segment.file
@@ -183,40 +178,24 @@ class SegmentFiles:
             file = self._folder / f"segment-{os.urandom(16).hex()}"
             staging = file.with_name(f"{file.name}.tmp")
             save_segment(segment, staging)
-            staging.replace(file)
+            replace_file(staging, file)
         ends = (int(segment.chunk_ids[0]), int(segment.chunk_ids[-1])) if len(segment) else (1, 0)
         gone = np.flatnonzero(deleted).tolist()
         return {"name": file.name, "rows": len(segment), "first": ends[0], "last": ends[1], "deleted": gone}
 
     def _remove_others(self, keep: set[str]) -> None:
-        """Segments no manifest names. Another process may still have them mapped, which POSIX allows."""
+        """Segments no manifest names. Another process may still have them mapped: on POSIX they go all the same."""
         for path in self._folder.iterdir():
             if path.name not in keep and path.name not in (self._manifest.name, "lock"):
-                path.unlink(missing_ok=True)
+                remove_unused(path)
 
     @contextmanager
     def _lock(self, wait_s: float) -> Iterator[bool]:
-        handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        handle = os.open(self._folder / "lock", LOCK, FILE)
         try:
-            deadline = time.monotonic() + wait_s
-            while not _locked(handle):
-                if time.monotonic() >= deadline:
-                    yield False
-                    return
-                time.sleep(LOCK_POLL_S)
-            yield True
+            yield wait_for_lock(handle, wait_s, LOCK_POLL_S)
         finally:
             os.close(handle)
-
-
-def _locked(handle: int) -> bool:
-    """Take the lock if nobody has it."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-    return True
 
 
 def _checksum(manifest: dict[str, Any]) -> int:

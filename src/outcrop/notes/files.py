@@ -4,17 +4,16 @@ Every folder on the way is opened from the one above it, without following links
 that was opened: a link that is put in its place meanwhile changes nothing. A note is replaced by renaming a finished,
 synced file over it. Writers of all processes take turns by a lock on a file in `.outcrop`, which the walk passes over.
 
-All of this is POSIX (`dir_fd`, `flock`). On a disk without `flock`, such as some network drives, a write says so.
+How folders are opened and locks are taken on each system is in `system/disk.py`. On a disk without locks, such as some
+network drives, a write says so.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import logging
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -22,7 +21,9 @@ from typing import Final
 
 from outcrop.errors import Conflict, DatabaseBusy, NotAllowed, NotFound, SourceError, TooLarge
 from outcrop.notes.names import fold, is_name, is_note_name, require_portable
-from outcrop.system.private import FILE, FOLDER, make_folder
+from outcrop.system import disk
+from outcrop.system.disk import Folder
+from outcrop.system.private import make_folder
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +33,6 @@ MAX_BYTES: Final = 1_000_000
 """The most a note may hold: about 200 000 words, more than anyone reads or an agent can take in (not measured)."""
 LOCK_WAIT_S: Final = 30.0
 """How long a writer waits for the others, as for the database."""
-_LOCK_PAUSE_S: Final = 0.005
-
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not make us wait
-_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NoteFiles:
@@ -51,7 +47,7 @@ class NoteFiles:
         """All bytes of a note, and what one stat tells of it."""
         with _said(path), self._folders(path) as folders:
             name = _own_name(folders[-1], path.rpartition("/")[2])
-            descriptor = os.open(name, _READ, dir_fd=folders[-1])
+            descriptor = folders[-1].open(name, disk.READ)
             with os.fdopen(descriptor, "rb") as stream:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
@@ -67,7 +63,7 @@ class NoteFiles:
             try:
                 with self._folders(path) as folders:
                     name = _own_name(folders[-1], path.rpartition("/")[2])
-                    status = os.stat(name, dir_fd=folders[-1], follow_symlinks=False)
+                    status = folders[-1].stat(name)
             except (NotFound, FileNotFoundError):
                 return None
         if stat.S_ISLNK(status.st_mode):
@@ -79,19 +75,10 @@ class NoteFiles:
         found: dict[str, os.stat_result] = {}
         unread: list[OSError] = []
         try:
-            root = os.open(self.root, _FOLDER)
+            root = Folder(self.root)
         except OSError:
             return found, False
-        try:
-            for folder, folders, names, here in os.fwalk(".", dir_fd=root, onerror=unread.append):
-                folders[:] = sorted(name for name in folders if is_name(name))
-                for name in filter(is_note_name, names):
-                    with suppress(OSError):  # gone since the folder was listed
-                        status = os.stat(name, dir_fd=here, follow_symlinks=False)
-                        if stat.S_ISREG(status.st_mode):
-                            found[f"{folder}/{name}".removeprefix("./")] = status
-        finally:
-            os.close(root)
+        _walk(root, "", found, unread)
         for error in unread:
             log.warning("a folder of the knowledge base cannot be read", extra={"reason": str(error)})
         return found, not unread
@@ -103,13 +90,14 @@ class NoteFiles:
         """The only writer, of all threads and processes, inside."""
         with _said("the knowledge base"), ExitStack() as stack:
             make_folder(self.root)
-            root = _opened(stack, os.open(self.root, _FOLDER))
+            root = _opened(stack, Folder(self.root))
             control = _opened(stack, _enter(root, CONTROL, make=True))
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            lock = _opened(stack, os.open("lock", flags, FILE, dir_fd=control))
-            _wait_for(lock, wait_s)
+            lock = control.open("lock", disk.LOCK)
+            stack.callback(os.close, lock)
+            if not disk.wait_for_lock(lock, wait_s):
+                raise DatabaseBusy("another process is writing to the knowledge base; try again")
             with suppress(FileNotFoundError):
-                os.unlink("new", dir_fd=control)  # of a writer that was killed
+                control.remove("new")  # of a writer that was killed
             yield
 
     def replace(self, path: str, content: bytes) -> os.stat_result:
@@ -125,46 +113,47 @@ class NoteFiles:
             name = _own_name(folders[-1], path.rpartition("/")[2])
             _refuse_others(folders[-1], name, path)
             control = _opened(stack, _enter(folders[0], CONTROL, make=True))
-            new = _opened(stack, os.open("new", _WRITE, FILE, dir_fd=control))
-            if before is not None:
-                os.fchmod(new, stat.S_IMODE(before.st_mode))
-            _write_all(new, content)
-            os.fsync(new)
-            os.rename("new", name, src_dir_fd=control, dst_dir_fd=folders[-1])
-            os.fsync(folders[-1])
-            return os.fstat(new)
+            with os.fdopen(control.open("new", disk.WRITE), "wb", buffering=0) as new:
+                if before is not None and hasattr(os, "fchmod"):
+                    os.fchmod(new.fileno(), stat.S_IMODE(before.st_mode))
+                _write_all(new.fileno(), content)
+                os.fsync(new.fileno())
+                status = os.fstat(new.fileno())
+            control.rename("new", folders[-1], name)  # closed: Windows moves no open file
+            folders[-1].sync()
+            return status
 
     def rename(self, path: str, to: str) -> None:
         """Give a note another name, which must be free."""
         require_portable(to)
         source, target = path.rpartition("/")[2], to.rpartition("/")[2]
         with _said(path), self._folders(path) as before, self._folders(to, make=True) as after:
-            was = os.stat(_own_name(before[-1], source), dir_fd=before[-1], follow_symlinks=False)
+            was = before[-1].stat(_own_name(before[-1], source))
             if not stat.S_ISREG(was.st_mode):
                 raise NotAllowed(f"{path} is not a plain file")
-            taken = [name for name in _names(after[-1]) if fold(name) == fold(target)]
-            same_folder = os.path.samestat(os.fstat(before[-1]), os.fstat(after[-1]))
+            taken = [name for name in after[-1].names() if fold(name) == fold(target)]
+            same_folder = before[-1].is_same(after[-1])
             if taken and not (same_folder and taken == [source] and source != target):
                 there = f"{to.rpartition('/')[0]}/{taken[0]}".lstrip("/")
                 raise Conflict(f"{there} is there already; choose another name, or delete it first")
-            os.rename(source, target, src_dir_fd=before[-1], dst_dir_fd=after[-1])
-            os.fsync(after[-1])
-            os.fsync(before[-1])
+            before[-1].rename(source, after[-1], target)
+            after[-1].sync()
+            before[-1].sync()
             _remove_empty(before, path)
 
     def remove(self, path: str) -> None:
         """Remove a note, and the folders that are empty then."""
         with _said(path), self._folders(path) as folders:
             name = _own_name(folders[-1], path.rpartition("/")[2])
-            os.unlink(name, dir_fd=folders[-1])
-            os.fsync(folders[-1])
+            folders[-1].remove(name)
+            folders[-1].sync()
             _remove_empty(folders, path)
 
     @contextmanager
-    def _folders(self, path: str, *, make: bool = False) -> Iterator[list[int]]:
+    def _folders(self, path: str, *, make: bool = False) -> Iterator[list[Folder]]:
         """The root and each folder down to the one of this note, opened."""
         with ExitStack() as stack:
-            folders = [_opened(stack, os.open(self.root, _FOLDER))]
+            folders = [_opened(stack, Folder(self.root))]
             done = ""
             for name in path.split("/")[:-1]:
                 done += f"{name}/"
@@ -174,18 +163,37 @@ class NoteFiles:
             yield folders
 
 
-def _opened(stack: ExitStack, descriptor: int) -> int:
-    stack.callback(os.close, descriptor)
-    return descriptor
+def _opened(stack: ExitStack, folder: Folder) -> Folder:
+    stack.callback(folder.close)
+    return folder
 
 
-def _names(folder: int) -> list[str]:
-    return os.listdir(folder)
+def _walk(folder: Folder, path: str, found: dict[str, os.stat_result], unread: list[OSError]) -> None:
+    """Every note in a folder and those below it; the folder is closed."""
+    try:
+        names = sorted(folder.names())
+        for name in names:
+            try:
+                status = folder.stat(name)
+                if stat.S_ISREG(status.st_mode) and is_note_name(name):
+                    found[path + name] = status
+                inner = folder.enter(name) if stat.S_ISDIR(status.st_mode) and is_name(name) else None
+            except FileNotFoundError:
+                continue  # gone since the folder was listed
+            except OSError as error:
+                unread.append(error)
+                continue
+            if inner is not None:
+                _walk(inner, f"{path}{name}/", found, unread)
+    except OSError as error:
+        unread.append(error)
+    finally:
+        folder.close()
 
 
-def _own_name(folder: int, name: str, path: str = "") -> str:
+def _own_name(folder: Folder, name: str, path: str = "") -> str:
     """This name, unless the folder has one that only looks the same."""
-    names = _names(folder)
+    names = folder.names()
     if name not in names:
         for other in names:
             if fold(other) == fold(name):
@@ -195,58 +203,42 @@ def _own_name(folder: int, name: str, path: str = "") -> str:
     return name
 
 
-def _enter(folder: int, name: str, *, make: bool) -> int:
+def _enter(folder: Folder, name: str, *, make: bool) -> Folder:
     """Open a folder in a folder, creating it if asked to."""
     if make:
         with suppress(FileExistsError):
-            os.mkdir(name, FOLDER, dir_fd=folder)
-            os.fsync(folder)
+            folder.make(name)
     try:
-        return os.open(name, _FOLDER, dir_fd=folder)
+        return folder.enter(name)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            if stat.S_ISLNK(folder.stat(name).st_mode):
                 raise NotAllowed(f"{name} is a link; links are not followed") from error
             raise Conflict(f"{name} is a file, not a folder") from error
         raise
 
 
-def _refuse_others(folder: int, name: str, path: str) -> None:
+def _refuse_others(folder: Folder, name: str, path: str) -> None:
     """What is to be replaced must be a plain file."""
     with suppress(FileNotFoundError):
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        mode = folder.stat(name).st_mode
         if stat.S_ISLNK(mode):
             raise NotAllowed(f"{path} is a link; links are not followed")
         if not stat.S_ISREG(mode):
             raise Conflict(f"{path} is a folder, or something else that is not a note")
 
 
-def _remove_empty(folders: list[int], path: str) -> None:
+def _remove_empty(folders: list[Folder], path: str) -> None:
     """Remove the folders on the way to a note that hold nothing any more."""
     with suppress(OSError):  # one that is not empty ends it
         for folder, name in reversed(list(zip(folders[:-1], path.split("/")[:-1], strict=True))):
-            os.rmdir(name, dir_fd=folder)
-            os.fsync(folder)
+            folder.remove_folder(name)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-def _wait_for(lock: int, wait_s: float) -> None:
-    deadline = time.monotonic() + wait_s
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except OSError as error:
-            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EINTR):
-                raise
-            if time.monotonic() >= deadline:
-                raise DatabaseBusy("another process is writing to the knowledge base; try again") from error
-        time.sleep(_LOCK_PAUSE_S)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ next to nothing. One server holds the file; a second one on the same index keeps
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import json
 import logging
 import os
@@ -23,7 +23,8 @@ from outcrop.errors import Cancelled, NotAllowed, NotFound, OutcropError, Outsid
 from outcrop.records import Failure, IngestReport, Progress, Skipped
 from outcrop.records.parsed import is_url
 from outcrop.serve.as_json import dump
-from outcrop.system.private import create_file, make_folder
+from outcrop.system.disk import FILE, LOCK, WRITE, replace_file, try_lock
+from outcrop.system.private import make_folder
 
 log = logging.getLogger(__name__)
 
@@ -266,24 +267,21 @@ class Jobs:
 def _hold(file: Path) -> IO[bytes] | None:
     """The lock by which this process owns the file; None while another process holds it."""
     make_folder(file.parent)
-    lock_file = file.with_name(file.name + ".lock")
-    create_file(lock_file)
-    lock = lock_file.open("wb")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        return None
-    return lock
+    lock = os.fdopen(os.open(file.with_name(file.name + ".lock"), LOCK, FILE), "r+b")
+    with contextlib.suppress(OSError):  # a disk that has no locks: as if another held it
+        if try_lock(lock.fileno()):
+            return lock
+    lock.close()
+    return None
 
 
 def _write(file: Path, text: str) -> None:
     staging = file.with_name(file.name + ".tmp")
-    with open(os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:  # noqa: PTH123 - a mode
+    with os.fdopen(os.open(staging, WRITE, FILE), "wb") as out:
         out.write(text.encode("utf-8"))
         out.flush()
         os.fsync(out.fileno())
-    staging.replace(file)
+    replace_file(staging, file)
 
 
 def _read(file: Path) -> list[_Entry]:

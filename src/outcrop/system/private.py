@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Final
 
-FILE: Final = 0o600
-FOLDER: Final = 0o700
+from outcrop.system.disk import BINARY, FILE, FOLDER
+
 _OTHERS: Final = 0o077
 
 
@@ -35,20 +35,20 @@ def make_folder(path: Path) -> None:
 
 def create_file(path: Path) -> None:
     """Make an empty file for its owner alone, unless there is one."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE))
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | BINARY, FILE))
 
 
 def open_new(path: Path, *, like_folder: bool = False) -> IO[bytes]:
     """A new file to write bytes to, for its owner alone; FileExistsError where there is one. With `like_folder` whoever
     may read the folder may read the file."""
     mode = path.parent.stat().st_mode & 0o666 | FILE if like_folder else FILE
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode), "wb")
 
 
 def write_text(path: Path, text: str, encoding: str = "utf-8") -> None:
     """Write a whole file. A new one is for its owner alone; one that is there keeps its permissions."""
     data = text.encode(encoding)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, FILE), "wb") as file:
         file.write(data)
 
 

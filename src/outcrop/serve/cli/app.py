@@ -198,10 +198,12 @@ def _drop_stdout() -> None:
 
 
 def _replace_what_cannot_be_encoded() -> None:
-    """A file name or a terminal with an old encoding must not end a command."""
+    """A file name or a terminal with an old encoding must not end a command. What goes into a pipe on Windows is UTF-8
+    and not the code page, in which most of it cannot be written."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            piped = sys.platform == "win32" and not stream.isatty()
+            stream.reconfigure(encoding="utf-8" if piped else None, errors="replace")
 
 
 @click.group(

@@ -20,6 +20,7 @@ from prompt_toolkit.layout import HSplit, Layout, VSplit, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.output import ColorDepth
 
+from outcrop.config import WINDOWS
 from outcrop.errors import OutcropError
 from outcrop.records.found import EXTRACTED_KINDS
 from outcrop.serve.cli.passage import MATCH, STYLES, Passage
@@ -199,7 +200,7 @@ _COLON: Final = frozenset({"hx", "helix", "zed", "subl"})
 
 def edit_command(editor: str, path: str, line: int) -> list[str]:
     """How this editor opens a file at a line; most take +LINE, as vi does."""
-    words = shlex.split(editor)
+    words = shlex.split(editor, posix=not WINDOWS)  # whose paths have backslashes
     name = Path(words[0]).stem
     if name in _GO_TO:
         return [*words, "--goto", f"{path}:{line}"]

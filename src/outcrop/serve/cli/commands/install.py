@@ -21,6 +21,7 @@ from outcrop.serve.cli.session import Session
 from outcrop.serve.mcp import clients
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.terminal import clean
+from outcrop.system.disk import replace_file
 from outcrop.workers.process import python_command
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _write(path: Path, before: str, after: str) -> None:
             if path.exists():
                 shutil.copymode(path, name)
                 shutil.copy2(path, path.with_name(path.name + BACKUP_SUFFIX))
-            Path(name).replace(path)
+            replace_file(Path(name), path)
         except BaseException:
             with contextlib.suppress(OSError):
                 Path(name).unlink()
