@@ -98,7 +98,7 @@ READING: dict[str, list[list[str]]] = {
 """What reads an index, and how it is called here."""
 NOT_READING = {
     *("add", "sync", "watch", "rm", "reembed"),  # write
-    *("serve", "mcp", "chat"),  # ask through the engine what `search` and `context` ask
+    *("serve", "mcp", "chat", "ui"),  # ask through the engine what `search` and `context` ask
     *("install", "instructions", "completion"),  # need no index
 }
 
