@@ -15,8 +15,9 @@ from tests.serve.cli.runner import Outcrop
 
 from outcrop.errors import ClusterError, ConfigError, EmbedError, NotFound, OutcropError, QueryError
 from outcrop.evals.runs import RunLine, list_runs
+from outcrop.records import IngestReport
 from outcrop.serve.cli.app import exit_code
-from outcrop.serve.cli.render_reports import print_runs
+from outcrop.serve.cli.render_reports import print_report, print_runs
 from outcrop.serve.cli.session import Screen
 from outcrop.serve.terminal import say_count
 from outcrop.system.machine import need_extra
@@ -137,3 +138,15 @@ def test_commands_without_their_extra_exit_with_its_code(
     assert re.fullmatch(
         r"Error: [^\n]+ needs the extra [a-z]+, which is not installed: [^\n]+\n", result.stderr
     )
+
+
+def test_a_rate_is_told_of_many_files_only() -> None:
+    def told(files: int) -> str:
+        console = Console(width=100, file=io.StringIO())
+        print_report(
+            Screen(lambda: console), IngestReport(added=files, chunks=9, seconds=10.0), everything=False
+        )
+        return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+    assert told(7) == "7 added · 9 chunks in 10.0 s\n"
+    assert told(200) == "200 added · 9 chunks in 10.0 s (20 files/s)\n"

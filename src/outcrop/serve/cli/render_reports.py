@@ -27,6 +27,8 @@ QUERIES_SHOWN: Final = 10
 DIGITS: Final = 12
 """Digits of a digest that are shown; --json has them all."""
 RUNS_SHOWN: Final = 20
+MANY: Final = 100
+"""Files of which a rate says something."""
 NAME_CHARS: Final = 18
 """Of the name of a file with questions: what is left of 80 columns."""
 CHANGES_SHOWN: Final = 15
@@ -63,7 +65,7 @@ def _summary(report: IngestReport) -> list[tuple[str, str]]:
             parts += [(", " if parts else "", ""), (f"{count:,} {name}", style)]
     written = report.added + report.changed + report.moved
     if written:
-        rate = f" ({written / report.seconds:,.0f} files/s)" if report.seconds >= 1 else ""
+        rate = f" ({written / report.seconds:,.0f} files/s)" if report.seconds >= 1 and written >= MANY else ""
         parts.append((f" · {say_count(report.chunks, 'chunk')} in {report.seconds:.1f} s{rate}", "dim"))
     return parts or [("nothing to index", "")]
 
