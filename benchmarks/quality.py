@@ -234,7 +234,9 @@ def score_rows(judged: dict[str, Judged]) -> list[dict[str, Any]]:
     ]
     chance = [chance for found in judged.values() for chance in found.chance]
     without = [chance for found in judged.values() for chance in found.chance_without]
-    return [*rows, {"set": "all", **answer_row(chance, without)}] if rows else []
+    pairs = [pair for found in judged.values() for pair in found.pairs]
+    whole = {"set": "all", "calibration error": round(calibration_error(pairs), 3) if pairs else 0.0}
+    return [*rows, {**whole, **answer_row(chance, without)}] if rows else []
 
 
 def answer_row(chance: Sequence[float], without: Sequence[float]) -> dict[str, float]:

@@ -157,7 +157,7 @@ def chance(total: float, kind: QueryType, *, code: bool, prose_scale: float = 1.
     only = Candidates(
         chunk_id=np.zeros(1, np.int64), file=np.zeros(1, np.intp), code=np.array([code]), kind=kind
     )
-    return float(score_candidates(only, floats([total]), prose_scale, 3)[0])
+    return float(score_candidates(only, floats([total]), floats([total / prose_scale]), 3)[0])
 
 
 def test_the_same_hit_in_code_is_surest_for_a_name_and_least_sure_for_a_mixed_query() -> None:
