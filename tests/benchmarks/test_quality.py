@@ -26,5 +26,6 @@ def test_every_set_has_a_row_and_all_together_one() -> None:
     one = Judged([(0.9, True), (0.2, False)], [0.9], [0.2])
     rows = score_rows({"a": one, "b": one})
     assert [row["set"] for row in rows] == ["a", "b", "all"]
+    assert len({tuple(row) for row in rows}) == 1, "a table has the same columns in every row"
     assert rows[-1]["answer there or not, AUROC"] == 1
     assert score_rows({}) == []
