@@ -479,4 +479,4 @@ def test_many_declarations_take_no_more_than_linear_time() -> None:
         document = read("".join(f"def f{i}():\n    return g{i}(1)\n\n\n" for i in range(count)), "a.py")
         return calls(lambda: chunk_document(document))
 
-    assert cost(4_000) < 5 * cost(1_000)  # quadratic would be 16 times
+    assert cost(800) < 5 * cost(200)  # quadratic would be 16 times
