@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup browser demo docs check test coverage lint format lock audit try release compare clean
+.PHONY: setup browser demo docs pages check test coverage lint format lock audit try release compare clean
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements.lock models/pyproject.toml
@@ -21,9 +21,14 @@ browser:
 demo: setup
 	bash scripts/demo.sh
 
-# The documentation as a site, in .artifacts/site: plain files, open index.html. Broken links fail.
+# The documentation as a site, in .artifacts/site: plain files, open index.html. Broken links fail, and so do pages that
+# are not what the code says now: `make pages` writes what is made from code and results into README and docs.
 docs: setup
 	$(BIN)/python -m docs.site
+
+pages: setup
+	$(BIN)/python -m benchmarks.readme
+	$(BIN)/python -m docs.site --pages
 
 # Lint and the fast tests, in under a minute; before every commit.
 check: setup

@@ -48,9 +48,13 @@ def read_site() -> Site:
         markdown = read_notebook(text) if path.suffix == ".ipynb" else text
         asked |= set(asked_for(markdown))
         try:
-            pages[source] = render(fill(markdown), lambda link, source=source: lead(source, link))  # type: ignore[misc]
+            filled = fill(markdown)
         except UnknownPart as error:
             problems.append(f"{source}: {error}")
+            continue
+        if filled != markdown:
+            problems.append(f"{source} is not what the code says now: run `make pages`")
+        pages[source] = render(filled, lambda link, source=source: lead(source, link))  # type: ignore[misc]
     problems += [f"{source}: it has no title" for source, page in pages.items() if not page.title]
     problems += [f"no page asks for {name!r}, which made.py makes" for name in MADE if name not in asked]
     problems += [
@@ -59,6 +63,18 @@ def read_site() -> Site:
         for problem in (*broken_links(source, page, pages), *broken_images(source, page))
     ]
     return Site(pages, tuple(problems))
+
+
+def write_made() -> list[str]:
+    """Write what is made into the pages that ask for it; those that changed."""
+    changed = []
+    for source in sources():
+        path = ROOT / source
+        text = path.read_text("utf-8")
+        if (filled := fill(text)) != text:
+            path.write_text(filled, "utf-8")
+            changed.append(source)
+    return changed
 
 
 def _missing_pages() -> Iterator[str]:

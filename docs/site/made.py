@@ -1,6 +1,7 @@
 """What is made from the code and the results, by the name a page asks for it: a visible table.
 
-Every function returns Markdown. To add one: write it, add a line here, write `<!-- made: NAME -->` in a page.
+Every function returns Markdown. To add one: write it, add a line here, write `<!-- made: NAME -->` and `<!-- /made -->`
+into a page, then `make pages`. What stands between the two is committed, so that pages read whole on a code host.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ MADE: Final[dict[str, Callable[[], str]]] = {
     "readme figures": figures.readme_figures,
 }
 
-_ASKED: Final = re.compile(r"^<!-- made: (.+?) -->$", re.MULTILINE)
+_PART: Final = re.compile(r"^<!-- made: (.+?) -->\n(.*?)^<!-- /made -->$", re.MULTILINE | re.DOTALL)
+
+_CODE: Final = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+_ELEMENT: Final = re.compile(r"<(?=[a-zA-Z/])")
 
 
 class UnknownPart(Exception):
@@ -57,17 +61,28 @@ class UnknownPart(Exception):
 
 
 def fill(markdown: str) -> str:
-    """A page with everything in it that is made."""
+    """A page with everything in it that is made, as it is now."""
 
     def make(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in MADE:
             raise UnknownPart(f"nothing makes {name!r}; there are: {', '.join(MADE)}")
-        return MADE[name]()
+        return f"<!-- made: {name} -->\n{_escape(MADE[name]())}\n<!-- /made -->"
 
-    return _ASKED.sub(make, markdown)
+    return _PART.sub(make, markdown)
+
+
+def _escape(markdown: str) -> str:
+    """Elements that are only named, as text: a code host would obey them. In code they are text already."""
+    parts = _CODE.split(markdown)
+    return "".join(part if at % 2 else _ELEMENT.sub(r"\\<", part) for at, part in enumerate(parts))
+
+
+def leave_out_made(markdown: str) -> str:
+    """A page without what is made, on the lines where it was."""
+    return _PART.sub(lambda match: "\n" * match.group().count("\n"), markdown)
 
 
 def asked_for(markdown: str) -> tuple[str, ...]:
     """The names of what a page asks for."""
-    return tuple(_ASKED.findall(markdown))
+    return tuple(match.group(1) for match in _PART.finditer(markdown))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docs.site.contents import ROOT
+from docs.site.made import leave_out_made
 from markdown_it import MarkdownIt
 
 COMMENT = re.compile(r"<!--\s*([a-z ]+?)(?::\s*(.*?))?\s*-->", re.DOTALL)
@@ -62,7 +63,7 @@ class Page:
 
 def read_page(source: str) -> Page:
     """The page at this path of the repository."""
-    text = (ROOT / source).read_text("utf-8")
+    text = leave_out_made((ROOT / source).read_text("utf-8"))
     sandbox: frozenset[str] = frozenset()
     blocks: list[Block] = []
     said: dict[str, str] = {}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 import pytest
-from docs.site import figures
-from docs.site.build import Site, broken_links, lead, read_site, write_site
+from docs.site import build, figures
+from docs.site.build import Site, broken_links, lead, read_site, write_made, write_site
 from docs.site.contents import ROOT, address_of, sources
 from docs.site.made import MADE, UnknownPart, fill
 from docs.site.reference.http import openapi
@@ -84,7 +84,7 @@ def test_every_link_of_a_page_leads_to_a_file(folder: Path) -> None:
 
 def test_what_is_meant_for_tests_is_not_shown(folder: Path) -> None:
     for path in folder.rglob("*.html"):
-        assert not re.search(r"&lt;!-- (sandbox|setup|not run|exits|prints|made)", path.read_text("utf-8")), (
+        assert not re.search(r"&lt;!-- (sandbox|setup|not run|exits|prints|/?made)", path.read_text("utf-8")), (
             path
         )
 
@@ -186,7 +186,24 @@ def test_every_error_format_language_client_and_signal_is_told(site: Site) -> No
 
 def test_a_page_that_asks_for_what_nothing_makes_is_refused() -> None:
     with pytest.raises(UnknownPart, match="nothing makes 'no such thing'"):
-        fill("<!-- made: no such thing -->")
+        fill("<!-- made: no such thing -->\n<!-- /made -->")
+
+
+def test_a_page_that_is_out_of_date_is_refused_and_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "docs/page.md"
+    page.parent.mkdir()
+    page.write_text("# Page\n\n<!-- made: exit codes -->\nold\n<!-- /made -->\n\nEnd.\n")
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "sources", lambda: ("docs/page.md",))
+    assert "docs/page.md is not what the code says now: run `make pages`" in read_site().problems
+    assert write_made() == ["docs/page.md"]
+    assert "old" not in page.read_text()
+    assert MADE["exit codes"]() in page.read_text()
+    assert page.read_text().endswith("<!-- /made -->\n\nEnd.\n")
+    assert not any("docs/page.md" in problem for problem in read_site().problems)
+    assert write_made() == []
 
 
 def test_figures_are_those_of_the_newest_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,13 +239,13 @@ def test_numbers_that_pages_name_in_words_are_those_of_the_code(site: Site) -> N
 
 
 def test_an_option_is_not_taken_for_the_folder_to_write_to(tmp_path: Path) -> None:
-    def build(option: str) -> subprocess.CompletedProcess[str]:
+    def start(option: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "docs.site", option]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         return subprocess.run(
             command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
         )
 
-    assert build("--help").stdout.startswith("usage: python -m docs.site [-h] [folder]")
-    assert build("--out").returncode == 2
+    assert start("--help").stdout.startswith("usage: python -m docs.site [-h] [--pages] [folder]")
+    assert start("--out").returncode == 2
     assert list(tmp_path.iterdir()) == []
