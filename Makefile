@@ -29,6 +29,7 @@ docs: setup
 pages: setup
 	$(BIN)/python -m benchmarks.readme
 	$(BIN)/python -m docs.site --pages
+	$(BIN)/python -m scripts.record
 
 # Lint and the fast tests, in under a minute; before every commit.
 check: setup

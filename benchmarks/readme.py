@@ -1,4 +1,8 @@
-"""Write the figures of README.md from the latest results: `python -m benchmarks.readme`."""
+"""Write the figures of README.md from the latest results: `python -m benchmarks.readme`.
+
+README has the few that a newcomer asks for. The rest is made here too, and stands in docs/explanation/figures.md, where
+`make pages` writes it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-SECTION = re.compile(r"(<!-- figures:[^>]*-->\n).*?(<!-- /figures -->)", re.DOTALL)
+SECTION = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 PROSE = "nDCG@10"
 
 
@@ -58,7 +62,7 @@ def scale_rows() -> list[str]:
         f"{figure(result, 'cold search on the command line, CPU'):.2f} s; a server after 200 searches "
         f"{figure(result, 'server after 200 searches, RSS'):,.0f} MB; files are added at "
         f"{figure(result, 'ingest, grown to empty'):.2f} of the rate at which an empty index takes them. "
-        f"Commit `{result['commit']}`; the curves are in docs/explanation/figures.md.",
+        f"Commit `{result['commit']}`; the curves are below.",
         "",
     ]
 
@@ -256,22 +260,86 @@ def footprint_rows() -> list[str]:
     ]
 
 
+def beside_rows() -> list[str]:
+    """What people use instead, with what each does better than Outcrop, measured in one run."""
+    result = latest("compare")
+    if result is None:
+        return []
+
+    def take(table: str, engine: str, name: str) -> float:
+        return next(float(row[name]) for row in result["tables"][table] if row["engine"] == engine)
+
+    quality, speed = "quality, repositories", "speed, repositories, one index, from files"
+    size = {name: take("installation and first answer", name, "installed MB") for name in ("outcrop", "semble")}
+    ingest = {name: take(speed, name, "ingest CPU s") for name in ("outcrop", "semble")}
+    query = {name: take(speed, name, "query CPU p50 ms") for name in ("outcrop", "qmd")}
+    behind = {name: -take(quality, name, "difference") for name in ("semble", "chromadb", "llamaindex")}
+    maps = {row["map"]: row["target files"] for row in result["tables"]["maps of repositories"][::-1]}
+    return [
+        "| instead | what it does better | what Outcrop does better |",
+        "|---|---|---|",
+        "| ripgrep | exact strings and patterns; no index, so never out of date | questions in your own words; ranked "
+        "answers; PDF and Office files |",
+        f"| semble | {size['semble']:.0f} MB installed, not {size['outcrop']:.0f}; indexes code with "
+        f"{ingest['semble'] / ingest['outcrop']:.0%} of the CPU time | NDCG@10 on code higher by "
+        f"{behind['semble']:.3f} (semble ran with a stand-in for its model); documents; an index on disk |",
+        f"| qmd | {query['qmd']:.1f} ms of CPU a keyword query, not {query['outcrop']:.1f}; a local LLM rewrites your "
+        "query | no models to download; code; token budgets |",
+        "| Chroma, LlamaIndex | metadata with operators, your own vectors, images, a hosted service | files in, lines "
+        f"out; NDCG@10 on code higher by {behind['chromadb']:.3f} and {behind['llamaindex']:.3f} with the same "
+        "model |",
+        f"| aider's map | edits code too; no index | a map of 1,000 tokens names {maps['outcrop']:.0%} of the files "
+        f"that a question needs, not {maps['aider']:.0%} |",
+    ]
+
+
+def measured_rows() -> list[str]:
+    """The few figures of the front page, weak ones included."""
+    small, large, scale = latest("speed-20000"), latest("speed-200000"), latest("scale-1000000")
+    quality, code, compare = latest("quality"), latest("code"), latest("compare")
+    crash, installed = latest("crash"), latest("footprint")
+    if not (small and large and scale and quality and code and compare and crash and installed):
+        return []
+    pace = [
+        f"{figure(one, 'search, CPU p50'):.1f} / {figure(one, 'search, CPU p95'):.1f}" for one in (small, large)
+    ]
+    slow = f"{figure(scale, 'search, CPU p50'):.0f} / {figure(scale, 'search, CPU p95'):.0f}"
+    rates = sorted(figure(one, "ingest, chunks per CPU second") for one in (small, large, scale))
+    sets = [{row.get("search"): row for row in rows} for rows in quality["tables"].values()]
+    prose = [runs for runs in sets if "ndcg@10" in runs.get("hybrid", {})]
+    means = [sum(runs[name]["ndcg@10"] for runs in prose) / len(prose) for name in ("hybrid", "keyword")]
+    ours, *others = compare["tables"]["quality, own files"]
+    best = max(others, key=lambda row: float(row["ndcg@10"]))
+    rows = {
+        "a warm search, CPU p50 / p95": f"{pace[0]} ms in 20 000 chunks, {pace[1]} in 200 000, {slow} in a million",
+        "indexing": f"{rates[0]:,.0f} to {rates[-1]:,.0f} chunks a CPU second",
+        "questions about code, NDCG@10 on 21 repositories": f"{figure(code, 'NDCG@10'):.3f}",
+        f"questions about prose, mean of {len(prose)} labelled sets": f"{means[0]:.3f}; by words alone {means[1]:.3f}",
+        "code and documentation of this project in one index": f"{ours['ndcg@10']:.3f}; the best of {len(others)} "
+        f"other tools {best['ndcg@10']:.3f}",
+        f"killed {figure(crash, 'rounds killed'):,.0f} times while writing": f"{figure(crash, 'divergences'):.0f} of "
+        f"{figure(crash, 'documents verified'):,.0f} documents lost or wrong",
+        "installed, without extras": f"{figure(installed, 'files of'):.0f} MB, in "
+        f"{figure(installed, 'installation'):.0f} s with all downloads",
+    }
+    return [
+        "| measured, on one core | |",
+        "|---|---|",
+        *(f"| {name} | {value} |" for name, value in rows.items()),
+    ]
+
+
+PARTS = {"beside": beside_rows, "measured": measured_rows}
+
+
 def render(readme: str) -> str:
     """README with its figures as the latest results have them."""
-    body = "\n".join(
-        [
-            *speed_rows(),
-            *scale_rows(),
-            *quality_rows(),
-            *model_rows(),
-            *code_rows(),
-            *peer_rows(),
-            *serve_rows(),
-            *crash_rows(),
-            *footprint_rows(),
-        ]
-    )
-    return SECTION.sub(lambda match: f"{match.group(1)}{body}{match.group(2)}", readme)
+
+    def make(match: re.Match[str]) -> str:
+        rows = "\n".join(PARTS[match.group(2)]())
+        return f"{match.group(1)}{rows}\n{match.group(3)}"
+
+    return SECTION.sub(make, readme)
 
 
 def main() -> None:

@@ -3,42 +3,69 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from types import FrameType
 
 import pytest
-from benchmarks.readme import render
+from benchmarks.readme import PARTS, render
 
 import outcrop
-from outcrop.config import Config
-from outcrop.serve.cli.app import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+MAX_README_BYTES = 7_000
+INSTALLING = re.compile(
+    r"(?:uv tool|uv pip|pipx|pip3?) install (?:--[\w-]+ (?:FOLDER )?)*"
+    r"(?:['\"]?(?:\./)?outcrop\b(?:\[[\w,]+\])?['\"]?|['\"]?\.(?:\[[\w,]+\])?['\"]?(?=[\s`)]))"
+)
+"""What installs Outcrop, however it is spelt."""
+INSTALLATION = re.compile(
+    r"(?:uv tool|pipx|pip) install (?:--find-links FOLDER )?(?:(?:\./)?outcrop|'(?:\./)?outcrop\[[a-z,]+\]')"
+)
+"""How it is spelt: from a clone in the folder `outcrop`, or by its name."""
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 
 
 def test_the_figures_of_the_readme_are_those_of_the_latest_results() -> None:
-    assert render(README) == README, "run `python -m benchmarks.readme`"
-    assert "| hybrid |" in README
+    assert render(README) == README, "run `make pages`"
+    assert README.count("<!-- figures: ") == len(PARTS)
+    assert all(len(make()) > 4 for make in PARTS.values())
 
 
-def test_every_command_is_in_the_readme() -> None:
-    missing = [name for name in COMMANDS if f"outcrop {name}" not in README and f"`{name}`" not in README]
-    assert not missing
+def test_the_readme_is_short_and_all_it_shows_and_names_is_there() -> None:
+    assert len(README.encode()) <= MAX_README_BYTES
+    named = re.findall(r"\]\(([^)#\s]+)|(?:src|srcset)=\"([^\"]+)", README)
+    places = [link or image for link, image in named]
+    assert len(places) > 15
+    assert not [place for place in places if not (ROOT / place).is_file()]
 
 
-def test_every_setting_in_the_readme_exists() -> None:
-    names = {field.name for field in fields(Config)}
-    rows = [
-        line for line in README.splitlines() if line.startswith("| `") and "outcrop" not in line.split("|")[1]
-    ]
-    mentioned = {name.strip("` ") for row in rows for name in row.split("|")[1].split(",")}
-    assert mentioned <= names
-    assert {"db", "model", "floor"} <= mentioned
+def test_installation_is_spelt_in_one_way() -> None:
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    pages = [ROOT / name for name in tracked.stdout.split("\0") if name.endswith((".md", ".ipynb"))]
+    texts = {path: path.read_text("utf-8") for path in [*pages, *(ROOT / "src/outcrop").rglob("*.py")]}
+    found = [(path.name, command) for path, text in texts.items() for command in INSTALLING.findall(text)]
+    assert len(found) > 15
+    assert not [(name, command) for name, command in found if not INSTALLATION.fullmatch(command)]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("`uv tool install './outcrop[serve]'`", []),
+        ("$ pip install outcrop   # or", []),
+        ("`pip install .`", ["pip install ."]),
+        ('$ pipx install "./outcrop[serve]"', ['pipx install "./outcrop[serve]"']),
+        ("`pip3 install outcrop`", ["pip3 install outcrop"]),
+        ("`uv pip install 'outcrop[mini]'`", ["uv pip install 'outcrop[mini]'"]),
+        ("`pip install atheris`", []),
+    ],
+)
+def test_another_spelling_is_noticed(text: str, wrong: list[str]) -> None:
+    assert [found for found in INSTALLING.findall(text) if not INSTALLATION.fullmatch(found)] == wrong
 
 
 def test_every_folder_of_the_house_is_explained() -> None:

@@ -18,10 +18,11 @@ class Part:
 
 
 CONTENTS: Final = (
-    Part("Start", ("docs/README.md", "docs/tutorial.md")),
+    Part("Start", ("docs/README.md", "docs/tutorial.md", "docs/faq.md", "docs/troubleshooting.md")),
     Part(
         "How to",
         (
+            "docs/how-to/install.md",
             "docs/how-to/agents.md",
             "docs/how-to/code.md",
             "docs/how-to/notes.md",
@@ -59,6 +60,7 @@ CONTENTS: Final = (
     Part(
         "Explanation",
         (
+            "docs/explanation/features.md",
             "docs/explanation/ranking.md",
             "docs/explanation/freshness.md",
             "docs/explanation/limits.md",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from docs.site.table import table
@@ -174,16 +175,6 @@ def _difference(row: dict[str, Any]) -> str:
     return f"{row['difference']:+.3f} [{row['low']:+.3f} {row['high']:+.3f}]"
 
 
-def models() -> str:
-    """The models that ship, on every set."""
-    return _made(readme.model_rows())
-
-
-def speed() -> str:
-    """What ingest and search take."""
-    return _made(readme.speed_rows())
-
-
 def scale() -> str:
     """What an index costs as it grows."""
     result = newest("scale-1000000")
@@ -224,21 +215,38 @@ def budgets() -> str:
     )
 
 
-def crashes() -> str:
-    """What a kill at any moment costs."""
-    return _made([*readme.crash_rows(), *readme.serve_rows()])
+def others() -> str:
+    """The tools that people ask about first, in one run: answers, and what a query costs."""
+    result = newest("compare")
+    groups = ("repositories", "labelled sets", "own files")
+    found = [{row["engine"]: row for row in result["tables"][f"quality, {group}"]} for group in groups]
+    engines = ("outcrop", "semble", "chromadb", "llamaindex", "tantivy", "SQLite FTS5")
+    rows = [(name, *(f"{group[name]['ndcg@10']:.3f}" for group in found)) for name in engines]
+    head = ("NDCG@10", "code, 21 repositories", "prose, 7 labelled sets", "code and documentation in one index")
+    return f"{table(head, rows)}\n\n{_from(result, 'compare')}"
 
 
-def readme_figures() -> str:
-    """All figures of the front page."""
-    found = readme.SECTION.search(readme.render((readme.ROOT / "README.md").read_text("utf-8")))
-    if found is None:
-        raise NoResult("README.md has no figures")
-    return _made([found.group()[len(found.group(1)) : -len(found.group(2))]])
+def larger_models() -> str:
+    """What `mini` and the reranker bring over the model that ships."""
+    result = newest("models")
+    rows = []
+    for row in result["tables"]["NDCG@10"]:
+        search, model = row["search"], row["model"]
+        if search not in ("keyword", "hybrid", "hybrid + rerank") or model not in ("", "static", "mini"):
+            continue
+        sets = [row[name] for name in row if name not in ("search", "model", "code") and "(recall)" not in name]
+        shown = f"`{model}`{search.removeprefix('hybrid')}" if model else "words alone"
+        rows.append((shown, f"{row['code']:.3f}", f"{sum(sets) / len(sets):.3f}"))
+    return f"{table(('NDCG@10', 'code', 'prose, mean of 8 sets'), rows)}\n\n{_from(result, 'models')}"
 
 
-def _made(rows: list[str]) -> str:
-    """Rows of the front page as they stand in a page of docs/explanation, from where files have other addresses."""
-    if not rows:
-        raise NoResult("a benchmark has no result yet")
-    return re.sub(r"\]\((?!https?:)", "](../../", "\n".join(rows)).strip()
+def shown(*parts: Callable[[], list[str]]) -> Callable[[], str]:
+    """Rows of `benchmarks.readme` for a page of docs/explanation, from where files have other addresses."""
+
+    def make() -> str:
+        rows = [row for part in parts for row in part()]
+        if not rows:
+            raise NoResult("a benchmark has no result yet")
+        return re.sub(r"\]\((?!https?:)", "](../../", "\n".join(rows)).strip()
+
+    return make

@@ -11,10 +11,14 @@ from collections.abc import Callable
 from typing import Final
 
 from docs.site import figures
+from docs.site.figures import shown
 from docs.site.reference import commands, errors, formats, http, library, settings, tools
+
+from benchmarks import readme
 
 MADE: Final[dict[str, Callable[[], str]]] = {
     "commands": commands.commands,
+    "command overview": commands.overview,
     "common options": commands.common_options,
     "settings": settings.settings,
     "library": library.front_door,
@@ -42,12 +46,20 @@ MADE: Final[dict[str, Callable[[], str]]] = {
     "parts of code search": figures.parts_of_code_search,
     "scores": figures.scores,
     "rerank": figures.rerank,
-    "models": figures.models,
-    "speed": figures.speed,
+    "labelled sets": shown(readme.quality_rows),
+    "models": shown(readme.model_rows),
+    "code": shown(readme.code_rows),
+    "peers": shown(readme.peer_rows),
+    "speed": shown(readme.speed_rows),
+    "million": shown(readme.scale_rows),
     "scale": figures.scale,
     "budgets": figures.budgets,
-    "crashes": figures.crashes,
-    "readme figures": figures.readme_figures,
+    "crashes": shown(readme.crash_rows, readme.serve_rows),
+    "killed": shown(readme.crash_rows),
+    "others": figures.others,
+    "larger models": figures.larger_models,
+    "served": shown(readme.serve_rows),
+    "installed": shown(readme.footprint_rows),
 }
 
 _PART: Final = re.compile(r"^<!-- made: (.+?) -->\n(.*?)^<!-- /made -->$", re.MULTILINE | re.DOTALL)

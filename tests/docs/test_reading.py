@@ -27,7 +27,7 @@ $ outcrop ls
 
 <!-- not run: needs a network -->
 ```console
-$ pip install .
+$ pip install ./outcrop
 ```
 
 <!-- exits with: 1 -->

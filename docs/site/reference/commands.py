@@ -18,6 +18,16 @@ def common_options() -> str:
     return _options(cli, [param for param in cli.params if isinstance(param, click.Option)])
 
 
+def overview() -> str:
+    """Every command with the first sentence of its help."""
+    rows = []
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None  # noqa: S101 - it is in the table
+        rows.append((f"[`outcrop {name}`](#outcrop-{name})", _help(command).split("\n\n")[0]))
+    return table(("command", "what it does"), rows)
+
+
 def commands() -> str:
     """Each command: how it is called, what it says of itself, examples, its own options under their headings."""
     made = []
