@@ -1,8 +1,9 @@
 """Make a release: `python -m scripts.release [--to FOLDER --key KEY]`
 
 Without arguments a rehearsal: everything is built, built again, compared and checked, and nothing is kept. With a
-folder and an SSH key the archives, the bill of materials, SHA256SUMS and its signature are left there; that takes a
-clean checkout and a changelog that has the day. Nothing is uploaded: RELEASING.md says what comes next.
+folder and an SSH key the archives, the bill of materials, the files of other package managers, SHA256SUMS and its
+signature are left there; that takes a clean checkout and a changelog that has the day. Nothing is uploaded:
+RELEASING.md says what comes next.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from scripts.archives import check_sdist, check_versions, check_wheel, read_proj
 from scripts.audit import check_licences, check_need
 from scripts.build import PROJECTS, ROOT, build, commit_time
 from scripts.dependencies import out_of_step, read_lock, read_packages, read_requirements
+from scripts.packages import write_packages
 from scripts.sbom import make_sbom, render
 
 NAMESPACE: Final = "outcrop-release"
@@ -128,7 +130,8 @@ def main() -> None:
             *check_licences(packages),
             *check_archives(archives, Path(scratch) / "again"),
         ]
-        files = [*archives, write_sbom(folder)]
+        source = folder / f"outcrop-{read_project(ROOT)['version']}.tar.gz"
+        files = [*archives, write_sbom(folder), *write_packages(source)]
         sums = write_sums(files)
         print(sums.read_text("utf-8"), end="")
         unclean = list(check_checkout())
