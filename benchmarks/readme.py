@@ -260,6 +260,20 @@ def footprint_rows() -> list[str]:
     ]
 
 
+def first_rows() -> list[str]:
+    """A newcomer's way through README, command by command."""
+    result = latest("first-ten-minutes")
+    if result is None:
+        return []
+    rows = ["| step | command of README | CPU (s) | lines of output |", "|---|---|---|---|"]
+    for row in result["tables"]["commands"]:
+        command = row["command"] if row["command"].startswith("(") else f"`{row['command']}`"
+        rows.append(f"| {row['step']} | {command} | {row['CPU s']:.1f} | {row['lines']} |")
+    total, clock = figure(result, "all steps, CPU"), figure(result, "all steps, by the clock")
+    note = f"All of it: {total:.0f} s of CPU, {clock:.0f} s by the clock. Commit `{result['commit']}`."
+    return [*rows, "", note, ""]
+
+
 def beside_rows() -> list[str]:
     """What people use instead, with what each does better than Outcrop, measured in one run."""
     result = latest("compare")

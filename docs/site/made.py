@@ -60,6 +60,7 @@ MADE: Final[dict[str, Callable[[], str]]] = {
     "larger models": figures.larger_models,
     "served": shown(readme.serve_rows),
     "installed": shown(readme.footprint_rows),
+    "first ten minutes": shown(readme.first_rows),
 }
 
 _PART: Final = re.compile(r"^<!-- made: (.+?) -->\n(.*?)^<!-- /made -->$", re.MULTILINE | re.DOTALL)
