@@ -13,8 +13,8 @@ MODELS = "outcrop-models"
 
 
 def find_extras(root: Path, *, release: bool) -> dict[str, list[str]]:
-    """Extras and what they need. `mini` needs our models: of a clone its own folder, so that `pip install './outcrop[mini]'`
-    works there though no index has them; of a release, which knows no folder, the same version."""
+    """Extras and what they need. `mini` needs our models: of a clone its own folder, so that it can be installed from
+    there though no index has them; of a release, which knows no folder, the same version."""
     settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     extras: dict[str, list[str]] = settings["tool"]["outcrop"]["extras"]
     folder = root / "models"
