@@ -235,6 +235,7 @@ def main() -> None:
         ran = walk(steps, home, surroundings(home))
     except Failed as error:
         raise SystemExit(str(error)) from error
+    shutil.rmtree(work)  # a clone and an installation: some hundred megabytes
     report = report_on(ran)
     report.keep()
     raise SystemExit(1 if report.failed else 0)

@@ -237,7 +237,21 @@ def larger_models() -> str:
         sets = [row[name] for name in row if name not in ("search", "model", "code") and "(recall)" not in name]
         shown = f"`{model}`{search.removeprefix('hybrid')}" if model else "words alone"
         rows.append((shown, f"{row['code']:.3f}", f"{sum(sets) / len(sets):.3f}"))
-    return f"{table(('NDCG@10', 'code', 'prose, mean of 8 sets'), rows)}\n\n{_from(result, 'models')}"
+    made = table(("NDCG@10", "code", "prose, mean of 8 sets"), rows)
+    return f"{made}\n\n{_from(result, 'models')} {_with_minilm()}"
+
+
+def _with_minilm() -> str:
+    """What a well-known transformer brings in place of ours, from the run that had it."""
+    paths = readme.RESULTS.glob("models-*-minilm.json")
+    result = max((json.loads(path.read_text("utf-8")) for path in paths), key=lambda one: str(one["date"]))
+    ours, theirs = (
+        next(row for row in result["tables"]["NDCG@10"] if (row["search"], row["model"]) == ("hybrid", name))
+        for name in ("static", "minilm")
+    )
+    sets = [name for name in ours if name not in ("search", "model")]
+    words = ", ".join(f"{name} {theirs[name]:.3f} (`static`: {ours[name]:.3f})" for name in sets)
+    return f"With MiniLM-L6, a well-known transformer, at commit `{result['commit']}`: {words}."
 
 
 def shown(*parts: Callable[[], list[str]]) -> Callable[[], str]:
