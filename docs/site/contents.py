@@ -18,11 +18,19 @@ class Part:
 
 
 CONTENTS: Final = (
-    Part("Start", ("docs/README.md", "docs/tutorial.md", "docs/faq.md", "docs/troubleshooting.md")),
+    Part(
+        "Start",
+        (
+            "docs/README.md",
+            "docs/tutorial.md",
+            "docs/how-to/install.md",
+            "docs/faq.md",
+            "docs/troubleshooting.md",
+        ),
+    ),
     Part(
         "How to",
         (
-            "docs/how-to/install.md",
             "docs/how-to/agents.md",
             "docs/how-to/code.md",
             "docs/how-to/notes.md",
