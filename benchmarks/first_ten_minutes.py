@@ -50,6 +50,11 @@ class Ran:
     wall_s: float
     printed: str
 
+    @property
+    def lines(self) -> int:
+        """Lines of output; what overwrites itself, as progress does, is one."""
+        return self.printed.count("\n")
+
 
 class Failed(Exception):
     """A command of README does not do what it should; the message has what it printed."""
@@ -125,7 +130,7 @@ def walk(steps: list[tuple[str, str]], folder: Path, settings: Mapping[str, str]
                 finally:
                     os.killpg(process.pid, signal.SIGINT)
             code, cpu = wait(process)
-        printed = log.read_text("utf-8")
+        printed = log.read_bytes().decode("utf-8")  # as it is: progress ends with a return, not a new line
         if code not in ((0, 130, -signal.SIGINT) if step == "page open" else (0,)):
             raise Failed(f"{command} ended with {code}:\n{printed}")
         if command.startswith("outcrop search") and EXPECTED not in printed:
@@ -207,7 +212,7 @@ def report_on(ran: list[Ran]) -> Report:
     for step in STEPS:
         mine = [one for one in ran if one.step == step]
         report.add(f"{step}, CPU", sum(one.cpu_s for one in mine), "s")
-        report.add(f"{step}, output", sum(len(one.printed.splitlines()) for one in mine), "lines")
+        report.add(f"{step}, output", sum(one.lines for one in mine), "lines")
     report.add("all steps, CPU", sum(one.cpu_s for one in ran), "s")
     report.add("all steps, by the clock", sum(one.wall_s for one in ran), "s", at_most=BAR_SECONDS)
     asked = [one.cpu_s for one in ran if one.command.startswith(("outcrop search", "outcrop context"))]
@@ -218,7 +223,7 @@ def report_on(ran: list[Ran]) -> Report:
             "command": one.command,
             "CPU s": one.cpu_s,
             "wall s": one.wall_s,
-            "lines": len(one.printed.splitlines()),
+            "lines": one.lines,
         }
         for one in ran
     ]

@@ -41,7 +41,9 @@ def test_the_readme_is_short_and_all_it_shows_and_names_is_there() -> None:
     places = [link or image for link, image in named]
     assert len(places) > 15
     assert not [place for place in places if not (ROOT / place).is_file()]
-    assert {"docs/images/page-light.png", "docs/images/page-dark.png", "docs/images/terminal.svg"} <= set(places)
+    assert {"docs/images/page-light.png", "docs/images/page-dark.png", "docs/images/terminal.svg"} <= set(
+        places
+    )
 
 
 def test_installation_is_spelt_in_one_way() -> None:

@@ -91,6 +91,10 @@ def test_a_command_that_fails_or_finds_something_else_ends_the_walk(tmp_path: Pa
         walk([("first answer", "outcrop add other.md"), ("first answer", "outcrop search keys")], home, found)
 
 
+def test_progress_that_overwrites_itself_is_one_line() -> None:
+    assert Ran("clone", "git clone x", 1.0, 1.0, "Cloning\n 1%\r 50%\r100%, done.\n").lines == 2
+
+
 def test_ten_minutes_are_ten_minutes() -> None:
     slow = [Ran(step, f"outcrop search {step}", 1.0, 150.0, "one\ntwo\n") for step in STEPS]
     assert [figure.name for figure in report_on(slow).failed] == ["all steps, by the clock"]
