@@ -133,6 +133,11 @@ class RememberingReranker:
         """The weight it claims for itself, where it does."""
         return self._reranker.blend  # type: ignore[attr-defined]
 
+    @property
+    def worth(self) -> Any:
+        """What its scores are worth, where it says so."""
+        return getattr(self._reranker, "worth", None)
+
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
         """Scores of the first of `texts`, up to the first one that there was no time for."""
         keys = [_key(query, text) for text in texts]

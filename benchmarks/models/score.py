@@ -29,7 +29,7 @@ from outcrop.contracts import Reranker  # isort: skip
 from outcrop.errors import EmbedError  # isort: skip
 from outcrop.rank import signals  # isort: skip
 from outcrop.records import Progress  # isort: skip
-from outcrop.index import segment  # isort: skip
+from outcrop.index import columns  # isort: skip
 import pytest  # isort: skip
 
 CODE = "code"
@@ -178,6 +178,11 @@ class Chosen:
         given, and the next one still needs it."""
         return self.reranker.blend  # type: ignore[union-attr]
 
+    @property
+    def worth(self) -> Any:
+        """What its scores are worth, where it says so."""
+        return getattr(self.reranker, "worth", None)
+
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
         """The scores of the one that was chosen."""
         if self.reranker is None:
@@ -223,7 +228,7 @@ def score_run(
             return group.ask(engine, mode="semantic")
     if run == BARE:
         with without_signals(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(segment, "_summary_rows", lambda _feed: [])
+            patch.setattr(columns, "_summary_rows", lambda _feed: [])
             engine.parts.index.rebuild()
             return group.ask(engine, mode="semantic")
     chosen.reranker = next(get() for label, get in rerankers.items() if rerank_run(label) == run)

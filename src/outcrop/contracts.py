@@ -76,7 +76,7 @@ class Embedder(Protocol):
 class Reranker(Protocol):
     """Scores texts against a query; higher is better. Optional, off by default. Safe to call from any thread. It may
     have an attribute `blend` (a Trust): how much its order weighs against the first one, for prose and for code, 0 to
-    1."""
+    1; or `worth` (a Trust): what its scores, which are log-odds, are worth beside the engine's own."""
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
         """Scores of the first of `texts`, best candidates first: as many as fit into `seconds`, perhaps none. Raises

@@ -195,7 +195,9 @@ def test_a_pair_is_scored_once_and_a_late_one_ends_the_scores(tmp_path: Path) ->
     kept = Kept(tmp_path / "p.db")
     slow = LengthReranker(most=1)
     reranker = RememberingReranker(slow, kept)
-    assert reranker.blend == Trust(0.7, 0.7)
+    assert (reranker.blend, reranker.worth) == (Trust(0.7, 0.7), None)
+    slow.worth = Trust(0.3, 0.2)  # type: ignore[attr-defined]
+    assert reranker.worth == Trust(0.3, 0.2)
     assert reranker.score("q", ["aa", "b", "cccc"], 1.0) == [2.0]
     assert reranker.score("q", ["aa", "b", "cccc"], 1.0) == [2.0, 1.0]
     assert reranker.score("q", ["b", "aa"], 1.0) == [1.0, 2.0]
@@ -209,7 +211,7 @@ def test_a_reranker_that_leaves_candidates_out_ends_the_run() -> None:
     with pytest.raises(RuntimeError, match="no reranker"):
         chosen.score("q", ["a"], 1.0)
     chosen.reranker = LengthReranker(most=1)
-    assert chosen.blend == Trust(0.7, 0.7)
+    assert (chosen.blend, chosen.worth) == (Trust(0.7, 0.7), None)
     assert chosen.score("q", ["a"], 1.0) == [1.0]
     with pytest.raises(RuntimeError, match="1 candidates were left out"):
         chosen.score("q", ["a", "b"], 1.0)

@@ -81,7 +81,7 @@ def test_the_reranker_puts_the_right_text_first(reranker: CrossEncoder) -> None:
     for question, right in ASKED.items():
         scores = reranker.score(question, list(NOTES.values()), 60.0)
         assert list(NOTES)[int(np.argmax(scores))] == right, question
-    assert reranker.blend == Trust(prose=0.6, code=0.1)
+    assert (reranker.worth, reranker.blend) == (Trust(prose=0.42, code=0.22), None)
 
 
 def test_an_index_can_switch_to_mini_and_be_reranked(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from outcrop.rank.fusion import (
     RRF_K,
     RRF_SHARE,
     SEMANTIC_SHARE,
+    SHARPNESS,
+    add_opinion,
     blend_of,
     dense_weight,
     file_shares,
@@ -94,6 +96,20 @@ def test_a_reranker_moves_scores_within_their_range() -> None:
     expected = (1 - BLEND.prose) * first + BLEND.prose * (floats([0, 60 / 250, 1]) * 0.6 + 0.3)
     assert blended.tolist() == pytest.approx(expected.tolist())
     assert np.argsort(-rerank_scores(first, first * 7 + 3, PROSE)).tolist() == [0, 1, 2]
+
+
+def test_what_a_reranker_says_in_log_odds_is_added_by_its_worth() -> None:
+    first, worth = floats([0.9, 0.5, 0.3]), Trust(prose=0.6, code=0.2)
+    code = np.array([True, False, True])
+    added = add_opinion(first, floats([2, -1, 3]), code, worth, "semantic")
+    raised = floats([0.9 + 0.2 * 2 / SHARPNESS, 0.5 - 0.6 / SHARPNESS, 0.3 + 0.2 * 3 / SHARPNESS])
+    assert (added - raised).tolist() == pytest.approx([added[0] - raised[0]] * 3, abs=1e-6), "all moved alike"
+    assert added.min() == pytest.approx(first.min()), "none falls behind what was not asked about"
+    half = add_opinion(first, floats([2, -1, 3]), code, worth, "exact")
+    assert half[0] - half[1] - 0.4 == pytest.approx((added[0] - added[1] - 0.4) / 2, abs=1e-6)
+    nothing = add_opinion(first, floats([2, -1, 3]), code, Trust(0.0, 0.0), "mixed")
+    assert nothing.tolist() == pytest.approx(first.tolist())
+    assert added.dtype == np.float32
 
 
 def test_a_reranker_may_tell_its_own_weight() -> None:

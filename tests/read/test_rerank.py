@@ -146,6 +146,22 @@ def test_a_rerankers_own_weight_counts(db: Path, counter: WordCounter) -> None:
         assert found(search(kb, rerank=True, rerank_seconds=30))[0] == f"n{RERANKED - 1:02}"
 
 
+def test_scores_that_are_log_odds_are_added_and_the_chance_of_an_answer_is_the_first_orders(
+    db: Path, counter: WordCounter
+) -> None:
+    counter.worth = Trust(0.0, 0.0)  # type: ignore[attr-defined]
+    with open_with(db, counter) as kb:
+        assert found(search(kb, rerank=True, rerank_seconds=30)) == found(search(kb))
+    counter.worth = Trust(prose=9.0, code=0.0)  # type: ignore[attr-defined]
+    with open_with(db, counter) as kb:
+        plain, again = search(kb), search(kb, rerank=True, rerank_seconds=30)
+        assert found(again)[0] == f"n{RERANKED - 1:02}"
+        assert found(again)[RERANKED:] == found(plain)[RERANKED:], "none falls behind what was not read"
+        first, second = (kb.search("comet", rerank=rerank) for rerank in (False, True))
+        assert found(first) != found(second)
+        assert first.answerable == second.answerable
+
+
 @pytest.mark.parametrize(("seconds", "fit"), [(0.065, 1), (0.215, 6), (0.425, 13)])
 def test_the_time_given_is_never_exceeded_and_as_many_as_fit_are_read(
     db: Path, clock: Clock, seconds: float, fit: int

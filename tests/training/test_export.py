@@ -12,7 +12,8 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from training.export.__main__ import main
 from training.export.channels import open_session
-from training.weights import save_arrays
+from training.export.restore import main as restore
+from training.weights import load_arrays, save_arrays
 
 from outcrop.embed.onnx import OnnxEmbedder
 from outcrop.embed.static import StaticEmbedder
@@ -122,6 +123,23 @@ def test_an_exported_cross_encoder_scores_pairs_and_tells_its_blend(tmp_path: Pa
         for name in ("out", "float")
     )
     np.testing.assert_allclose(found, wanted, atol=0.05)
+
+
+def test_the_weights_of_an_exported_cross_encoder_can_be_read_back(tmp_path: Path) -> None:
+    source = write_folder(tmp_path)
+    card = run("cross", source, tmp_path / "out", write_card(tmp_path, max_tokens=20, worth={"prose": 0.5}))
+    assert card["worth"] == {"prose": 0.5}
+    restore(["--from", str(tmp_path / "out"), "--into", str(tmp_path / "again")])
+    given, found = (load_arrays(folder / "encoder.npz") for folder in (source, tmp_path / "again"))
+    assert found.keys() == given.keys()
+    for name, values in given.items():
+        whole = values[:20] if name == "emb.pos" else values
+        np.testing.assert_allclose(found[name], whole, atol=np.abs(whole).max() / 120, err_msg=name)
+    about = json.loads((tmp_path / "again" / "about.json").read_text("utf-8"))
+    assert (about["model"], about["licence"]) == ("tiny 7", "MIT")
+    assert (tmp_path / "again" / "tokenizer.json").read_bytes() == (
+        tmp_path / "out" / "tokenizer.json"
+    ).read_bytes()
 
 
 def test_a_card_that_lacks_what_the_engine_needs_stops_the_export(tmp_path: Path) -> None:

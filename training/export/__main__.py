@@ -63,7 +63,7 @@ def export_encoder(source: Path, into: Path, card: Card, mode: Mode) -> str:
 
 def export_cross(source: Path, into: Path, card: Card, mode: Mode) -> str:
     """Write the folder of a cross-encoder; a line on what came out."""
-    _require(card, "name", "version", "blend")
+    _require(card, "name", "version", "worth" if "worth" in card else "blend")
     arrays, about, frame = _read_folder(source)
     if "head.w" not in arrays or "pool.w" not in arrays:
         raise SystemExit(f"{source} is no cross-encoder: it has no pool or no head")

@@ -27,13 +27,16 @@ Apart = Mapping[str, Sequence[int]]
 Mode = Literal["int8", "weights", "float"]
 """How products are kept and computed.
 
-`int8`: both sides int8, what comes in with one scale a text. `weights`: half floats on disk, float once it is loaded.
-`float`: float throughout, the table of words too, to compare with.
+`int8`: both sides int8, what comes in with one scale a text; the products of a single token are int8 on disk only.
+`weights`: half floats on disk, float once it is loaded. `float`: float throughout, the table of words too, to compare
+with.
 """
 
 _EPSILON = 1e-12
 _OPSET, _IR = 18, 9
 _CONTRIBUTED = "com.microsoft"
+_GROUP = 64
+"""Weights that share a scale where they are int8 on disk only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class _Graph:
         weight, bias = self._weight_and_bias(name)
         if self.mode == "int8" and not one_token:
             return self._int8_product(source, name, weight, bias, self.apart.get(place or name, ()))
-        store = self.keep if self.mode == "float" else self.keep_half
+        store = {"int8": self._keep_int8, "weights": self.keep_half, "float": self.keep}[self.mode]
         self.add("MatMul", [source, store(f"{name}.w", weight)], f"{name}.product")
         return self.add("Add", [f"{name}.product", self.keep(f"{name}.b", bias)], name)
 
@@ -98,6 +101,19 @@ class _Graph:
         names = [f"{layer}.{one}" for one in part] if part in {"qkv", "kv"} else [name]
         weight = np.concatenate([self.arrays[f"{one}.w"] for one in names]).T
         return weight, np.concatenate([self.arrays[f"{one}.b"] for one in names])
+
+    def _keep_int8(self, name: str, weight: NDArray[np.float32]) -> str:
+        """Int8 on disk, in groups along what is summed: half the size of half floats.
+
+        Plain arithmetic, which the runtime folds into floats when it loads; a DequantizeLinear it would keep, and
+        run each time.
+        """
+        rows, columns = weight.shape
+        group = _GROUP if rows % _GROUP == 0 else rows
+        numbers, scales = quantise(weight.reshape(rows // group, group, columns), axis=1)
+        self.add("Cast", [self.keep(f"{name}.int8", numbers)], f"{name}.numbers", to=TensorProto.FLOAT)
+        self.add("Mul", [f"{name}.numbers", self.keep_half(f"{name}.scale", scales)], f"{name}.groups")
+        return self.add("Reshape", [f"{name}.groups", self.whole(f"{name}.shape", rows, columns)], name)
 
     def _int8_product(
         self,

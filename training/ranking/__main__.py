@@ -1,10 +1,11 @@
 """Learns what the engine's signals are worth, and what the score of a hit in code says.
 
-    python -m training.ranking --repos FOLDER [--only owner+name,…] [--pages FOLDER …] --into FOLDER
+    python -m training.ranking --repos FOLDER [--only owner+name,…] [--pages FOLDER …] --into FOLDER [--passages]
 
 The folder of repositories holds clones with their history, named `owner+name`; without `--only` those are used that
 `repositories.txt` lists. `--into` gets `trees`, `questions` and `cases` of each source, which are not made again where
-there are cases, and `weights.json` for src/outcrop/rank. The constants of chance.py are printed.
+there are cases, and `weights.json` for src/outcrop/rank. The constants of chance.py are printed. With `--passages` it
+also gets `passages`, which a reranker learns from (`training.gpu.lists`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from training.ranking.columns import record
 from training.ranking.fit import PRIOR, Weights, fit_weights, hand_set, score_by
 from training.ranking.judge import CHANCE, fit_chance, measure, measure_error, split_cases
 from training.ranking.pages import make_page_questions
+from training.ranking.passages import SUFFIX, write_passages
 from training.ranking.questions import make_questions
 from training.ranking.records import TYPES, Asked, Case, read_cases, write_cases, write_questions
 from training.ranking.trees import find_git
@@ -52,10 +54,11 @@ def list_repositories(folder: Path) -> list[str]:
     return [name for name in names if (folder / name).exists() or (folder / f"{name}.git").exists()]
 
 
-def prepare(name: str, source: Path, into: Path, *, pages: bool) -> list[Case]:
+def prepare(name: str, source: Path, into: Path, *, pages: bool, passages: bool = False) -> list[Case]:
     """The cases of one source; its questions and its index are made where there are none."""
     cases, lists = into / "cases" / f"{name}.npz", into / "lists" / f"{name}.jsonl"
-    if cases.exists() and lists.exists():
+    shown = into / "passages" / f"{name}{SUFFIX}"
+    if cases.exists() and lists.exists() and (shown.exists() or not passages):
         return read_cases(cases)
     tree = into / "trees" / name
     shutil.rmtree(tree, ignore_errors=True)
@@ -71,6 +74,8 @@ def prepare(name: str, source: Path, into: Path, *, pages: bool) -> list[Case]:
         found = record(engine, name, asked)
         typed = [one for one in asked if one.kind != "topic"]  # whose heading stands in the documentation
         write_lists(record_lists(engine, name, typed, draw_strange(into / "questions", name)), lists)
+        if passages:
+            write_passages(engine, asked, shown)
     write_questions(asked, into / "questions" / f"{name}.jsonl")
     write_cases(found, cases)
     kinds = Counter(case.kind for case in found)
@@ -123,6 +128,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="owner+name,… instead of what is listed")
     parser.add_argument("--pages", type=Path, nargs="*", default=[], help="folders of HTML pages")
     parser.add_argument("--into", type=Path, required=True)
+    parser.add_argument("--passages", action="store_true", help="also write what a reranker would be shown")
     options = parser.parse_args(arguments)
     names = [name for name in options.only.split(",") if name] or list_repositories(options.repos)
     sources = [(name, options.repos, False) for name in names]
@@ -130,7 +136,7 @@ def main(arguments: list[str] | None = None) -> int:
     cases = [
         case
         for name, source, is_pages in sources
-        for case in prepare(name, source, options.into, pages=is_pages)
+        for case in prepare(name, source, options.into, pages=is_pages, passages=options.passages)
     ]
     if not cases:
         sys.stderr.write(

@@ -113,6 +113,7 @@ class CrossEncoder:
         card = self._folder.card
         self.name = f"{card.name}@{card.version}" if card else f"onnx:{folder.name}"
         self.blend = card.blend if card else None
+        self.worth = card.worth if card else None
         self._held = HeldModel(self._folder.spec("pairs", threads), runner)
 
     def __repr__(self) -> str:

@@ -7,7 +7,8 @@ dimensions          of its vectors; a reranker has none
 max_tokens          of a text, or of a query and a text together
 pooling             mean or cls (embedders)
 query_prefix, document_prefix, path_weight, trust {prose, code}   (embedders; each may be missing)
-blend {prose, code} how much a reranker's scores weigh against the first order, 0 to 1 (rerankers; may be missing)
+worth {prose, code} what a reranker's scores, which are log-odds, are worth beside the first order; or, of others,
+blend {prose, code} how much its order weighs against the first, 0 to 1 (rerankers; may be missing)
 sha256              of its files, by name
 licence, figures …  for people
 """
@@ -165,6 +166,7 @@ class Card:
     path_weight: float
     trust: Trust
     blend: Trust | None = None
+    worth: Trust | None = None
     sha256: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -186,6 +188,7 @@ def read_card(folder: Path) -> Card | None:
             path_weight=float(said.get("path_weight", PATH_WEIGHT)),
             trust=_weights(said.get("trust", {})),
             blend=_weights(said["blend"]) if "blend" in said else None,
+            worth=_weights(said["worth"]) if "worth" in said else None,
             sha256=dict(said["sha256"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

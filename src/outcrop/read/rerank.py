@@ -13,8 +13,8 @@ import numpy as np
 from outcrop.contracts import Reranker, Store
 from outcrop.errors import EmbedError
 from outcrop.rank.excerpt import passage
-from outcrop.rank.fusion import blend_of, rerank_scores
-from outcrop.records import StoredChunk
+from outcrop.rank.fusion import add_opinion, blend_of, rerank_scores
+from outcrop.records import StoredChunk, Trust
 from outcrop.records.candidates import Candidates
 from outcrop.text.terms import Terms
 
@@ -68,7 +68,7 @@ def ask_reranker(
         alike.setdefault(" ".join(chunk.text.split()), []).append(chunk)
     asked = sum(map(len, alike.values()))
     texts = [
-        passage(first.document.path, _place(first), first.text, wanted, terms.of)
+        passage(first.document.path, name_place(first), first.text, wanted, terms.of)
         for first, *_ in alike.values()
     ]
     left = deadline - time.perf_counter()
@@ -81,7 +81,7 @@ def ask_reranker(
     return Opinion(asked, {chunk.id: float(score) for chunks, score in pairs for chunk in chunks})
 
 
-def _place(chunk: StoredChunk) -> tuple[str, ...]:
+def name_place(chunk: StoredChunk) -> tuple[str, ...]:
     """Where in its document a chunk stands, in names: the declaration, or the title and the headings."""
     if chunk.code is not None and chunk.code.symbol:
         return (chunk.code.symbol,)
@@ -92,7 +92,7 @@ def _place(chunk: StoredChunk) -> tuple[str, ...]:
 
 
 def blend_opinion(found: Candidates, opinion: Opinion, reranker: Reranker) -> Candidates:
-    """All in order again: candidates without a second score keep their first, which blended ones stay in range of."""
+    """All in order again: candidates without a second score keep their first, which no other falls below."""
     if not opinion.scores:
         return found
     top = found.order[:RERANKED]
@@ -100,7 +100,11 @@ def blend_opinion(found: Candidates, opinion: Opinion, reranker: Reranker) -> Ca
     places = top[[score is not None for score in second]]
     scores = np.array([score for score in second if score is not None], np.float32)
     final = found.final.copy()
-    final[places] = rerank_scores(final[places], scores, found.code[places], blend_of(reranker))
+    worth: Trust | None = getattr(reranker, "worth", None)
+    if worth is not None:
+        final[places] = add_opinion(final[places], scores, found.code[places], worth, found.kind)
+    else:
+        final[places] = rerank_scores(final[places], scores, found.code[places], blend_of(reranker))
     boosts = {**found.boosts, "rerank": final - found.final}
     order = found.order[np.argsort(-final[found.order], kind="stable")]
     score = found.score.copy()  # what a place in the order was worth it is worth to whoever takes it

@@ -202,11 +202,11 @@ class Retriever:
             options = replace(options, floor=min(STRANGE_FACTOR * options.floor, 1.0))
         seen = self._rank(query, options, seen, last=last)
         clock.lap("rank")
+        answerable = self._answerable(query, options, seen)  # learnt from totals without a second opinion
         opinion: Opinion | None = None
         if reranker is not None:
             seen, opinion = self._rerank(query, options, seen, reranker)
             clock.lap("rerank")
-        answerable = self._answerable(query, options, seen)
         seen = replace(seen, found=settle(seen.found, answerable))
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
