@@ -107,7 +107,9 @@ class GrepBody(Strict):
     def options(self) -> GrepOptions:
         """As the engine takes them."""
         given = self.model_dump(exclude={"pattern", "limit"})
-        where = {name: tuple(given.pop(name, None) or ()) for name in ("collections", "kinds", "paths")}
+        where: dict[str, Any] = {
+            name: tuple(given.pop(name, None) or ()) for name in ("collections", "kinds", "paths")
+        }
         return GrepOptions(where=Filter(**where), most_per_file=self.limit + 1, **given)
 
 
