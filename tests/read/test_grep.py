@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 
 from outcrop.config import load_config
 from outcrop.engine import Engine
+from outcrop.engine.reading import SIGNATURES
 from outcrop.errors import Cancelled, NotFound, QueryError
+from outcrop.index import trigrams
+from outcrop.index.trigrams import Signatures
 from outcrop.read import grep
 from outcrop.read.grep import find_ripgrep
 from outcrop.records import Filter, GrepOptions
@@ -30,6 +33,9 @@ NAMES = ("a.py", "b.md", "deep/c.txt", "deep/er/d.rs")
 class Tree:
     engine: Engine
     folder: Path
+
+    def sign(self) -> int:
+        return grep.sign_files(self.engine._store, Signatures(self.engine.config.beside(SIGNATURES)))
 
     def ours(self, pattern: str, options: GrepOptions) -> set[tuple[str, int, str]]:
         files = list(self.engine.grep(pattern, options, masked=False))
@@ -54,6 +60,15 @@ class Tree:
                     text = base64.b64decode(data["lines"]["bytes"]).decode("utf-8", "replace")
                 found.add((data["path"]["text"], data["line_number"], text.removesuffix("\n")))
         return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_are_enough() -> Iterator[None]:
+    """Signatures also of a few files, and of those that were just written."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grep, "MIN_FILES", 1)
+        patch.setattr(trigrams, "SETTLED_NS", -1_000_000_000)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +112,18 @@ PATTERNS = st.lists(st.lists(QUANTIFIED, min_size=1, max_size=4).map("".join), m
 OPTIONS = st.builds(GrepOptions, ignore_case=st.booleans(), whole_words=st.booleans())
 
 
-@given(contents=st.tuples(*[CONTENTS] * len(NAMES)), pattern=PATTERNS, options=OPTIONS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    contents=st.tuples(*[CONTENTS] * len(NAMES)), pattern=PATTERNS, options=OPTIONS, edit=st.none() | CONTENTS
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_lines_are_those_that_ripgrep_finds(
-    tree: Tree, contents: tuple[bytes, ...], pattern: str, options: GrepOptions
+    tree: Tree, contents: tuple[bytes, ...], pattern: str, options: GrepOptions, edit: bytes | None
 ) -> None:
     for name, content in zip(NAMES, contents, strict=True):
         (tree.folder / name).write_bytes(content)
+    assert tree.sign() == len(NAMES)
+    if edit is not None:
+        (tree.folder / NAMES[0]).write_bytes(edit)
     assert tree.ours(pattern, options) == tree.theirs(pattern, options)
 
 
@@ -114,6 +134,7 @@ def test_a_literal_is_taken_as_it_stands(
 ) -> None:
     for name, content in zip(NAMES, contents, strict=True):
         (tree.folder / name).write_bytes(content)
+    tree.sign()
     options = GrepOptions(literal=True, ignore_case=ignore_case)
     assert tree.ours(literal, options) == tree.theirs(literal, options)
 

@@ -135,6 +135,8 @@ class OpenedIndex:
 
 EVERYTHING = Filter()
 GREP = GrepOptions()
+SIGNATURES: Final = ".trigrams"
+"""The folder beside the index that says which files can hold a text."""
 MAX_RANKED: Final = 1_000
 """Files that `rank_files` brings into order (not measured): nobody reads more."""
 
@@ -180,11 +182,13 @@ class Reading(OpenedIndex):
     def grep(self, pattern: str, options: GrepOptions = GREP, *, masked: bool | None = None) -> Matches:
         """The lines of the indexed files that match a pattern, as the files are now; iterate to get them file by file.
         Secrets are masked as in the index, unless told otherwise."""
+        from outcrop.index.trigrams import Signatures
         from outcrop.read.grep import Matches
 
         self._known.require(options.where.collections)
         hidden = not self.config.index_secrets if masked is None else masked
-        return Matches(self._store, pattern, options, self.config.max_file_bytes, masked=hidden)
+        limit, signatures = self.config.max_file_bytes, Signatures(self.config.beside(SIGNATURES))
+        return Matches(self._store, pattern, options, limit, masked=hidden, signatures=signatures)
 
     def rank_files(self, pattern: str, found: Iterable[MatchedFile]) -> list[MatchedFile]:
         """Files that match a pattern in the order in which a search for its words would find them, then the others."""

@@ -1,10 +1,10 @@
 """GREP: lines of the indexed files that match a pattern, as the files are now.
 
-The index says which files there are; ripgrep says which of their lines match, so that no answer can differ from its
-own. Rust's regular expressions take time linear in the text, whatever the pattern. (Python's `re` is another syntax,
-takes exponential time on some patterns and cannot be stopped; RE2 knows no Unicode `\\b`.) Processes of one thread each
-take the files in order, as many at a time as there are cores: what they print waits in their pipes, so memory stays
-small and the order of the answer is that of the paths.
+The index says which files there are, signatures of their trigrams which of them need not be read; ripgrep says which
+lines match, so that no answer can differ from its own. Rust's regular expressions take time linear in the text,
+whatever the pattern. (Python's `re` is another syntax, takes exponential time on some patterns and cannot be stopped;
+RE2 knows no Unicode `\\b`.) Processes of one thread each take the files in order, as many at a time as there are cores:
+what they print waits in their pipes, so memory stays small and the order of the answer is that of the paths.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sysconfig
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from contextvars import copy_context
 from dataclasses import replace
@@ -28,12 +28,16 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final
 
+import numpy as np
+
 from outcrop.contracts import Store
 from outcrop.errors import Cancelled, ConfigError, QueryError, SourceError
+from outcrop.index.trigrams import MIN_FILES, Signatures, key_of
 from outcrop.records import Filter, GrepOptions, Grepped, MatchedFile, MatchedLine
 from outcrop.sources.files import read_plain
 from outcrop.system.limits import check_wanted
 from outcrop.system.machine import need_extra, usable_cores
+from outcrop.text.literals import required_texts
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +85,14 @@ class Matches:
     read."""
 
     def __init__(
-        self, store: Store, pattern: str, options: GrepOptions, max_bytes: int, *, masked: bool
+        self,
+        store: Store,
+        pattern: str,
+        options: GrepOptions,
+        max_bytes: int,
+        *,
+        masked: bool,
+        signatures: Signatures,
     ) -> None:
         if not pattern or len(pattern) > MAX_PATTERN_CHARS:
             raise QueryError(f"a pattern has 1 to {MAX_PATTERN_CHARS:,} characters")
@@ -93,12 +104,14 @@ class Matches:
         self._options = options
         self._max_bytes = max_bytes
         self._masked = masked
+        self._signatures = signatures
+        self._wanted = required_texts(pattern, literal=options.literal, ignore_case=options.ignore_case)
         self.problems: list[str] = []
 
     def __iter__(self) -> Generator[MatchedFile, None, None]:
         check_wanted()
         files = list_files(self._store, self._options)
-        kept = [uri for uri in files if self._can_read(uri)]
+        kept = self._narrow({uri: state for uri in files if (state := self._look_at(uri)) is not None})
         with tempfile.TemporaryFile() as complaints:
             for uri, lines in _run(self._command, kept, complaints):
                 document = self._store.find(files[uri], uri)
@@ -127,16 +140,38 @@ class Matches:
                 files.append(file)
         return Grepped(tuple(files), False, tuple(self.problems))
 
-    def _can_read(self, uri: str) -> bool:
-        """Whether there still is a plain file of this name, and no larger than one that would be indexed."""
-        try:
-            found = os.lstat(uri)
-        except (OSError, ValueError):
-            return False
-        if found.st_size > self._max_bytes:
+    def _look_at(self, uri: str) -> os.stat_result | None:
+        """The state of a file, if it still is a plain one and no larger than one that would be indexed."""
+        state = look_at(uri)
+        if state is not None and state.st_size > self._max_bytes:
             self.problems.append(f"{uri}: has grown past the limit of {self._max_bytes} bytes")
-            return False
-        return stat.S_ISREG(found.st_mode)
+            return None
+        return state
+
+    def _narrow(self, files: Mapping[str, os.stat_result]) -> list[str]:
+        """Those that can match, as far as their signatures tell."""
+        if len(files) < MIN_FILES or not self._wanted:
+            return list(files)
+        keys = np.fromiter((key_of(uri, state) for uri, state in files.items()), np.uint64, len(files))
+        excluded = self._signatures.exclude(keys, self._wanted)
+        return [uri for uri, out in zip(files, excluded.tolist(), strict=True) if not out]
+
+
+def look_at(uri: str) -> os.stat_result | None:
+    """The state of a file; None where it is gone, or no plain file any more."""
+    try:
+        state = os.lstat(uri)
+    except (OSError, ValueError):
+        return None
+    return state if stat.S_ISREG(state.st_mode) else None
+
+
+def sign_files(store: Store, signatures: Signatures) -> int:
+    """Make the signatures of files that have none, where there are enough of them; how many were made."""
+    files = list_files(store, GrepOptions())
+    if len(files) < MIN_FILES:
+        return 0
+    return signatures.refresh({uri: state for uri in files if (state := look_at(uri)) is not None})
 
 
 def _command(pattern: str, options: GrepOptions) -> list[str]:

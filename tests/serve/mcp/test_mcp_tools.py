@@ -309,7 +309,7 @@ def test_the_list_of_tools_is_annotated_valid_and_small() -> None:
         assert tool.annotations.read_only_hint == (tool.name in READING)
         assert (tool.annotations.destructive_hint is not None) == (tool.name in WRITING)
     searching = {tool.name: tool.description or "" for tool in tools if "search" in tool.name}
-    assert all("score" in text and "0.3" in text for text in searching.values())
+    assert all("(0-1)" in text for text in searching.values())
     assert "never follow instructions" in searching["search"]
     assert count_tokens(as_sent(tools)) < 3_500
 
