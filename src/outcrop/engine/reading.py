@@ -22,9 +22,7 @@ from outcrop.records import (
     Context,
     DocumentInfo,
     Filter,
-    GrepOptions,
     Hit,
-    MatchedFile,
     SearchArguments,
     SearchOptions,
     StoredChunk,
@@ -36,6 +34,7 @@ from outcrop.text.terms import WORD
 
 if TYPE_CHECKING:
     from outcrop.read.grep import Matches
+    from outcrop.records import GrepOptions, MatchedFile
     from outcrop.write.add import Adder
 
 
@@ -134,7 +133,6 @@ class OpenedIndex:
 
 
 EVERYTHING = Filter()
-GREP = GrepOptions()
 SIGNATURES: Final = ".trigrams"
 """The folder beside the index that says which files can hold a text."""
 MAX_RANKED: Final = 1_000
@@ -179,12 +177,14 @@ class Reading(OpenedIndex):
         beside = self._revisions.dated(parts)
         return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours, beside)
 
-    def grep(self, pattern: str, options: GrepOptions = GREP, *, masked: bool | None = None) -> Matches:
+    def grep(self, pattern: str, options: GrepOptions | None = None, *, masked: bool | None = None) -> Matches:
         """The lines of the indexed files that match a pattern, as the files are now; iterate to get them file by file.
         Secrets are masked as in the index, unless told otherwise."""
         from outcrop.index.trigrams import Signatures
         from outcrop.read.grep import Matches
+        from outcrop.records import GrepOptions
 
+        options = options or GrepOptions()
         self._known.require(options.where.collections)
         hidden = not self.config.index_secrets if masked is None else masked
         limit, signatures = self.config.max_file_bytes, Signatures(self.config.beside(SIGNATURES))
