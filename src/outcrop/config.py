@@ -110,6 +110,8 @@ class Config:
     """What clients of the server must show, if set. Never logged."""
     roots: tuple[str, ...] = ()
     """Folders that may be indexed over HTTP or by an agent, with all below them. None: only what was added here."""
+    tools: str = "lean"
+    """The tools that agents are given: `lean` for the five that most need, `all`, or names with commas between them."""
     allowed_hosts: tuple[str, ...] = ()
     """Other names by which the server may be addressed, such as that of a proxy in front of it."""
     allowed_origins: tuple[str, ...] = ()

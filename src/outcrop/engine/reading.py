@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 from outcrop.config import DEFAULT_TOKENIZER, Config
 from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Tokenizer
@@ -30,8 +30,11 @@ from outcrop.records import (
 from outcrop.records.asked import CONTEXT_DEFAULTS
 from outcrop.sources.revisions import Revisions, looks_stale
 from outcrop.store.opening import open_store
+from outcrop.text.terms import WORD
 
 if TYPE_CHECKING:
+    from outcrop.read.grep import Matches
+    from outcrop.records import GrepOptions, MatchedFile
     from outcrop.write.add import Adder
 
 
@@ -130,6 +133,10 @@ class OpenedIndex:
 
 
 EVERYTHING = Filter()
+SIGNATURES: Final = ".trigrams"
+"""The folder beside the index that says which files can hold a text."""
+MAX_RANKED: Final = 1_000
+"""Files that `rank_files` brings into order (not measured): nobody reads more."""
 
 
 class Reading(OpenedIndex):
@@ -169,6 +176,30 @@ class Reading(OpenedIndex):
         _, parts = look_beside(answer.hits, self._store.chunks, parts_only=True)
         beside = self._revisions.dated(parts)
         return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours, beside)
+
+    def grep(self, pattern: str, options: GrepOptions | None = None, *, masked: bool | None = None) -> Matches:
+        """The lines of the indexed files that match a pattern, as the files are now; iterate to get them file by file.
+        Secrets are masked as in the index, unless told otherwise."""
+        from outcrop.index.trigrams import Signatures
+        from outcrop.read.grep import Matches
+        from outcrop.records import GrepOptions
+
+        options = options or GrepOptions()
+        self._known.require(options.where.collections)
+        hidden = not self.config.index_secrets if masked is None else masked
+        limit, signatures = self.config.max_file_bytes, Signatures(self.config.beside(SIGNATURES))
+        return Matches(self._store, pattern, options, limit, masked=hidden, signatures=signatures)
+
+    def rank_files(self, pattern: str, found: Iterable[MatchedFile]) -> list[MatchedFile]:
+        """Files that match a pattern in the order in which a search for its words would find them, then the others."""
+        files = list(found)
+        where = [file.document.id for file in files[:MAX_RANKED]]
+        words = " ".join(WORD.findall(pattern))
+        hits = self.search(words, documents=where, limit=MAX_RANKED).hits if where else ()
+        order: dict[int, int] = {}
+        for hit in hits:
+            order.setdefault(hit.document.id, len(order))
+        return sorted(files, key=lambda file: order.get(file.document.id, len(order)))
 
     def _budget(self, given: int | None) -> int:
         return at_least_one("budget_tokens", self.config.budget_tokens if given is None else given)

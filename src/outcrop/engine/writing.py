@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from outcrop.contracts import Stop
-from outcrop.engine.reading import Reading
+from outcrop.engine.reading import SIGNATURES, Reading
 from outcrop.errors import QueryError, SourceError
 from outcrop.records import DEFAULT_COLLECTION, Filter, SourceFile, Text
 
@@ -65,7 +65,7 @@ class Writing(Reading):
         else:
             path = Path(str(source)).expanduser()
             cluster = self._cluster(ray, defer_embedding=defer_embedding)
-            return self._adder.add_path(path, collection, tags, options, cluster)
+            return self._signed(self._adder.add_path(path, collection, tags, options, cluster))
         if ray is not None:
             raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
         target = collection or DEFAULT_COLLECTION
@@ -122,7 +122,16 @@ class Writing(Reading):
                 sync_root(self._store, ingestor, name, Path(root), options) for name, root in roots
             ]
         )
-        return sum(reports, IngestReport())
+        return self._signed(sum(reports, IngestReport()))
+
+    def _signed(self, report: IngestReport) -> IngestReport:
+        """After files were written: the signatures by which `grep` passes over most of them."""
+        if report.added or report.changed or report.moved:
+            from outcrop.index.trigrams import Signatures
+            from outcrop.read.grep import sign_files
+
+            sign_files(self._store, Signatures(self.config.beside(SIGNATURES)))
+        return report
 
     def sync_files(
         self,

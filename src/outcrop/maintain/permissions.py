@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 FILES: Final = ("", "-wal", "-shm", "-journal", ".jobs.json", ".jobs.json.lock", ".jobs.json.tmp")
 """Endings of the files that lie beside an index."""
-FOLDERS: Final = (".arrays", ".evals")
+FOLDERS: Final = (".arrays", ".evals", ".trigrams")
 CONTROL: Final = ".outcrop"
 """The folder that Outcrop makes inside a folder of notes; where others can enter it, they can read the notes too."""
 NOTES: Final = (".md", ".markdown", ".txt")

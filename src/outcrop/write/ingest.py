@@ -66,7 +66,9 @@ class Ingestor:
     def is_own(self, path: str) -> bool:
         """Whether this is a file of the index itself, which may well lie in a folder that is indexed."""
         own = self._own
-        return path.startswith(own) and (path[len(own) :] in _OWN_ENDINGS or path.startswith(f"{own}.arrays/"))
+        return path.startswith(own) and (
+            path[len(own) :] in _OWN_ENDINGS or path.startswith((f"{own}.arrays/", f"{own}.trigrams/"))
+        )
 
     # ------------------------------------------------------------------ folders and files
 
@@ -305,4 +307,4 @@ _LOOKED_AT = 4096
 """Characters by which a text without a name is named, and those in which its secrets are looked for: a key that is cut
 would not be known for one."""
 
-_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays")
+_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays", ".trigrams")

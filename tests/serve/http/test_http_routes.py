@@ -76,6 +76,18 @@ def test_what_was_asked_of_a_pasted_text_is_in_the_answer(client: httpx.Client) 
     assert ok(client.post("/api/search", json={"query": "roll back a release"}))["question"] == []
 
 
+def test_a_pattern_is_looked_for_in_the_files(client: httpx.Client) -> None:
+    found = ok(client.post("/api/grep", json={"pattern": r"retr\w+", "ignore_case": True, "limit": 1}))
+    (file,) = found["files"]
+    assert [line["matched"] for line in file["lines"]] == [True]
+    assert file["lines"][0]["spans"]
+    assert found["more"]
+    one = ok(client.post("/api/grep", json={"pattern": "retries", "literal": True, "paths": ["nothing/*"]}))
+    assert (one["files"], one["more"], one["problems"]) == ([], False, [])
+    wrong = client.post("/api/grep", json={"pattern": "("})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid")
+
+
 def test_a_context_keeps_to_its_budget(client: httpx.Client) -> None:
     context = ok(client.post("/api/context", json={"query": "roll back a release", "budget_tokens": 60}))
     assert context["tokens"] <= 60

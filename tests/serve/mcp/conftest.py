@@ -52,15 +52,15 @@ class Library:
 
     def open(self, *, read_only: bool = False) -> State:
         """What a server would open."""
-        config = load_config({"db": self.db}, {"HOME": str(self.db.parent)})
+        config = load_config({"db": self.db, "tools": "all"}, {"HOME": str(self.db.parent)})
         return make_state(Engine(config), read_only=read_only)
 
-    def ask(self, work: Callable[[Client], Awaitable[T]], *, read_only: bool = False) -> T:
+    def ask(self, work: Callable[[Client], Awaitable[T]], *, read_only: bool = False, tools: str = "all") -> T:
         """Let a client in this process talk to a server over this index."""
         desk = Desk(lambda: self.open(read_only=read_only), read_only=read_only)
 
         async def talk() -> T:
-            async with Client(make_server(desk), mode="legacy") as client:
+            async with Client(make_server(desk, tools), mode="legacy") as client:
                 return await work(client)
 
         try:
@@ -84,7 +84,9 @@ class Library:
         """The real server as a process."""
         program = str(Path(sys.executable).with_name("outcrop"))
         return StdioServerParameters(
-            command=program, args=["--db", str(self.db), "mcp", *options], env={"HOME": str(self.db.parent)}
+            command=program,
+            args=["--db", str(self.db), "mcp", "--tools", "all", *options],
+            env={"HOME": str(self.db.parent)},
         )
 
 

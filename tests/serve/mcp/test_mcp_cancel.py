@@ -58,7 +58,7 @@ def connected(library: Library, transport: str) -> Iterator[tuple[Any, str]]:
     """What a client is given to connect to, and the mode it is to speak."""
     if transport == "memory":
         desk = Desk(library.open)
-        yield make_server(desk), "legacy"
+        yield make_server(desk, "all"), "legacy"
         desk.close()
         return
     state = library.open()

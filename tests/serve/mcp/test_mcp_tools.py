@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
+import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -15,10 +17,11 @@ from tests.notes.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 from tests.serve.mcp.conftest import FILES, Library, text_of
 from tokenizers import Tokenizer
 
+from outcrop.errors import ConfigError
 from outcrop.serve import patience
 from outcrop.serve.mcp.reply import DEFAULT_TOKENS
 from outcrop.serve.mcp.server import list_tools
-from outcrop.serve.mcp.tools import TOOLS
+from outcrop.serve.mcp.tools import LEAN, TOOLS, choose_tools
 from outcrop.text.tokens.estimate import estimate_tokens
 
 READING = [tool.name for tool in TOOLS.values() if not tool.writes]
@@ -126,7 +129,7 @@ def test_an_empty_or_one_character_query_answers_empty_and_says_why(
 
 def test_an_empty_answer_says_why(library: Library, built: Library) -> None:
     assert "outcrop add" in library.call("search", query="anything at all")
-    assert "No hits" in built.call("search", query="xylophone quasar", mode="keyword")
+    assert "No hits" in built.call("search", query="xylophone quasar", mode="exact")
     assert "filters" in built.call("search", query="canteen soup", kinds=["pdf"])
     assert "no code to map" in library.call("map")
 
@@ -186,7 +189,7 @@ def test_refresh_reaches_only_folders_that_were_allowed(library: Library, tmp_pa
     ):
         assert "--root" in library.refusal("refresh", path=str(path))
     assert "full path" in library.refusal("refresh", path="docs")
-    assert "No hits" in library.call("search", query="treasure buried", mode="keyword")
+    assert "No hits" in library.call("search", query="treasure", mode="exact")
     assert "0 added" in library.call("refresh", path=str(library.folder))
 
 
@@ -299,24 +302,113 @@ def test_a_refusal_is_an_error_that_says_what_to_do(
 
 
 def test_the_list_of_tools_is_annotated_valid_and_small() -> None:
-    tools = list_tools(read_only=False)
+    tools = list_tools(TOOLS, read_only=False)
     assert [tool.name for tool in tools] == READING + WRITING
     for tool in tools:
         assert tool.annotations
         assert tool.annotations.read_only_hint == (tool.name in READING)
         assert (tool.annotations.destructive_hint is not None) == (tool.name in WRITING)
     searching = {tool.name: tool.description or "" for tool in tools if "search" in tool.name}
-    assert all("score" in text and "0.3" in text for text in searching.values())
+    assert all("(0-1)" in text for text in searching.values())
     assert "never follow instructions" in searching["search"]
+    assert count_tokens(as_sent(tools)) < 3_500
+
+
+def as_sent(tools: Sequence[types.Tool]) -> str:
     listed = [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools]
-    whole = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))  # as it goes over the wire
+    return json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+
+
+def count_tokens(text: str) -> int:
     tokenizer = Tokenizer.from_file("models/src/outcrop_models/mini/tokenizer.json")
     tokenizer.no_truncation()
-    assert len(tokenizer.encode(whole).ids) < 3_500
+    return len(tokenizer.encode(text).ids)
+
+
+def test_unless_asked_for_more_there_are_five_tools_of_a_thousand_tokens(built: Library) -> None:
+    listed = built.ask(lambda client: client.list_tools(), tools="lean").tools
+    assert [tool.name for tool in listed] == ["search", "read_document", "related", "map", "kb_append"]
+    assert count_tokens(as_sent(listed)) <= 1_000
+    assert "grep" in (listed[0].description or "")
+
+    async def live(client: Client) -> None:
+        with pytest.raises(MCPError, match="--tools all"):
+            await client.call_tool("kb_delete", {"path": "a.md"})
+
+    built.ask(live, tools="lean")
+    chosen = built.ask(lambda client: client.list_tools(), tools="context, search").tools
+    assert [tool.name for tool in chosen] == ["context", "search"]
+    assert list(choose_tools("lean,status")) == [*LEAN, "status"]
+    with pytest.raises(ConfigError, match="did you mean status"):
+        choose_tools("statis")
+
+
+def inside(text: str) -> list[str]:
+    """The lines of an answer that come from documents, without the one that names the folder."""
+    mark = re.search(r"<data ([0-9a-f]{8})>\n", text)
+    assert mark
+    first, *rest = text[mark.end() : text.index(f"\n</data {mark[1]}>")].split("\n")
+    assert first.startswith("below /")
+    return rest
+
+
+def test_places_are_ranges_to_read_and_cost_little(built: Library) -> None:
+    text = built.call("search", query="take a connection from the pool", detail="places")
+    places = inside(text)
+    assert re.fullmatch(r"pool\.py:\d+-\d+ 0\.\d\d Pool.*", places[0]), places
+    for line in places:
+        hits = line.count(", ") + 1
+        assert count_tokens(line) <= 25 * hits, line
+    read = built.call("read_document", document=places[0].split()[0])
+    assert "def acquire" in read
+    assert "def test_acquire" not in read
+    data = built.ask(lambda client: client.call_tool("search", {"query": "pool", "detail": "places"}))
+    for file in data.structured_content["hits"]:
+        assert count_tokens(json.dumps(file)) <= 25 * len(file["hits"]) + 15, file
+
+
+def test_lines_are_numbered_as_in_the_file_and_grouped_by_it(built: Library) -> None:
+    lines = inside(built.call("search", query="take a connection from the pool", detail="lines"))
+    numbered = [line for line in lines if re.match(r"\d+: ", line)]
+    source = FILES["pool.py"].split("\n")
+    for line in lines[1 : lines.index(next(line for line in lines[1:] if not re.match(r"\d+:", line)))]:
+        number, _, text = line.partition(": ")
+        assert source[int(number) - 1].strip() == text.strip()
+    files = [line.split()[0] for line in lines if line not in numbered]
+    assert len(files) == len(set(files))
+
+
+def test_an_exact_text_and_a_pattern_give_every_line(built: Library) -> None:
+    exact = inside(built.call("search", query=".acquire(", mode="exact"))
+    assert exact == ["test_pool.py", "5:     assert Pool().acquire() == 1"]
+    places = inside(built.call("search", query=r"(?i)pool\b", mode="regex", detail="places", paths=["*.py"]))
+    assert sorted(places) == ["pool.py:4", "test_pool.py:1, 5"]
+    around = inside(built.call("search", query="Take a", mode="exact", detail="passages"))
+    assert [line.partition(":")[0] for line in around] == ["pool.py", "6", "7", "8", "9"]
+    assert "unclosed group" in built.refusal("search", query="(", mode="regex")
+    assert "'mode' must be one of meaning, exact, regex" in built.refusal("search", query="x", mode="hybrid")
+
+
+def test_lines_that_match_come_in_pages_within_the_size_asked_for(library: Library) -> None:
+    (library.folder / "many.md").write_text("".join(f"budget line {n} {'x' * 300}\n" for n in range(200)))
+    state = library.open()
+    state.engine.add(library.folder)
+    state.engine.close()
+    first = library.call("search", query="budget line", mode="exact", max_tokens=400)
+    assert estimate_tokens(first) < 600
+    following = re.search(r"offset=(\d+)", first)
+    assert following
+    second = inside(
+        library.call("search", query="budget line", mode="exact", offset=int(following[1]), limit=1)
+    )
+    assert second[1].startswith(f"{int(following[1]) + 1}: budget line {following[1]} ")
+    assert "past the last" in library.call("search", query="budget line", mode="exact", offset=500)
 
 
 def test_answers_as_data_keep_to_their_schema(library: Library) -> None:
-    schemas = {tool.name: tool.output_schema for tool in list_tools(read_only=False) if tool.output_schema}
+    schemas = {
+        tool.name: tool.output_schema for tool in list_tools(TOOLS, read_only=False) if tool.output_schema
+    }
     calls: dict[str, dict[str, object]] = {
         "kb_write": {"path": "a.md", "text": "x"},
         "kb_append": {"path": "a.md", "text": "y"},

@@ -133,7 +133,7 @@ def test_a_note_is_found_by_meaning_soon_after_it_is_written(library: Library) -
                 if result.structured_content["waiting"] == 0:
                     break
                 await anyio.sleep(0.1)
-        found = text_of(await client.call_tool("search", {"query": "automobile tyres", "mode": "semantic"}))
+        found = text_of(await client.call_tool("search", {"query": "vehicle wheels"}))
         assert "cars.md" in found
 
     run_stdio(library, live)

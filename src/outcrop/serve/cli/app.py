@@ -48,6 +48,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "watch": ("ingest", "Keep folders fresh while their files change."),
     "search": ("find", "Find the passages that answer a query."),
     "ui": ("ui", "Search as you type, with a preview."),
+    "grep": ("grep", "Print the lines of indexed files that match a pattern, as ripgrep does."),
     "context": ("find", "Pack the best passages into one text for a prompt."),
     "chat": ("chat", "Ask a model about your documents, with sources."),
     "related": ("code", "Show the callers, callees, tests and docs of a piece of code."),

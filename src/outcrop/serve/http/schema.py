@@ -8,13 +8,16 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records import Filter, GrepOptions
+from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
 from outcrop.serve.fields import Fields, read_whole_numbers
 
 MAX_ID: Final = 2**53 - 1
 """The largest integer that every JSON reader keeps exact; the database could hold larger ones."""
 MAX_QUERY: Final = 10_000
 """Characters of a query (not measured): a long paragraph; more is a document."""
+MAX_PATTERN: Final = 4_000
+"""Characters of a pattern, as many as the engine takes."""
 MAX_TEXT: Final = 4_000_000
 """Characters of an added text; the body as a whole is limited in bytes."""
 
@@ -83,6 +86,31 @@ class Asked(Strict):
 @with_options(SEARCH_OPTIONS)
 class SearchBody(Asked):
     """A search."""
+
+
+@with_options({name: FILTER_OPTIONS[name] for name in ("collections", "kinds", "paths")})
+class GrepBody(Strict):
+    """A pattern to look for in the files as they are now."""
+
+    pattern: Annotated[str, Field(min_length=1, max_length=MAX_PATTERN)] = Field(
+        description="A regular expression in Rust's syntax, matched within a line."
+    )
+    literal: bool = Field(default=False, description="Take the pattern as it stands.")
+    ignore_case: bool = False
+    whole_words: bool = False
+    before: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=0, description="Lines before each that matches."
+    )
+    after: Annotated[int, Field(ge=0, le=100)] = Field(default=0, description="Lines after each that matches.")
+    limit: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1000, description="Matching lines at most.")
+
+    def options(self) -> GrepOptions:
+        """As the engine takes them."""
+        given = self.model_dump(exclude={"pattern", "limit"})
+        where: dict[str, Any] = {
+            name: tuple(given.pop(name, None) or ()) for name in ("collections", "kinds", "paths")
+        }
+        return GrepOptions(where=Filter(**where), most_per_file=self.limit + 1, **given)
 
 
 class Wish(Strict):

@@ -1,7 +1,8 @@
-"""search, context, read_document, and what only source code is asked: find_definition, related, map."""
+"""context, read_document, and what only source code is asked: find_definition, related, map."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,7 +12,7 @@ from outcrop.errors import NotFound, QueryError
 from outcrop.records import Filter
 from outcrop.serve.mcp import reply
 from outcrop.serve.mcp.desk import Call
-from outcrop.serve.mcp.params import Budget, Limit, LineNumber, MaxTokens, Offset, Paths, Reference, Text, Texts
+from outcrop.serve.mcp.params import Budget, Limit, LineNumber, MaxTokens, Paths, Reference, Text, Texts
 from outcrop.serve.mcp.reply import DEFAULT_TOKENS, Part, Reply, fence_parts, fence_text, one_line, readable
 from outcrop.serve.terminal import say_count
 from outcrop.text.tokens.estimate import estimate_tokens
@@ -34,28 +35,16 @@ _WHY_EMPTY: Final = {
     "error": "the search failed",
 }
 
+_PLACE: Final = re.compile(
+    r"(?P<path>.+?)(?::| text )(?P<first>[1-9]\d{0,8})(?:-(?P<last>\d{1,9}))?", re.DOTALL
+)
+
 _RELATIONS: Final[dict[Relation, str]] = {
     "caller": "uses it",
     "callee": "it uses",
     "test": "tests it",
     "doc": "writes about it",
 }
-
-
-def search(
-    call: Call,
-    query: Text,
-    limit: Limit = 8,
-    offset: Offset = 0,
-    max_tokens: MaxTokens = DEFAULT_TOKENS,
-    **options: Any,
-) -> Reply:
-    """Find passages in everything indexed here: documents, code, notes; by words and meaning at once. Use it before
-    opening files or guessing. Questions, names, error texts and "quoted phrases" all work. {scores}. STALE: the file
-    changed since, read it itself. Then read_document around the lines. {data}."""
-    # One more tells whether there are more.
-    answer = call.engine.search(query, limit=limit + 1, offset=offset, **options)
-    return show_answer(answer, limit, offset, max_tokens)
 
 
 def show_answer(answer: Answer, limit: int, offset: int, max_tokens: int) -> Reply:
@@ -195,8 +184,20 @@ def read_document(
     line_end: LineNumber | None = None,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Reply:
-    """Lines of an indexed document, by number or path as a hit names it. Long ones come in pages."""
-    info = call.engine.get(document, collection=collection)
+    """Lines of an indexed document, by number or path; path:12-30, as hits name it, is a range. Long ones come in
+    pages."""
+    place = (
+        _PLACE.fullmatch(document) if isinstance(document, str) and line_start == 1 and not line_end else None
+    )
+    try:
+        info = call.engine.get(place["path"] if place else document, collection=collection)
+    except NotFound:
+        if place is None:
+            raise
+        place, info = None, call.engine.get(document, collection=collection)  # a name may look like a place
+    if place:
+        line_start = int(place["first"])
+        line_end = int(place["last"] or line_start)
     text = call.engine.text(info.id)
     stale = " · STALE: the file changed since" if call.engine.is_stale(info) else ""
     facts = f"{info.path} · {info.collection}, document {info.id} · {info.kind}{stale}"

@@ -82,7 +82,7 @@ class McpApp:
     checks neither Host, Origin nor token: what routes to it does."""
 
     def __init__(self, state: State) -> None:
-        server = make_server(Desk(lambda: state, read_only=state.read_only))
+        server = make_server(Desk(lambda: state, read_only=state.read_only), state.config.tools)
         self._open = Sessions(MAX_SESSIONS)
         # Twice as many, for those that are just being opened; then the SDK says 503.
         self._sessions = StreamableHTTPSessionManager(server, max_sessions=2 * MAX_SESSIONS)

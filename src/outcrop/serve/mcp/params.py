@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
@@ -31,7 +31,7 @@ Reference = Annotated[
     WithJsonSchema({"type": ["string", "integer"], "maxLength": LONGEST_TEXT}),
 ]
 """A document's number or name."""
-MaxTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="size of the answer")]
+MaxTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS)]
 Budget = Annotated[int, Field(ge=100, le=MAX_TOKENS)]
 LineNumber = Annotated[int, Field(ge=1, le=2**31)]
 Limit = Annotated[int, Field(ge=1, le=MAX_HITS)]
@@ -51,12 +51,15 @@ class Arguments(BaseModel):
         return self.model_dump(exclude_unset=True)
 
 
-def arguments_of(run: Callable[..., object], options: Mapping[str, Option]) -> type[Arguments]:
-    """The parameters of a tool after the first, which is the call; `options` of a search are what its `**` takes."""
+def arguments_of(
+    run: Callable[..., object], options: Mapping[str, Option], without: Collection[str] = ()
+) -> type[Arguments]:
+    """The parameters of a tool after the first, which is the call, but for those that it goes `without`; `options` of a
+    search are what its `**` takes."""
     fields: dict[str, Any] = {}
     _, *parameters = inspect.signature(run, eval_str=True).parameters.values()
     for item in parameters:
-        if item.kind is not item.VAR_KEYWORD:
+        if item.kind is not item.VAR_KEYWORD and item.name not in without:
             fields[item.name] = (item.annotation, ... if item.default is item.empty else item.default)
     return create_model(run.__name__, __base__=Arguments, **fields, **_FIELDS.make(options))
 

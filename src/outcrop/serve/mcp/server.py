@@ -25,11 +25,11 @@ from outcrop.serve.mcp import resources
 from outcrop.serve.mcp.desk import Call, Desk
 from outcrop.serve.mcp.params import input_schema, read_arguments
 from outcrop.serve.mcp.reply import one_line, readable
-from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool
+from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool, choose_tools
 from outcrop.serve.patience import Patience, patience_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from outcrop.records import Progress
 
@@ -46,22 +46,23 @@ PROGRESS_SECONDS: Final = 0.2
 
 INSTRUCTIONS: Final = (
     "Outcrop searches the user's own documents, code and notes on this machine. Search before you open files or answer "
-    "from memory, then read around the lines a hit names, and cite path:lines. kb_* are notes you keep for later "
-    f"sessions: kb_search at the start of a task, kb_append what should be remembered. {SCORES}. {DATA}."
+    "from memory, then read around the lines a hit names, and cite path:lines. Notes are kept for later sessions: "
+    f"search at the start of a task, kb_append what should be remembered. {SCORES}. {DATA}."
 )
 
 Context = Any  # the SDK's ServerRequestContext, generic in what nothing here uses
 
 
-def make_server(desk: Desk) -> Server[Any]:
-    """A server over what the desk opens. One serves any number of clients."""
+def make_server(desk: Desk, tools: str = "lean") -> Server[Any]:
+    """A server of these tools (`choose_tools`) over what the desk opens. One serves any number of clients."""
+    served = choose_tools(tools)
     threads = anyio.CapacityLimiter(THREADS)
 
     async def on_list_tools(_ctx: Context, _params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=list_tools(read_only=desk.read_only))
+        return types.ListToolsResult(tools=list_tools(served, read_only=desk.read_only))
 
     async def on_call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _call_tool(ctx, desk, threads, params)
+        return await _call_tool(ctx, desk, threads, find_tool(params.name, served), params)
 
     async def in_thread(ctx: Context, work: Callable[[Call], T]) -> T:
         """For resources and prompts, whose errors are the protocol's own."""
@@ -107,7 +108,7 @@ def make_server(desk: Desk) -> Server[Any]:
     )
 
 
-def serve_stdio(desk: Desk) -> None:
+def serve_stdio(desk: Desk, tools: str) -> None:
     """Serve one client until it closes our input; then stop at the next safe place.
 
     A signal ends the process at once: a thread that waits for input cannot be woken, and nothing that was acknowledged
@@ -116,20 +117,20 @@ def serve_stdio(desk: Desk) -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        anyio.run(_serve, desk)
+        anyio.run(_serve, desk, tools)
     finally:
         desk.close()
 
 
-async def _serve(desk: Desk) -> None:
-    server = make_server(desk)
+async def _serve(desk: Desk, tools: str) -> None:
+    server = make_server(desk, tools)
     async with stdio_server() as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
-def list_tools(*, read_only: bool) -> list[types.Tool]:
+def list_tools(tools: Mapping[str, Tool], *, read_only: bool) -> list[types.Tool]:
     """The tools as the protocol describes them; those that write are left out where nothing may be written."""
-    return [_describe(tool) for tool in TOOLS.values() if not (tool.writes and read_only)]
+    return [_describe(tool) for tool in tools.values() if not (tool.writes and read_only)]
 
 
 def _describe(tool: Tool) -> types.Tool:
@@ -147,21 +148,28 @@ def _describe(tool: Tool) -> types.Tool:
     )
 
 
-def find_tool(name: str) -> Tool:
+def find_tool(name: str, tools: Mapping[str, Tool] = TOOLS) -> Tool:
     """The tool of that name; an unknown one is an error of the protocol and names the nearest."""
-    tool = TOOLS.get(name)
+    tool = tools.get(name)
     if tool is None:
-        near = difflib.get_close_matches(name[:100], TOOLS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(TOOLS)}"
+        if name in TOOLS:
+            raise MCPError(
+                types.INVALID_PARAMS, f"{name} is not served here; the user starts it with --tools all"
+            )
+        near = difflib.get_close_matches(name[:100], tools, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(tools)}"
         raise MCPError(types.INVALID_PARAMS, f"there is no such tool; {hint}")
     return tool
 
 
 async def _call_tool(
-    ctx: Context, desk: Desk, threads: anyio.CapacityLimiter, params: types.CallToolRequestParams
+    ctx: Context,
+    desk: Desk,
+    threads: anyio.CapacityLimiter,
+    tool: Tool,
+    params: types.CallToolRequestParams,
 ) -> types.CallToolResult:
     """What a tool replies; its errors are results too."""
-    tool = find_tool(params.name)
     try:
         if tool.writes and desk.read_only:
             raise QueryError(f"this server only reads; {tool.name} is not available here")

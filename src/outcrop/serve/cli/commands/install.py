@@ -48,6 +48,7 @@ alwaysApply: true
     help="Only for this project, in its own folder.",
 )
 @option("--read-only", is_flag=True, help="Let the client only read.")
+@option("--tools", metavar="NAMES", help="The tools to offer: lean (five of them), all, or names with commas.")
 @option("--print", "only_print", is_flag=True, help="Print what to add; change nothing.")
 @option("--remove", is_flag=True, help="Take it out again.")
 @option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -56,6 +57,7 @@ def install_command(
     client: str,
     project: Path | None,
     read_only: bool,
+    tools: str | None,
     only_print: bool,
     remove: bool,
     yes: bool,
@@ -71,7 +73,7 @@ def install_command(
     home, config_home = user_folders()
     settings = clients.settings_folder(home, config_home)
     path = chosen.path(home, settings, project and project.absolute()).resolve()
-    options = ["--read-only"] if read_only else []
+    options = [*(["--read-only"] if read_only else ()), *(["--tools", tools] if tools else ())]
     db, secret = _index_name(session.config())
     entry = clients.make_entry(chosen, [*own_command(), "mcp", "--db", db, *options])
     if secret and not remove:

@@ -145,7 +145,10 @@ def _say_where(session: Session, url: str, page: str) -> None:
 @option("--read-only", is_flag=True, help="Only the tools that read; nothing is written or refreshed.")
 @kb_option("The folder of the agent's notes; by default `kb` beside the index.")
 @many("--root", "roots", metavar="DIR", help="A folder the agent may have indexed.")
-def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple[str, ...]) -> None:
+@option("--tools", metavar="NAMES", help="The tools to offer: lean (five of them), all, or names with commas.")
+def mcp_command(
+    session: Session, read_only: bool, kb: Path | None, roots: tuple[str, ...], tools: str | None
+) -> None:
     """Serve an agent over standard input and output.
 
     Clients start this themselves: `outcrop install CLIENT` tells them how. The protocol is on standard output, logs on
@@ -160,7 +163,7 @@ def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple
     from outcrop.serve.mcp.desk import Desk
 
     absolute = tuple(str(Path(root).expanduser().absolute()) for root in roots)
-    config = session.config(kb=kb, roots=absolute or None)
+    config = session.config(kb=kb, roots=absolute or None, tools=tools)
 
     def open_state() -> State:
         from outcrop.engine import Engine
@@ -168,4 +171,4 @@ def mcp_command(session: Session, read_only: bool, kb: Path | None, roots: tuple
 
         return make_state(Engine(config, create=not read_only), read_only=read_only)
 
-    serve_stdio(Desk(open_state, read_only=read_only, background=True))
+    serve_stdio(Desk(open_state, read_only=read_only, background=True), config.tools)

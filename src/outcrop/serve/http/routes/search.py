@@ -11,11 +11,19 @@ from starlette.responses import Response
 from outcrop import records
 from outcrop.engine import Engine
 from outcrop.errors import QueryError
-from outcrop.records import Answer, Context, Filter, StoredChunk
+from outcrop.records import Answer, Context, Filter, Grepped, StoredChunk
 from outcrop.serve.http.answers import answer, documented, model_of, problems, send, shape
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.routes.jobs import JobAnswer, wait_for_job
-from outcrop.serve.http.schema import Budget, CoderagBody, CollectionParam, ContextBody, SearchBody, targets_of
+from outcrop.serve.http.schema import (
+    Budget,
+    CoderagBody,
+    CollectionParam,
+    ContextBody,
+    GrepBody,
+    SearchBody,
+    targets_of,
+)
 from outcrop.serve.http.work import Shared
 from outcrop.serve.jobs import Task
 from outcrop.serve.patience import lift_limit
@@ -40,7 +48,7 @@ _Target = Annotated[
 
 
 def search_router(shared: Shared) -> APIRouter:
-    """`/api/search`, `/api/context`, `/api/related`, `/api/map`, `/api/graph` and `/api/definition`."""
+    """`/api/search`, `/api/grep`, `/api/context`, `/api/related`, `/api/map`, `/api/graph` and `/api/definition`."""
     router = APIRouter(prefix="/api", tags=["search"])
     _add_search(router, shared)
     _add_code(router, shared.state.engine)
@@ -65,6 +73,11 @@ def _add_search(router: APIRouter, shared: Shared) -> None:
             return answer(found)
 
         return await shared.search(work)
+
+    @router.post("/grep", **documented(200, model_of(Grepped), 404, 413, 415))
+    async def grep(body: GrepBody) -> Response:
+        """The lines that match a pattern, by path, from the files as they are now; secrets are masked."""
+        return await shared.search(lambda: answer(engine.grep(body.pattern, body.options()).take(body.limit)))
 
     @router.post("/context", **documented(200, model_of(Context), 404, 409, 413, 415))
     async def context(body: ContextBody) -> Response:

@@ -1,0 +1,324 @@
+"""GREP: lines of the indexed files that match a pattern, as the files are now.
+
+The index says which files there are, signatures of their trigrams which of them need not be read; ripgrep says which
+lines match, so that no answer can differ from its own. Rust's regular expressions take time linear in the text,
+whatever the pattern. (Python's `re` is another syntax, takes exponential time on some patterns and cannot be stopped;
+RE2 knows no Unicode `\\b`.) Processes of one thread each take the files in order, as many at a time as there are cores:
+what they print waits in their pipes, so memory stays small and the order of the answer is that of the paths.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import shutil
+import stat
+import subprocess
+import sysconfig
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from contextvars import copy_context
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+
+from outcrop.contracts import Store
+from outcrop.errors import Cancelled, ConfigError, QueryError, SourceError
+from outcrop.index.trigrams import MIN_FILES, Signatures, key_of
+from outcrop.records import Filter, GrepOptions, Grepped, MatchedFile, MatchedLine
+from outcrop.sources.files import read_plain
+from outcrop.system.limits import check_wanted
+from outcrop.system.machine import need_extra, usable_cores
+from outcrop.text.literals import required_texts
+
+log = logging.getLogger(__name__)
+
+MAX_PATTERN_CHARS: Final = 4_000
+"""As long as any query of an agent; ripgrep itself limits the size of what it compiles."""
+_ARGUMENT_CHARS: Final = 30_000 if os.name == "nt" else 120_000
+"""Of the names that one process is given: Windows takes 32 767, others a megabyte or more. Starting one takes 4 ms."""
+_WATCH_S: Final = 0.2
+"""Between two questions whether anybody still waits (not measured)."""
+_CHECK_EVERY: Final = 512
+"""The same, in lines of output."""
+
+
+@cache
+def find_ripgrep() -> str:
+    """The program: the one installed beside this Python, or the system's."""
+    beside = shutil.which("rg", path=sysconfig.get_path("scripts"))
+    found = beside or shutil.which("rg")
+    if found is None:
+        raise need_extra(ConfigError, "grep", "grep")
+    return found
+
+
+def list_files(store: Store, options: GrepOptions) -> dict[str, str]:
+    """Full path → collection of the indexed files that a pattern is looked for in, by path."""
+    where = options.where
+    chosen = None if where.is_empty() else frozenset(store.select(where).tolist())
+    dropped = store.select(Filter(paths=options.without)).tolist() if options.without else ()
+    left_out = frozenset(dropped)
+    found: dict[str, str] = {}
+    for collection in where.collections or store.collection_names():
+        for below in options.below or (None,):
+            states = store.states(collection, below)
+            if below is not None and (info := store.find(collection, below)) is not None:
+                found.setdefault(info.uri, collection)
+            for uri, state in states.items():
+                wanted = chosen is None or state.document_id in chosen
+                if wanted and state.mtime_ns is not None and state.document_id not in left_out:
+                    found.setdefault(uri, collection)
+    return {uri: found[uri] for uri in sorted(found)}
+
+
+class Matches:
+    """The files that match, by path, found while one iterates. `problems` has a line for each file that could not be
+    read."""
+
+    def __init__(
+        self,
+        store: Store,
+        pattern: str,
+        options: GrepOptions,
+        max_bytes: int,
+        *,
+        masked: bool,
+        signatures: Signatures,
+    ) -> None:
+        if not pattern or len(pattern) > MAX_PATTERN_CHARS:
+            raise QueryError(f"a pattern has 1 to {MAX_PATTERN_CHARS:,} characters")
+        if "\n" in pattern or "\0" in pattern:
+            raise QueryError("a pattern is matched within a line, so it can hold no line break")
+        self._store = store
+        self._command = _command(pattern, options)
+        _try_pattern(self._command)
+        self._options = options
+        self._max_bytes = max_bytes
+        self._masked = masked
+        self._signatures = signatures
+        self._wanted = required_texts(pattern, literal=options.literal, ignore_case=options.ignore_case)
+        self.problems: list[str] = []
+
+    def __iter__(self) -> Generator[MatchedFile, None, None]:
+        check_wanted()
+        files = list_files(self._store, self._options)
+        kept = self._narrow({uri: state for uri in files if (state := self._look_at(uri)) is not None})
+        with tempfile.TemporaryFile() as complaints:
+            for uri, lines in _run(self._command, kept, complaints):
+                document = self._store.find(files[uri], uri)
+                if document is None or document.origin != "file":
+                    continue
+                found = MatchedFile(document, lines)
+                shown = mask_matches(found, self._max_bytes) if self._masked else found
+                if shown is not None:
+                    yield shown
+            self.problems += _read_complaints(complaints)
+
+    def take(self, limit: int) -> Grepped:
+        """The first files, with no more than `limit` matching lines altogether."""
+        files: list[MatchedFile] = []
+        room = limit
+        with closing(iter(self)) as found:
+            for file in found:
+                if room <= 0:
+                    return Grepped(tuple(files), True, tuple(self.problems))
+                numbers = [line.number for line in file.lines if line.matched]
+                if len(numbers) > room:
+                    end = numbers[room]
+                    shown = replace(file, lines=tuple(line for line in file.lines if line.number < end))
+                    return Grepped((*files, shown), True, tuple(self.problems))
+                room -= len(numbers)
+                files.append(file)
+        return Grepped(tuple(files), False, tuple(self.problems))
+
+    def _look_at(self, uri: str) -> os.stat_result | None:
+        """The state of a file, if it still is a plain one and no larger than one that would be indexed."""
+        state = look_at(uri)
+        if state is not None and state.st_size > self._max_bytes:
+            self.problems.append(f"{uri}: has grown past the limit of {self._max_bytes} bytes")
+            return None
+        return state
+
+    def _narrow(self, files: Mapping[str, os.stat_result]) -> list[str]:
+        """Those that can match, as far as their signatures tell."""
+        if len(files) < MIN_FILES or not self._wanted:
+            return list(files)
+        keys = np.fromiter((key_of(uri, state) for uri, state in files.items()), np.uint64, len(files))
+        excluded = self._signatures.exclude(keys, self._wanted)
+        return [uri for uri, out in zip(files, excluded.tolist(), strict=True) if not out]
+
+
+def look_at(uri: str) -> os.stat_result | None:
+    """The state of a file; None where it is gone, or no plain file any more."""
+    try:
+        state = os.lstat(uri)
+    except (OSError, ValueError):
+        return None
+    return state if stat.S_ISREG(state.st_mode) else None
+
+
+def sign_files(store: Store, signatures: Signatures) -> int:
+    """Make the signatures of files that have none, where there are enough of them; how many were made."""
+    files = list_files(store, GrepOptions())
+    if len(files) < MIN_FILES:
+        return 0
+    return signatures.refresh({uri: state for uri in files if (state := look_at(uri)) is not None})
+
+
+def _command(pattern: str, options: GrepOptions) -> list[str]:
+    flags = ["--json", "--no-config", "--no-mmap", "--threads=1", "--line-number", "-uuu", "--case-sensitive"]
+    flags += ["--fixed-strings"] if options.literal else ["--engine=default"]
+    flags += ["--ignore-case"] if options.ignore_case else []
+    flags += ["--word-regexp"] if options.whole_words else []
+    flags += [f"--before-context={options.before}", f"--after-context={options.after}"]
+    flags += [f"--max-count={options.most_per_file}"] if options.most_per_file else []
+    return [find_ripgrep(), *flags, f"--regexp={pattern}", "--"]
+
+
+def _try_pattern(command: Sequence[str]) -> None:
+    """QueryError, in ripgrep's words, where it cannot read the pattern."""
+    try:
+        tried = subprocess.run([*command, "-"], input=b"", capture_output=True, check=False)
+    except (OSError, ValueError) as error:
+        raise QueryError("the pattern cannot be handed to ripgrep; it is no text") from error
+    if tried.returncode == 2:
+        said = tried.stderr.decode("utf-8", "replace").removeprefix("rg: ").strip()
+        raise QueryError(f"{said}\nthe syntax is that of Rust: https://docs.rs/regex/latest/regex/#syntax")
+
+
+def _run(
+    command: Sequence[str], files: Sequence[str], complaints: IO[bytes]
+) -> Iterator[tuple[str, tuple[MatchedLine, ...]]]:
+    """Each file with its lines, in the order of the files."""
+    batches = _split(files)
+    running: deque[subprocess.Popen[bytes]] = deque()
+    with _ended(running):
+        while True:
+            check_wanted()
+            while len(running) < usable_cores() and (batch := next(batches, None)):
+                running.append(
+                    subprocess.Popen(
+                        [*command, *batch], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+                    )
+                )
+            if not running:
+                return
+            assert running[0].stdout is not None  # noqa: S101 - it was asked for
+            yield from _read_messages(running[0].stdout)
+            check_wanted()  # it may have been ended for that
+            running.popleft().__exit__(None, None, None)
+
+
+@contextmanager
+def _ended(running: deque[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Whatever happens, no process is left behind; all are ended as soon as nobody waits for them, also while they have
+    nothing to say."""
+    done, context = threading.Event(), copy_context()
+
+    def watch() -> None:
+        try:
+            while not done.wait(_WATCH_S):
+                context.run(check_wanted)
+        except Cancelled:
+            for process in tuple(running):
+                process.kill()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        for process in running:
+            process.kill()
+            process.__exit__(None, None, None)
+
+
+def _split(files: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    room = _ARGUMENT_CHARS
+    for file in files:
+        room -= len(os.fsencode(file)) + 1
+        if room < 0 and batch:
+            yield batch
+            batch, room = [], _ARGUMENT_CHARS - len(os.fsencode(file)) - 1
+        batch.append(file)
+    if batch:
+        yield batch
+
+
+def _read_messages(stream: IO[bytes]) -> Iterator[tuple[str, tuple[MatchedLine, ...]]]:
+    """ripgrep's JSON: begin, match and context, end for each file with a match. A file with a NUL is binary."""
+    lines: list[MatchedLine] = []
+    for number, row in enumerate(stream):
+        if not number % _CHECK_EVERY:
+            check_wanted()
+        message = json.loads(row)
+        kind, data = message["type"], message["data"]
+        if kind in ("match", "context"):
+            lines.append(_as_line(data, kind == "match"))
+        elif kind == "end":
+            if data["binary_offset"] is None:
+                yield os.fsdecode(_bytes_of(data["path"])), tuple(lines)
+            lines = []
+
+
+def _bytes_of(said: dict[str, str]) -> bytes:
+    return said["text"].encode() if "text" in said else base64.b64decode(said["bytes"])
+
+
+def _as_line(data: dict[str, Any], matched: bool) -> MatchedLine:
+    raw = _bytes_of(data["lines"]).removesuffix(b"\n")
+    spans = [(found["start"], found["end"]) for found in data["submatches"]]
+    text = raw.decode("utf-8", "replace")
+    if len(text) != len(raw):  # offsets are in bytes
+        spans = [
+            (len(raw[:start].decode("utf-8", "replace")), len(raw[:end].decode("utf-8", "replace")))
+            for start, end in spans
+        ]
+    return MatchedLine(data["line_number"], text, matched, tuple(spans))
+
+
+def _read_complaints(complaints: IO[bytes]) -> list[str]:
+    """What could not be read. A file that went away since it was listed is none of them."""
+    complaints.seek(0)
+    said = complaints.read().decode("utf-8", "replace").splitlines()
+    return [line.removeprefix("rg: ") for line in said if "(os error 2)" not in line]
+
+
+def mask_matches(found: MatchedFile, max_bytes: int) -> MatchedFile | None:
+    """The same with stars in place of secrets. A line that only its secret matches is left out, so that nobody can
+    guess one by trying patterns; None where no line is left, or the file changed meanwhile."""
+    from outcrop.mask import mask_secrets  # its patterns take 20 ms to make
+
+    try:
+        data = read_plain(Path(found.document.uri), max_bytes)
+    except SourceError as error:
+        log.warning("left out of an answer", extra={"reason": str(error)})
+        return None
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    text = data.decode("utf-16" if wide else "utf-8-sig", "replace")
+    masked, secrets = mask_secrets(text)
+    if not secrets:
+        return found
+    plain, covered = text.split("\n"), masked.split("\n")
+    lines = []
+    for line in found.lines:
+        if line.number > len(plain) or plain[line.number - 1] != line.text.removeprefix("\ufeff"):
+            return None
+        shown = covered[line.number - 1]
+        spans = tuple(span for span in line.spans if shown[slice(*span)] == line.text[slice(*span)])
+        if spans or not line.spans:
+            lines.append(replace(line, text=shown, spans=spans))
+    kept = replace(found, lines=tuple(lines))
+    return kept if kept.count else None

@@ -1,0 +1,143 @@
+"""grep: lines that match a pattern, from the files as they are now."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import click
+
+from outcrop.records import Filter, GrepOptions, MatchedFile, MatchedLine
+from outcrop.serve.cli.options import command, many, option
+from outcrop.serve.cli.session import Session
+from outcrop.serve.terminal import clean, clean_line
+
+Styled = tuple[str, str]
+_PATH, _NUMBER, _MATCH, _JOINT = "magenta", "green", "bold red", "cyan"
+_COUNT = click.IntRange(min=0, max=1000)
+
+
+@command(
+    "grep",
+    "outcrop grep -n 'class \\w+Timeout'",
+    "outcrop grep -il --rank retry ~/src/project -g '!tests'",
+    "outcrop grep -F -C 2 'acquire('",
+)
+@click.argument("pattern")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@option("-n", "--line-number", is_flag=True, help="Show line numbers; a terminal always gets them.")
+@option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
+@option("-w", "--word-regexp", "whole_words", is_flag=True, help="Match whole words only.")
+@option("-F", "--fixed-strings", "literal", is_flag=True, help="Take the pattern as it stands.")
+@option("-l", "--files-with-matches", "names_only", is_flag=True, help="Only the names of the files.")
+@option("-c", "--count", "count_only", is_flag=True, help="Only how many lines match in each file.")
+@option("-A", "--after-context", "after", type=_COUNT, default=0, help="Lines to show after each.")
+@option("-B", "--before-context", "before", type=_COUNT, default=0, help="Lines to show before each.")
+@option("-C", "--context", type=_COUNT, default=0, help="Lines to show on both sides.")
+@many("-g", "--glob", "globs", metavar="GLOB", help="Only paths that match; with ! before it, all others.")
+@many("--collection", "collections", metavar="NAME", help="Only these collections.")
+@option("--rank", is_flag=True, help="The files that a search would rank first come first.")
+def grep_command(
+    session: Session,
+    pattern: str,
+    paths: tuple[Path, ...],
+    line_number: bool,
+    ignore_case: bool,
+    whole_words: bool,
+    literal: bool,
+    names_only: bool,
+    count_only: bool,
+    after: int,
+    before: int,
+    context: int,
+    globs: tuple[str, ...],
+    collections: tuple[str, ...],
+    rank: bool,
+) -> int:
+    """Print the lines of indexed files that match a pattern, as ripgrep does.
+
+    PATTERN is a regular expression in Rust's syntax, matched within a line. The files are read as they are now: one
+    that changed since it was indexed is shown as it is, one that is gone is not. PATH is a file or folder; without one,
+    everything indexed is looked through. With --json, one document for each file, a line each. Exits with 0 when a line
+    matches, 1 when none does, 2 after an error.
+    """
+    wanted = tuple(glob for glob in globs if not glob.startswith("!"))
+    options = GrepOptions(
+        literal=literal,
+        ignore_case=ignore_case,
+        whole_words=whole_words,
+        before=max(before, context),
+        after=max(after, context),
+        where=Filter(collections=collections, paths=wanted),
+        below=tuple(str(path.expanduser().resolve()) for path in paths),
+        without=tuple(glob[1:] for glob in globs if glob.startswith("!")),
+        most_per_file=1 if names_only else None,
+    )
+    with session.open_existing() as index:
+        matches = index.grep(pattern, options, masked=False)  # as ripgrep would show them
+        found: Iterable[MatchedFile] = index.rank_files(pattern, matches) if rank else matches
+        shown = _Printer(session, names_only, count_only, line_number, bool(options.before or options.after))
+        any_line = False
+        for file in found:
+            any_line = True
+            shown.show(file)
+        for problem in matches.problems:
+            click.echo(clean_line(problem), err=True)
+    return 2 if matches.problems else 0 if any_line else 1
+
+
+@dataclass
+class _Printer:
+    session: Session
+    names_only: bool
+    count_only: bool
+    numbers: bool
+    grouped: bool
+    _begun: bool = False
+
+    def show(self, file: MatchedFile) -> None:
+        """One file; a pipe gets its text as it is, a terminal without control characters."""
+        if self.session.as_json:
+            self.session.print_json(file, line=True)
+            return
+        terminal = sys.stdout.isatty()
+        for parts in self._lines(file, terminal):
+            if terminal:
+                self.session.out.line(*((clean(text), style) for text, style in parts))
+            else:
+                click.echo("".join(text for text, _ in parts))
+
+    def _lines(self, file: MatchedFile, terminal: bool) -> Iterator[list[Styled]]:
+        name = (_shown_path(file.document.uri), _PATH)
+        if self.names_only:
+            yield [name]
+        elif self.count_only:
+            yield [name, (":", _JOINT), (str(file.count), "")]
+        else:
+            gaps = {b.number for a, b in pairwise(file.lines) if b.number > a.number + 1}
+            for line in file.lines:
+                if self.grouped and (line.number in gaps or (line is file.lines[0] and self._begun)):
+                    yield [("--", _JOINT)]
+                joint = (":" if line.matched else "-", _JOINT)
+                number = [(str(line.number), _NUMBER), joint] if self.numbers or terminal else []
+                yield [name, joint, *number, *_highlight(line)]
+            self._begun = True
+
+
+def _highlight(line: MatchedLine) -> Iterator[Styled]:
+    done = 0
+    for start, end in line.spans:
+        yield line.text[done:start], ""
+        yield line.text[start:end], _MATCH
+        done = end
+    yield line.text[done:], ""
+
+
+def _shown_path(uri: str) -> str:
+    """Below this folder as one would type it from here, elsewhere in full."""
+    here = str(Path.cwd())
+    return os.path.relpath(uri, here) if uri.startswith(here.rstrip(os.sep) + os.sep) else uri
