@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from outcrop.records.asked import *
     from outcrop.records.found import *
+    from outcrop.records.history import *
     from outcrop.records.parsed import *
     from outcrop.records.reports import *
     from outcrop.records.stored import *
 
-_MODULES: Final = ("asked", "parsed", "stored", "found", "reports")
+_MODULES: Final = ("asked", "parsed", "stored", "found", "reports", "history")
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
 
 
