@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outcrop.config import load_config
-from outcrop.engine.code import CodeQuestions
+from outcrop.engine.history import HistoryQuestions
 from outcrop.engine.upkeep import Upkeep
-from outcrop.engine.writing import Writing
 from outcrop.read.ask import as_timestamp
 from outcrop.records.database_url import DatabaseUrl
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "as_timestamp", "examine_machine", "open_engine"]
 
 
-class Engine(Writing, CodeQuestions, Upkeep):
+class Engine(HistoryQuestions, Upkeep):
     """One index: add, sync, search, context, get, documents, delete, stale, reembed."""
 
     def __enter__(self) -> Engine:

@@ -14,7 +14,7 @@ from outcrop.errors import NotFound
 from outcrop.maintain.permissions import close_index
 from outcrop.read.ask import answer_query, at_least_one, read_options
 from outcrop.read.explain import name_headings
-from outcrop.read.lookup import find_document
+from outcrop.read.lookup import find_document, history_collections
 from outcrop.read.parts import Parts, PartsMaker
 from outcrop.records import (
     Answer,
@@ -44,6 +44,7 @@ class KnownCollections:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
+        self._histories: tuple[int, frozenset[str]] = (-1, frozenset())
 
     def infos(self) -> tuple[CollectionInfo, ...]:
         """Every collection and how much it holds."""
@@ -55,6 +56,17 @@ class KnownCollections:
     def names(self) -> list[str]:
         """The names of all."""
         return [info.name for info in self.infos()]
+
+    def leave_out_histories(self, options: SearchOptions) -> SearchOptions:
+        """The same for a search that names neither collections nor documents, without the commits of repositories."""
+        where, version = options.where, self._store.version()
+        if where.collections or where.documents or "commit" in where.kinds:
+            return options
+        if self._histories[0] != version:
+            self._histories = (version, history_collections(self._store))
+        hidden = self._histories[1]
+        others = tuple(name for name in self.names() if name not in hidden) if hidden else ()
+        return replace(options, where=replace(where, collections=others)) if others else options
 
     def require(self, names: Sequence[str]) -> None:
         """NotFound, with the name that was meant perhaps, where one of these is not there."""
@@ -149,7 +161,7 @@ class Reading(OpenedIndex):
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising."""
         self._known.require(options.where.collections)
-        answer = answer_query(self._maker, query, options, stopped)
+        answer = answer_query(self._maker, query, self._known.leave_out_histories(options), stopped)
         return replace(answer, hits=self._revisions.dated(answer.hits)) if answer.hits else answer
 
     def context(

@@ -195,6 +195,10 @@ class Graph:
             parts = (self._resolve(self._uses_of(alive[at : at + RESOLVED_AT_ONCE])) for at in starts)
             return NO_EDGES.join(*parts)
 
+    def users(self, name: str) -> Nodes:
+        """The nodes that use a name, whatever they mean by it."""
+        return distinct(self._users(name_number(name)))[:MAX_USERS]
+
     def _users(self, name: int) -> Nodes:
         found = []
         number = np.uint64(name)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from outcrop.records.asked import *
     from outcrop.records.found import *
+    from outcrop.records.history import *
     from outcrop.records.matched import *
     from outcrop.records.parsed import *
     from outcrop.records.reports import *
     from outcrop.records.stored import *
 
-_MODULES: Final = ("asked", "parsed", "stored", "found", "matched", "reports")
+_MODULES: Final = ("asked", "parsed", "stored", "found", "matched", "reports", "history")
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
 
 

@@ -125,12 +125,39 @@ def _head(git_dir: Path, common_dir: Path) -> tuple[str | None, str | None]:
     ref = line.removeprefix("ref:").strip()
     if not line.startswith("ref:") or not _REF.fullmatch(ref):
         return None, None
-    branch = ref.removeprefix("refs/heads/")
+    return ref.removeprefix("refs/heads/"), _ref_revision(git_dir, common_dir, ref)
+
+
+def _ref_revision(git_dir: Path, common_dir: Path, ref: str) -> str | None:
     for folder in (git_dir, common_dir):
         loose = _first_line(folder / ref) or ""
         if _REVISION.fullmatch(loose):
-            return branch, loose
-    return branch, _packed_revision(common_dir / "packed-refs", ref)
+            return loose
+    return _packed_revision(common_dir / "packed-refs", ref)
+
+
+def find_ref(repository: Repository, name: str) -> str | None:
+    """The revision of a branch, a tag or a remote's branch by its short or full name, looked for in git's order."""
+    if name == "HEAD":
+        return repository.revision
+    for pattern in (
+        "{}",
+        "refs/{}",
+        "refs/tags/{}",
+        "refs/heads/{}",
+        "refs/remotes/{}",
+        "refs/remotes/{}/HEAD",
+    ):
+        ref = pattern.format(name)
+        if _REF.fullmatch(ref) and (found := _ref_revision(repository.git_dir, repository.common_dir, ref)):
+            return found
+    return None
+
+
+def shallow_commits(repository: Repository) -> frozenset[str]:
+    """The commits of a shallow clone whose parents it does not have."""
+    text = _text(repository.common_dir / "shallow", _MAX_PACKED_REFS_BYTES)
+    return frozenset(_REVISION.findall(text))
 
 
 def _packed_revision(file: Path, ref: str) -> str | None:

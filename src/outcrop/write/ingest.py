@@ -19,7 +19,7 @@ from pathlib import Path
 from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.title import cut_title
-from outcrop.records import Failure, FileState, IngestReport, Progress, Skipped, SourceFile, Text
+from outcrop.records import Document, Failure, FileState, IngestReport, Progress, Skipped, SourceFile, Text
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import walk
@@ -37,6 +37,7 @@ from outcrop.write.prepare import (
     Unreadable,
     prepare_document,
     prepare_here,
+    prepare_parsed,
 )
 
 log = logging.getLogger(__name__)
@@ -258,6 +259,29 @@ class Ingestor:
                 run.failed.append(Failure(name, str(error)))
             run.step(name)
         return self._finish(run)
+
+    def add_parsed(
+        self,
+        documents: Iterable[tuple[SourceFile, Document] | Failure],
+        collection: str,
+        options: WriteOptions = PLAIN,
+        *,
+        total: int,
+        gone: Sequence[int] = (),
+    ) -> IngestReport:
+        """Documents that were made rather than read, and never change: each is new. Those of `gone` leave."""
+        run = self._start(collection, (), options)
+        run.total = total
+        for item in documents:
+            if isinstance(item, Failure):
+                run.failed.append(item)
+                continue
+            file, document = item
+            digest = sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
+            self._committer.queue(run, prepare_parsed(file, document, digest, self._recipe_of(run)), None)
+            run.step(file.path)
+        report = self._finish(run)
+        return replace(report, removed=self._store.delete(gone)) if gone else report
 
     def _add_one(self, run: Run, file: SourceFile, data: bytes, text: Text) -> None:
         digest = sha256(data).hexdigest()

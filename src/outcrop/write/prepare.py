@@ -134,7 +134,16 @@ def prepare_document(
     not within the limit, which holds for all of it together. Secrets are masked before anything is made of the text.
     The hash is that of the bytes as they are."""
     with limit_time(recipe.limits.timeout_s):
-        document, masked = _read(file, data, recipe, title)
+        document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
+        return prepare_parsed(
+            file, document if title is None else replace(document, title=title), digest, recipe
+        )
+
+
+def prepare_parsed(file: SourceFile, document: Document, digest: str, recipe: Recipe) -> Prepared:
+    """The same for what needs no parser."""
+    with limit_time(recipe.limits.timeout_s):
+        document, masked = _without_secrets(document, recipe)
         chunks = chunk_document(document, recipe.chunking)
         keys = tuple(
             text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in timed(chunks)
@@ -158,11 +167,8 @@ def prepare_document(
     return Prepared(write, masked=masked)
 
 
-def _read(file: SourceFile, data: bytes, recipe: Recipe, title: str | None) -> tuple[Document, int]:
-    """The document that these bytes are, without its secrets, and how many of them there were."""
-    document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
-    if title is not None:
-        document = replace(document, title=title)
+def _without_secrets(document: Document, recipe: Recipe) -> tuple[Document, int]:
+    """A document without its secrets, and how many of them there were."""
     if recipe.index_secrets:
         return document, 0
     from outcrop.mask import mask_document  # its patterns take 20 ms to make, which a search need not wait for

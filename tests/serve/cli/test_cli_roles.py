@@ -86,6 +86,7 @@ READING: dict[str, list[list[str]]] = {
     "context": [["acquire a connection"], ["acquire", "--code"]],
     "related": [["acquire"]],
     "map": [[]],
+    "impact": [["--diff", "{nothing}"]],
     "ls": [[], ["--collections"]],
     "show": [["pool.py"], ["pool.py", "--info"]],
     "status": [[], ["--json"]],
@@ -97,7 +98,7 @@ READING: dict[str, list[list[str]]] = {
 }
 """What reads an index, and how it is called here."""
 NOT_READING = {
-    *("add", "sync", "watch", "rm", "reembed"),  # write
+    *("add", "sync", "watch", "rm", "reembed", "history"),  # write
     *("serve", "mcp", "chat", "ui"),  # ask through the engine what `search` and `context` ask
     *("install", "instructions", "completion"),  # need no index
 }
@@ -113,7 +114,14 @@ def test_a_granted_role_can_use_every_command_that_reads(guest: Outcrop, tmp_pat
     questions.write_text(json.dumps({"query": "acquire a connection", "expected": ["pool.py"]}) + "\n", "utf-8")
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "keys.md").write_text("The keys hang by the door.\n", "utf-8")
-    places = {"questions": questions, "kb": tmp_path / "kb", "db": guest.url, "target": tmp_path / "copy.db"}
+    (tmp_path / "nothing.diff").touch()
+    places = {
+        "nothing": tmp_path / "nothing.diff",
+        "questions": questions,
+        "kb": tmp_path / "kb",
+        "db": guest.url,
+        "target": tmp_path / "copy.db",
+    }
     for arguments in READING[command]:
         done = guest(command, *(argument.format(**places) for argument in arguments))
         assert done.exit_code == 0, done.output

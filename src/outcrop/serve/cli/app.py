@@ -53,6 +53,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "chat": ("chat", "Ask a model about your documents, with sources."),
     "related": ("code", "Show the callers, callees, tests and docs of a piece of code."),
     "map": ("code", "Outline the most central code, within a token budget."),
+    "history": ("history", "Find commits that answer a question, or that made some lines."),
+    "impact": ("history", "Show what depends on a change: callers, tests and documents."),
     "ls": ("documents", "List documents, or collections."),
     "show": ("documents", "Print a document, or what is known of it."),
     "rm": ("documents", "Remove documents from the index."),

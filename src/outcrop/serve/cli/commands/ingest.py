@@ -53,6 +53,8 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
     flag_value="local",
     help="Read, parse and embed on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; without ADDRESS on this machine.",
 )
+@option("--history", is_flag=True, help="Also the commits of the repository a folder is in.")
+@option("--since", metavar="DATE", help="With --history: leave out older commits.")
 @_force
 @_strict
 def add_command(
@@ -65,6 +67,8 @@ def add_command(
     kind: str | None,
     text: str | None,
     ray: str | None,
+    history: bool,
+    since: str | None,
     force: bool,
     strict: bool,
 ) -> int:
@@ -77,6 +81,8 @@ def add_command(
     others = [source for source in sources if source != STDIN]
     _check_ray(ray, texts, others)
     _check_add(texts, others, title, id_)
+    if (history and (texts or any(map(is_url, others)))) or (since is not None and not history):
+        raise click.UsageError("--history goes with the folder of a repository, and --since with --history.")
     if kind is not None and (others or not texts):
         raise click.UsageError("--kind goes with a text; files and URLs tell theirs.")
     common: dict[str, Any] = {"collection": collection, "tags": tags, "force": force}
@@ -86,7 +92,10 @@ def add_command(
             if is_url(source):
                 return index.add(source, title=title, **common)
             with long_work(session) as told:
-                return index.add(source, ray=ray, **common, **told)
+                report = index.add(source, ray=ray, **common, **told)
+                if history:
+                    report += index.add_history(source, collection=collection, since=since, **told)
+                return report
 
         reports = [index.add(text=content, id=id_, title=title, kind=kind, **common) for content in texts]
         reports += [_add_one(add, source, go_on=len(sources) > 1) for source in others]
