@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
 from outcrop.serve.fields import Fields, read_whole_numbers
 
 MAX_ID: Final = 2**53 - 1
@@ -83,6 +83,11 @@ class Asked(Strict):
 @with_options(SEARCH_OPTIONS)
 class SearchBody(Asked):
     """A search."""
+
+
+@with_options(FILTER_OPTIONS)
+class FilterBody(Strict):
+    """Which documents to look at."""
 
 
 class Wish(Strict):
