@@ -10,17 +10,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
-import json
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from benchmarks.page_speed import FLAGS, serving
 from PIL import Image, PngImagePlugin
 from playwright.sync_api import Browser, sync_playwright
 
@@ -35,29 +31,12 @@ SCALE: Final = 2
 COLOURS: Final = 64
 MARK: Final = "look"
 """The name under which a picture keeps the mark."""
-FLAGS: Final = "--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking".split()
 
 
 def mark_look() -> str:
     """What the style sheets are now."""
     sheets = sorted(STATIC.glob("*.css"))
     return hashlib.sha256(b"".join(sheet.read_bytes() for sheet in sheets)).hexdigest()[:16]
-
-
-@contextmanager
-def serving(db: Path) -> Iterator[str]:
-    """`outcrop serve` over an index; its address."""
-    command = [sys.executable, "-m", "outcrop", "serve", "--json", "--port", "0", "--db", str(db)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            if not line:
-                raise SystemExit("the server did not start")
-            yield json.loads(line)["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
 
 
 def take(browser: Browser, url: str, theme: str) -> bytes:
