@@ -22,7 +22,7 @@ export async function showDocument(root, target, signal, { at = target.line_star
   }
   if (signal.aborted) return;
   // The one place where HTML is inserted: the server made it, from escaped text.
-  const text = h("div", { class: `document ${view.form}` });
+  const text = h("div", { class: `document ${view.form}${view.kind === "pdf" ? " paged" : ""}` });
   text.innerHTML = view.html;
   /** @param {string} words @param {{at?: number, source?: boolean}} to */
   const button = (words, to) => h("button", { type: "button", class: "small", onclick: () => showDocument(root, target, signal, { at, source, ...to }) }, words);

@@ -128,3 +128,6 @@ export function kept(key, fallback) {
 
 /** @param {string} key @param {unknown} value */
 export const keep = (key, value) => localStorage.setItem(key, JSON.stringify(value));
+
+/** @param {string} text */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

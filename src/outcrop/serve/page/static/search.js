@@ -4,7 +4,7 @@ import { change, go, here, address } from "./address.js";
 import { call, post } from "./api.js";
 import { makeAsker } from "./asking.js";
 import { makeBox } from "./box.js";
-import { copy, failure, fill, h, keep, kept, plural, toast, waiting } from "./dom.js";
+import { capital, copy, failure, fill, h, keep, kept, plural, toast, waiting } from "./dom.js";
 import { makeFacets } from "./facets.js";
 import { drawStart } from "./start.js";
 import { COPIES, drawHits, editorLink } from "./hits.js";
@@ -161,7 +161,7 @@ export function mountSearch(root, app) {
   /** @param {any} answer @param {any[]} hits @param {number[]} hidden @param {URLSearchParams} params */
   function drawSummary(answer, hits, hidden, params) {
     const time = Object.entries(answer.timings_ms).reduce((sum, [name, ms]) => (name === "total" ? sum : sum + Number(ms)), 0);
-    const notes = [answer.reason ? REASONS[answer.reason] ?? answer.reason : "", answer.detail, ...parseQuery(params.get("q") ?? "").problems].filter(Boolean).join(" ");
+    const notes = [answer.reason ? REASONS[answer.reason] ?? answer.reason : "", answer.detail, ...parseQuery(params.get("q") ?? "").problems].filter(Boolean).map(capital).join(" ");
     const grouped = params.has("group");
     fill(summary,
       answer.browsed && h("span", { class: "told" }, `${plural(answer.browsed.documents, "document")}, the latest first. Type what you look for in them.`),

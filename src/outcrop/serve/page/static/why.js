@@ -2,7 +2,7 @@
 // not make it into an answer.
 
 import { post } from "./api.js";
-import { failure, fill, h, plural, svg, term, waiting } from "./dom.js";
+import { capital, failure, fill, h, plural, svg, term, waiting } from "./dom.js";
 import { about, place } from "./hits.js";
 import { searchBody } from "./tuning.js";
 
@@ -49,8 +49,6 @@ export function contributions(why) {
 
 /** @param {string[]} parts */
 const joined = (parts) => (parts.length < 3 ? parts.join(" and ") : `${parts.slice(0, -1).join(", ")}, and ${parts.at(-1)}`);
-/** @param {string} text */
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** One sentence, perhaps two, in plain words. @param {any} hit */
 export function sentenceOf(hit) {
