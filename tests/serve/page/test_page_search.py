@@ -262,6 +262,10 @@ def test_facets_narrow_the_search_by_a_click_and_say_how_many(visit: Visit) -> N
     assert dict(
         zip(kind.locator(".value").all_text_contents(), kind.locator(".count").all_text_contents(), strict=True)
     ) == {"markdown": "5", "code": "2", "text": "1", "pdf": "1"}
+    page.keyboard.press("Escape")
+    expect(kind.locator(".menu")).to_be_hidden()
+    expect(kind.locator("summary")).to_be_focused()
+    page.keyboard.press("Enter")
     kind.get_by_role("button", name="code").click()
     expect(page.locator("#query")).to_have_value("retry kind:code")
     expect(page.locator(".hit .path", has_text=".md")).to_have_count(0)
@@ -337,6 +341,12 @@ def test_thumbs_up_keeps_a_case_and_undo_takes_it_back(visit: Visit, server: Ser
     expect(page.locator(".toast")).to_contain_text("Kept as a case for Eval. The ranking does not change")
     expect(up).to_have_attribute("aria-pressed", "true")
     assert saved_cases(server, "restore a backup") == 1
+    visit.go("#/search?q=restore+a+backup")
+    expect(up).to_have_attribute("aria-pressed", "true")  # as it was left
+    up.click()
+    expect(page.locator(".toast")).to_contain_text("Taken back")
+    assert saved_cases(server, "restore a backup") == 0
+    up.click()
     page.get_by_role("button", name="Undo").click()
     expect(up).to_have_attribute("aria-pressed", "false")
     assert saved_cases(server, "restore a backup") == 0

@@ -19,6 +19,13 @@ export function makeFacets(overview, tuning) {
     if (/** @type {HTMLDetailsElement} */ (event.target).open)
       for (const other of element.querySelectorAll("details[open]")) if (other !== event.target) other.removeAttribute("open");
   }, true);
+  element.addEventListener("keydown", (event) => {
+    const open = event.key === "Escape" && element.querySelector("details[open]");
+    if (!open) return;
+    event.preventDefault();
+    open.removeAttribute("open");
+    open.querySelector("summary")?.focus();
+  });
   addEventListener("pointerdown", (event) => {
     if (!element.contains(/** @type {Node} */ (event.target))) element.querySelectorAll("details[open]").forEach((one) => one.removeAttribute("open"));
   });

@@ -1,7 +1,7 @@
 // Search: results as one types, the hit beside them in its document, and why it stands there.
 
 import { change, go, here, address } from "./address.js";
-import { call, post } from "./api.js";
+import { call, get, post } from "./api.js";
 import { makeAsker } from "./asking.js";
 import { makeBox } from "./box.js";
 import { capital, copy, failure, fill, h, keep, kept, plural, toast, waiting } from "./dom.js";
@@ -96,6 +96,11 @@ export function mountSearch(root, app) {
     return found;
   });
   overview.catch((error) => fill(summary, failure(error)));
+  overview.then(async (found) => {
+    if (!found) return;
+    for (const one of (await get("/api/eval/cases")).cases) right.set(one.query, new Set([...(right.get(one.query) ?? []), ...Object.keys(one.expected)]));
+    if (current && right.has(parseQuery(current.query).words)) show();
+  }).catch(() => {}); // thumbs that were given before are not shown; everything else works
 
   /** Show what there is before anything is asked. @param {boolean} idle */
   function showHome(idle) {
@@ -150,7 +155,7 @@ export function mountSearch(root, app) {
     const hits = answer.hits.filter((/** @type {any} */ hit) => !hidden.includes(hit.chunk_ids[0]));
     drawSummary(answer, hits, hidden, params);
     if (answer.browsed) fill(list, answer.browsed.recent.map(drawChanged));
-    else fill(list, drawHits(hits, { params, before: isTuned(params) ? usual.get(usualKey(params)) ?? null : null, right: right.get(current.query) ?? new Set(), onRight, onWrong }),
+    else fill(list, drawHits(hits, { params, before: isTuned(params) ? usual.get(usualKey(params)) ?? null : null, right: right.get(parseQuery(current.query).words) ?? new Set(), onRight, onWrong }),
       answer.hits.length >= limitOf(params) && limitOf(params) < MOST && h("li", { class: "more-hits" },
         h("button", { type: "button", onclick: () => change({ n: limitOf(params) + LIMIT }, { replace: true }) }, "More")));
     list.classList.remove("old");
@@ -196,14 +201,14 @@ export function mountSearch(root, app) {
 
   /** Keep a right answer as a case for Eval, or take it back. @param {any} hit */
   async function onRight(hit) {
-    const { query } = /** @type {NonNullable<typeof current>} */ (current);
+    const query = parseQuery(current?.query ?? "").words;
     const own = right.get(query) ?? new Set();
     right.set(query, own);
-    const body = { query: parseQuery(query).words, expected: [hit.document.uri], collections: [hit.document.collection] };
+    const body = { query, expected: [hit.document.uri], collections: [hit.document.collection] };
     const again = own.has(hit.document.uri);
     try {
-      if (again) await call("DELETE", "/api/eval/cases", body);
-      else await post("/api/eval/cases", body);
+      if (again && !(await call("DELETE", "/api/eval/cases", body)).removed) throw new Error("This case was not saved here; take it out of eval-cases.jsonl beside the index.");
+      if (!again) await post("/api/eval/cases", body);
       if (again) own.delete(hit.document.uri);
       else own.add(hit.document.uri);
       toast(again ? "Taken back: no case for Eval any more" : "Kept as a case for Eval. The ranking does not change by it", again ? null : () => onRight(hit));
