@@ -41,7 +41,7 @@ def test_facets_count_documents_by_every_filter_of_the_box(tmp_path: Path) -> No
         assert facets.languages == (FacetValue("python", 1),)
         assert facets.folders == (FacetValue("docs/", 2), FacetValue("src/", 1))
         assert facets.tags == (FacetValue("ops", 1),)
-        assert facets.dates == tuple(FacetValue(span, 4) for span in ("1d", "1w", "1m", "1y"))
+        assert facets.dates == tuple(FacetValue(span, 4) for span in ("1d", "1w", "30d", "1y"))
         assert [info.path for info in found.recent][-1] == "docs/old.md"
         narrow = make_overview(engine, Filter(collections=("work",), kinds=("markdown",)))
         assert narrow.documents == 2

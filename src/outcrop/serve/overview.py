@@ -24,7 +24,7 @@ LOOKED_AT: Final = 24
 _RECORDS: Final = re.compile(r"change|licen[cs]e|history|release|readme|lock", re.IGNORECASE)
 """Files that are large and about everything."""
 _WRITTEN: Final = frozenset({"markdown", "rst", "pdf", "docx", "pptx", "epub", "html", "notebook"})
-SPANS_DAYS: Final = {"1d": 1, "1w": 7, "1m": 30, "1y": 365}
+SPANS_DAYS: Final = {"1d": 1, "1w": 7, "30d": 30, "1y": 365}
 """As the box of the page writes them: `since:1w`."""
 
 

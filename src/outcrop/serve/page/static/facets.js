@@ -7,7 +7,7 @@ import { icon } from "./icons.js";
 import { FILTERS, parseQuery, toggleFilter } from "./query.js";
 
 const NAMES = /** @type {Record<string, string>} */ ({ in: "Collection", kind: "Kind", lang: "Language", path: "Folder", tag: "Tag", since: "Date" });
-const DATES = /** @type {Record<string, string>} */ ({ "1d": "Last day", "1w": "Last week", "1m": "Last month", "1y": "Last year" });
+const DATES = /** @type {Record<string, string>} */ ({ "1d": "Last day", "1w": "Last week", "30d": "Last month", "1y": "Last year" });
 
 /** @param {any} overview of the whole index @param {HTMLElement} tuning what stands at the end of the row */
 export function makeFacets(overview, tuning) {

@@ -8,11 +8,11 @@ export const FILTERS = /** @type {const} */ ([
   { key: "lang", option: "kinds", facet: "languages", hint: "a language of code" },
   { key: "path", option: "paths", facet: "folders", hint: "a folder, or a pattern as src/**/*.py" },
   { key: "tag", option: "tags", facet: "tags", hint: "a tag" },
-  { key: "since", option: "since", facet: "dates", hint: "1d, 1w, 3m, 1y, yesterday, 2026-01-31" },
+  { key: "since", option: "since", facet: "dates", hint: "3d, 1w, 1y, yesterday, 2026-01-31" },
   { key: "until", option: "until", facet: null, hint: "1w, 2026-01-31" },
 ]);
 const TOKEN = /(?<![^\s])(in|kind|lang|path|tag|since|until):("[^"]*"?|[^\s"]*)/g;
-const DAYS = /** @type {Record<string, number>} */ ({ d: 1, w: 7, m: 30, y: 365 });
+const DATE = /^(\d{1,4}[hdwy]|today|yesterday|\d{4}-\d{2}-\d{2})$/; // the server reads it, as it does for the command line
 
 /** @param {string} value */
 const quote = (value) => (/\s/.test(value) ? `"${value}"` : value);
@@ -20,25 +20,11 @@ const quote = (value) => (/\s/.test(value) ? `"${value}"` : value);
 const bare = (value) => value.replaceAll('"', "").trim();
 
 /**
- * A date as people write it: seconds since the epoch, a date that the server reads itself, or null for neither.
- * @param {string} text @param {number} now seconds since the epoch
- * @returns {number | string | null}
- */
-export function readDate(text, now = Date.now() / 1000) {
-  const span = /^(\d{1,4})([dwmy])$/.exec(text);
-  if (span) return Math.round(now - Number(span[1]) * DAYS[span[2]] * 86400);
-  const midnight = Math.floor(now / 86400) * 86400;
-  if (text === "today") return midnight;
-  if (text === "yesterday") return midnight - 86400;
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : null;
-}
-
-/**
  * @param {string} text as it stands in the box
- * @param {{collections?: readonly string[], now?: number}} [known] a name that may still become one of these is not asked for yet
+ * @param {{collections?: readonly string[]}} [known] a name that may still become one of these is not asked for yet
  * @returns {{words: string, body: Record<string, any>, chosen: {key: string, value: string}[], problems: string[]}}
  */
-export function parseQuery(text, { collections = [], now } = {}) {
+export function parseQuery(text, { collections = [] } = {}) {
   /** @type {Record<string, any>} */
   const body = {};
   const chosen = [];
@@ -50,9 +36,8 @@ export function parseQuery(text, { collections = [], now } = {}) {
     if (key === "in" && !collections.includes(value) && collections.some((name) => name.startsWith(value))) continue;
     chosen.push({ key, value });
     if (key === "since" || key === "until") {
-      const date = readDate(value, now);
-      if (date === null) problems.push(`${key}:${value} is not a date; write 1w, yesterday or 2026-01-31.`);
-      else body[filter.option] = date;
+      if (DATE.test(value)) body[filter.option] = value;
+      else problems.push(`“${key}:${value}” is not a date; write 3d, 1w, yesterday or 2026-01-31.`);
     } else (body[filter.option] ??= []).push(key === "path" && value.endsWith("/") ? `${value}**` : value);
   }
   return { words: text.replace(TOKEN, " ").replace(/\s+/g, " ").trim(), body, chosen, problems };
