@@ -4,7 +4,9 @@
 
 Each query is typed letter by letter. The time of a letter runs from the moment the browser got the key to the frame
 that shows results for the text with that letter, or with later ones: nothing is left out, neither the page's pace nor
-the painting. Needs Chromium. Exits with 1 when a figure misses its bar.
+the painting. Then every view is opened afresh, as often as queries are typed: how soon something is painted, how far
+things move while it loads (layout shift, as browsers count it), and in both themes how many texts have too little
+contrast (axe). Needs Chromium. Exits with 1 when a figure misses its bar.
 """
 
 from __future__ import annotations
@@ -32,6 +34,27 @@ FLAGS = (
 ).split()
 
 WARM = "warm the server up"
+SHIFT_BAR = 0.1
+"""What browsers call good."""
+PAINT_BAR_MS = 1800.0
+"""What browsers call good, of the first paint of a page that was never opened before."""
+VIEWS = {
+    "home": ("#/search", "#home-changed"),
+    "search": ("#/search?q=what+is+it", ".hit"),
+    "library": ("#/library", "tbody tr"),
+    "map": ("#/map", ".map-picture > *"),
+    "chat": ("#/chat", ".turns > *"),
+    "eval": ("#/eval", ".eval .quiet"),
+}
+"""Where each is, and what is there when it has loaded."""
+SHIFTS = """
+(() => {
+  window.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+})();
+"""
 
 PROBE = """
 (() => {
@@ -105,7 +128,7 @@ def measure(url: str, queries: list[str], pace_ms: int) -> list[dict[str, Any]]:
         for query in [WARM, *queries]:
             page.goto("about:blank")
             page.goto(f"{url}#/search")
-            page.locator(".idle").wait_for()
+            page.locator("#home-changed").wait_for()
             page.locator("#query").press_sequentially(query, delay=pace_ms)
             page.wait_for_function(
                 "text => window.probe.painted.some(one => one.text === text && one.at)", arg=query
@@ -114,6 +137,52 @@ def measure(url: str, queries: list[str], pace_ms: int) -> list[dict[str, Any]]:
                 rows += letters_of(page.evaluate(COLLECT))
         browser.close()
     return rows
+
+
+def measure_views(url: str, rounds: int) -> list[dict[str, Any]]:
+    """Open every view, in a browser that never saw the page, in both themes by turns; a row an opening."""
+    from axe_playwright_python.sync_playwright import Axe
+    from playwright.sync_api import sync_playwright
+
+    rows: list[dict[str, Any]] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for at in range(max(2, rounds)):
+            for view, (place, ready) in VIEWS.items():
+                context = browser.new_context(
+                    viewport={"width": 1280, "height": 900}, color_scheme="dark" if at % 2 else "light"
+                )
+                page = context.new_page()
+                page.add_init_script(SHIFTS)
+                page.goto(f"{url}{place}")
+                page.locator(ready).first.wait_for(timeout=60_000)
+                page.wait_for_timeout(300)  # what moves late counts too
+                painted = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+                row = {"view": view, "paint": page.evaluate(painted), "shift": page.evaluate("window.shift")}
+                if at < 2:
+                    only = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
+                    found = Axe().run(page, options=only).response["violations"]
+                    row["contrast"] = sum(len(one["nodes"]) for one in found)
+                rows.append(row)
+                context.close()
+        browser.close()
+    return rows
+
+
+def report_views(report: Report, rows: list[dict[str, Any]]) -> None:
+    """The figures of opened views."""
+    paints = [row["paint"] for row in rows]
+    report.add(f"opened afresh: first paint, p50 of {len(rows)}", percentile(paints, 0.5), "ms")
+    report.add("opened afresh: first paint, p95", percentile(paints, 0.95), "ms", at_most=PAINT_BAR_MS)
+    report.add("opened afresh: layout shift, worst", max(row["shift"] for row in rows), "", at_most=SHIFT_BAR)
+    faint = sum(row.get("contrast", 0) for row in rows)
+    report.add("texts with too little contrast, both themes", faint, "", at_most=0)
+    table = []
+    for view in VIEWS:
+        own = [row for row in rows if row["view"] == view]
+        shift = max(row["shift"] for row in own)
+        table.append({"view": view, "paint ms": percentile([row["paint"] for row in own], 0.5), "shift": shift})
+    report.add_table("views, opened afresh", table)
 
 
 def letters_of(seen: dict[str, Any]) -> list[dict[str, Any]]:
@@ -178,6 +247,7 @@ def main() -> int:
             ]
             report.add_table(f"{name}: one letter every {pace_ms} ms", table)
             say("")
+        report_views(report, measure_views(url, options.count))
     report.keep()
     return 1 if report.failed else 0
 

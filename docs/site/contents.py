@@ -31,6 +31,7 @@ CONTENTS: Final = (
     Part(
         "How to",
         (
+            "docs/how-to/page.md",
             "docs/how-to/agents.md",
             "docs/how-to/code.md",
             "docs/how-to/grep.md",

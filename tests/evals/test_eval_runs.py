@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from outcrop.engine import open_engine
 from outcrop.errors import NotFound, ParseError, SourceError
 from outcrop.evals import runs
-from outcrop.evals.dataset import EvalCase, append_case, load_cases
+from outcrop.evals.dataset import EvalCase, append_case, load_cases, remove_case
 from outcrop.evals.run import evaluate
 from outcrop.evals.runs import EvalRun, RankedCase, as_run, compare_runs, list_runs, load_run, save_run
 from outcrop.records import Filter, SearchOptions
@@ -50,6 +50,18 @@ def test_a_case_is_added_once(tmp_path: Path) -> None:
     assert append_case(path, replace(case, collections=("zoo",)))
     assert append_case(path, replace(case, expected={"other": 1.0}))
     assert len(path.read_text().splitlines()) == 3
+
+
+def test_a_case_is_taken_back_and_other_lines_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    by_hand = '{"query": "by hand",  "expected": "x.md"}\n'
+    path.write_text(by_hand)
+    case = EvalCase("wombats", {"wombat": 1.0}, ("zoo",))
+    append_case(path, case)
+    assert not remove_case(path, replace(case, collections=()))
+    assert remove_case(path, case)
+    assert path.read_text() == by_hand
+    assert not remove_case(path, case)
 
 
 def test_a_line_without_its_end_is_not_run_into(tmp_path: Path) -> None:

@@ -56,27 +56,50 @@ def append_case(path: Path, case: EvalCase) -> bool:
     written anew beside the old one and put in its place, so a crash leaves either."""
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ParseError(f"{path}: cases are added to a .jsonl file")
-    graded = any(grade != 1.0 for grade in case.expected.values())  # else the names are enough
-    expected = dict(case.expected) if graded else list(case.expected)
-    entry: dict[str, object] = {"query": case.query, "expected": expected}
-    if case.collections:
-        entry["collections"] = list(case.collections)
+    entry = _as_entry(case)
     case = _as_case(entry, "the new case")
-    draft = path.with_name(f".{path.name}.part")
     with _appending:
         text = _read_text(path) if path.exists() else ""
         if case in [_as_case(known, where) for where, known in _read_jsonl(path)] if text.strip() else []:
             return False
         gap = "" if not text or text.endswith("\n") else "\n"
-        try:
-            make_folder(path.parent)
-            write_text(draft, f"{text}{gap}{json.dumps(entry, ensure_ascii=False)}\n")
-            if path.exists():
-                shutil.copymode(path, draft)
-            draft.replace(path)
-        except (OSError, UnicodeEncodeError) as error:
-            raise SourceError(f"{path} cannot be written: {error}") from error
+        _replace(path, f"{text}{gap}{json.dumps(entry, ensure_ascii=False)}\n")
     return True
+
+
+def remove_case(path: Path, case: EvalCase) -> bool:
+    """Take a case out of a JSONL file; False when it is not there. Other lines stay as they are."""
+    with _appending:
+        lines = _read_text(path).split("\n")
+        kept = [
+            line
+            for line in lines
+            if not line.strip() or _as_case(_parse_json(line, str(path)), str(path)) != case
+        ]
+        if len(kept) == len(lines):
+            return False
+        _replace(path, "\n".join(kept))
+    return True
+
+
+def _as_entry(case: EvalCase) -> dict[str, object]:
+    graded = any(grade != 1.0 for grade in case.expected.values())  # else the names are enough
+    expected = dict(case.expected) if graded else list(case.expected)
+    entry: dict[str, object] = {"query": case.query, "expected": expected}
+    return {**entry, "collections": list(case.collections)} if case.collections else entry
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the file anew beside the old one and put it in its place."""
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        make_folder(path.parent)
+        write_text(draft, text)
+        if path.exists():
+            shutil.copymode(path, draft)
+        draft.replace(path)
+    except (OSError, UnicodeEncodeError) as error:
+        raise SourceError(f"{path} cannot be written: {error}") from error
 
 
 Entries = Iterator[tuple[str, object]]

@@ -88,6 +88,26 @@ def test_a_pattern_is_looked_for_in_the_files(client: httpx.Client) -> None:
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid")
 
 
+def test_an_overview_counts_what_passes_a_filter(client: httpx.Client) -> None:
+    whole = ok(client.post("/api/overview", json={}))
+    assert whole["documents"] >= 3
+    assert {"value": "python", "count": 1} in whole["facets"]["languages"]
+    assert len(whole["examples"]) <= 3
+    code = ok(client.post("/api/overview", json={"kinds": ["code"], "since": "2020-01-01"}))
+    assert (code["documents"], code["examples"]) == (1, [])
+    assert ok(client.post("/api/overview", json={"until": 0}))["documents"] == 0
+    assert client.post("/api/overview", json={"collections": ["nonsense"]}).status_code == 404
+    assert client.post("/api/overview", json={"since": "banana"}).status_code == 422
+
+
+def test_a_saved_case_can_be_taken_back(client: httpx.Client) -> None:
+    case = {"query": "who takes from the pool", "expected": ["pool.py"]}
+    ok(client.post("/api/eval/cases", json=case), 201)
+    removed = [ok(client.request("DELETE", "/api/eval/cases", json=case))["removed"] for _ in range(2)]
+    assert removed == [True, False]
+    assert case["query"] not in [one["query"] for one in ok(client.get("/api/eval/cases"))["cases"]]
+
+
 def test_a_context_keeps_to_its_budget(client: httpx.Client) -> None:
     context = ok(client.post("/api/context", json={"query": "roll back a release", "budget_tokens": 60}))
     assert context["tokens"] <= 60

@@ -74,6 +74,11 @@ class ChatModel(BaseHTTPRequestHandler):
 
     words = "Retry on a timeout and on status 503 [1]. The pause doubles each time [1]."
 
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"data": [{"id": "small"}]}).encode())
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(200)

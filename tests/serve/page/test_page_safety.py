@@ -80,17 +80,20 @@ def test_highlighted_lines_are_the_lines_they_came_from(language: str) -> None:
 
 def test_a_hostile_document_is_shown_and_runs_nothing(visit: Visit) -> None:
     page = visit.go("#/search?q=quarry")
-    group = page.locator(".group", has_text="quarry").first
-    expect(group.locator("h3")).to_have_text(ATTACK_NAME)
-    group.locator(".hit-link").first.click()
+    hit = page.locator(".hit", has_text="quarry").first
+    expect(hit.locator(".path")).to_have_text(ATTACK_NAME)
+    hit.locator(".hit-link").first.click()
     expect(page.locator(".document.markdown")).to_contain_text('<img src=x onerror="window.pwned = 1">')
     assert page.locator(".document :is(script, img, svg, iframe, style, [onclick], [onerror])").count() == 0
     assert page.locator(".document a[href^='javascript'], .document a[href^='data']").count() == 0
-    for tab in ("Why", "Left out", "Context", "Document"):
+    for tab in ("Why", "Document"):
         page.get_by_role("tab", name=tab).click()
         page.wait_for_timeout(120)
     page.get_by_role("button", name="As written").click()
     expect(page.locator(".lines")).to_contain_text("<script>window.pwned = 1</script>")
+    for tab in ("context", "left"):
+        visit.go(f"#/search?q=quarry&tab={tab}")
+        expect(page.locator(".panel-body")).to_contain_text("onerror" if tab == "context" else "considered")
     visit.go("#/library?collection=field")
     page.get_by_role("link", name=ATTACK_NAME).click()
     expect(page.locator(".chunk").first).to_contain_text("onerror")

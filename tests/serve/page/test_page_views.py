@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from playwright.sync_api import expect
-from tests.serve.page.conftest import Server, Visit, serve
+from tests.serve.page.conftest import ChatModel, Server, Visit, serve
+
+import outcrop
+from outcrop.chat.local import PORTS
 
 
 def test_the_library_lists_documents_and_draws_their_chunks(visit: Visit) -> None:
@@ -64,7 +69,7 @@ def test_the_map_is_walked_by_click_and_by_keyboard(visit: Visit) -> None:
     expect(page.locator(".node")).not_to_have_count(0)
     names = page.locator(".map-link").all_inner_texts()
     assert {"ConnectionPool", "Orders"} <= set(names)
-    first = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.getAttribute('transform'))")
+    first = page.locator(".node circle").evaluate_all("nodes => nodes.map(node => node.getAttribute('cx'))")
     page.locator(".node", has_text="Orders").click()
     expect(page.locator(".map-target")).to_have_text("Orders")
     expect(page).to_have_url(re.compile(r"target=\d+"))
@@ -75,7 +80,7 @@ def test_the_map_is_walked_by_click_and_by_keyboard(visit: Visit) -> None:
     expect(page.locator(".map-target")).to_have_text("Orders")
     visit.go("#/map?collection=field")
     expect(page.locator(".node")).to_have_count(len(first))
-    again = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.getAttribute('transform'))")
+    again = page.locator(".node circle").evaluate_all("nodes => nodes.map(node => node.getAttribute('cx'))")
     assert again == first  # the same graph, the same picture
 
 
@@ -91,20 +96,110 @@ def test_a_chat_streams_and_its_citation_opens_the_passage(visit: Visit) -> None
     expect(page.locator(".source-body .chunk-line").first).to_be_visible()
 
 
+def test_a_chat_is_copied_asked_again_and_found_again_later(visit: Visit) -> None:
+    page = visit.go("#/chat")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_label("Message").fill("When should a request be sent again?")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Copy", exact=True).click()
+    expect(page.locator(".toast")).to_have_text("Answer copied")
+    assert "doubles each time" in page.evaluate("navigator.clipboard.readText()")
+    expect(page.locator(".source .score").first).to_have_text(re.compile(r"0\.\d\d"))
+    page.get_by_role("button", name="Retry", exact=True).click()
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    expect(page.locator(".turn")).to_have_count(2)
+    page.get_by_role("button", name="New", exact=True).click()
+    expect(page.locator(".turn")).to_have_count(0)
+    visit.go("#/chat")
+    page.locator(".chat-history button", has_text="When should a request").click()
+    expect(page.locator(".turn.assistant")).to_contain_text("The pause doubles each time")
+    page.get_by_role("button", name="Forget all").click()
+    expect(page.locator(".chat-history button")).to_have_count(0)
+
+
+def local_model() -> tuple[str, ThreadingHTTPServer]:
+    """A chat model at the usual port of one of the servers that people run: the first that is free."""
+    for name, (_, port) in PORTS.items():
+        try:
+            return name, ThreadingHTTPServer(("127.0.0.1", port), ChatModel)
+        except OSError:  # somebody uses it
+            continue
+    raise AssertionError(f"all of these ports are in use: {PORTS}")
+
+
+def test_a_model_found_on_this_machine_is_picked_and_answers(
+    open_page: Callable[..., Visit], tmp_path: Path
+) -> None:
+    (tmp_path / "one.md").write_text("# Tides\n\nHigh water comes fifty minutes later each day.\n")
+    with outcrop.open(tmp_path / "data" / "index.db") as engine:
+        engine.add(tmp_path / "one.md")
+    name, model = local_model()
+    thread = threading.Thread(target=model.serve_forever)
+    thread.start()
+    try:
+        with serve(tmp_path / "data" / "index.db") as url:
+            page = open_page(url).go("#/chat")
+            page.locator(".servers p", has_text=PORTS[name][0]).get_by_role("button", name="small").click()
+            page.get_by_label("Message").fill("When is high water?")
+            page.keyboard.press("Enter")
+            expect(page.locator(".turn.assistant")).to_contain_text("The pause doubles each time")
+            page.reload()
+            expect(page.get_by_label("Message")).to_be_enabled()  # it is remembered
+    finally:
+        model.shutdown()
+        model.server_close()
+        thread.join()
+
+
+def test_labels_of_the_map_never_overlap_and_it_can_be_zoomed(visit: Visit) -> None:
+    page = visit.go("#/map?collection=field")
+    expect(page.locator(".node text").first).to_be_visible()
+    expect(page.locator(".hull")).to_have_count(1)
+
+    def clashes() -> object:
+        return page.locator(".map-picture text").evaluate_all(
+            """texts => { const boxes = texts.map(text => text.getBoundingClientRect());
+            return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b =>
+              a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom)).length; }"""
+        )
+
+    def spread() -> float:
+        return float(
+            page.locator(".node circle").evaluate_all(
+                "all => { const xs = all.map(one => one.cx.baseVal.value); return Math.max(...xs) - Math.min(...xs); }"
+            )
+        )
+
+    assert clashes() == 0
+    before = spread()
+    page.get_by_role("button", name="Zoom in").click()
+    assert spread() > 1.3 * before
+    assert clashes() == 0
+    page.get_by_role("button", name="Show all").click()
+    assert abs(spread() - before) < 1
+
+
 def test_eval_runs_the_cases_and_plots_them(visit: Visit) -> None:
     page = visit.go("#/search?q=granite+boulders+glaciers")
-    page.get_by_role("button", name="this one was right").first.click()
-    expect(page.get_by_role("button", name="saved for Eval")).to_be_visible()
+    page.get_by_role("button", name="Right answer").first.click()
+    expect(page.locator(".toast")).to_contain_text("Kept as a case")
     page = visit.go("#/eval")
     expect(page.locator(".cases li", has_text="granite boulders glaciers")).to_be_visible()
-    expect(page.locator("tbody tr")).not_to_have_count(0)
-    runs = page.locator("tbody tr").count()
+    rows = page.locator(".runs tbody tr")
+    expect(rows).not_to_have_count(0)
+    runs = rows.count()
     for count in (runs + 1, runs + 2):
         page.get_by_role("button", name="Run", exact=True).click()
-        expect(page.locator("tbody tr")).to_have_count(count)
+        expect(rows).to_have_count(count)
     expect(page.locator(".plot svg")).to_be_visible()
-    page.locator("tbody button").first.click()
+    rows.first.locator("button").click()
     expect(page.locator(".badge.good", has_text="rank 1").first).to_be_visible()
+    expect(page.locator(".compared tbody tr")).to_have_count(5)
+    expect(rows.first).to_contain_text("hybrid · outcrop-static")
+    page.get_by_label("against").select_option(index=0)
+    expect(page.locator(".compared")).to_have_count(0)
+    page.locator(".cases a", has_text="granite boulders glaciers").first.click()
+    expect(page.locator("#query")).to_have_value("granite boulders glaciers")
 
 
 def test_an_empty_index_shows_how_to_start_and_the_token_is_asked_for(

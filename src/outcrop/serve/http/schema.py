@@ -113,6 +113,11 @@ class GrepBody(Strict):
         return GrepOptions(where=Filter(**where), most_per_file=self.limit + 1, **given)
 
 
+@with_options(FILTER_OPTIONS)
+class FilterBody(Strict):
+    """Which documents to look at."""
+
+
 class Wish(Strict):
     """What must be, or is preferred to be, in a context: a file, a folder that ends in /, or a declaration."""
 

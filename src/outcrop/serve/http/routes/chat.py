@@ -14,9 +14,20 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
-from outcrop.chat import Event, Failed, Mode, event_name, open_chat
+from outcrop.chat import Chat, Event, Failed, Mode, event_name, open_chat
+from outcrop.chat.endpoint import ChatEndpoint
+from outcrop.chat.local import LocalServer, find_local_servers, local_url
 from outcrop.records import Message
-from outcrop.serve.http.answers import SILENCE_S, STILL_HERE, frame, problems, streamed
+from outcrop.serve.http.answers import (
+    SILENCE_S,
+    STILL_HERE,
+    answer,
+    documented,
+    frame,
+    problems,
+    shape,
+    streamed,
+)
 from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.schema import Names, Strict
 from outcrop.serve.state import State
@@ -49,10 +60,17 @@ class ChatBody(Strict):
     budget_tokens: int | None = Field(
         default=None, ge=1, le=100_000, description="The most that the sources of one search come to."
     )
+    server: Literal["ollama", "llama.cpp", "lmstudio"] | None = Field(
+        default=None,
+        description="A server on this machine, as GET /api/chat/servers names it, instead of the one set.",
+    )
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        default=None, description="The model of `server`."
+    )
 
 
 def chat_router(state: State) -> APIRouter:
-    """`POST /api/chat`."""
+    """`POST /api/chat` and `GET /api/chat/servers`."""
     router = APIRouter(prefix="/api", tags=["chat"])
     slots = threading.BoundedSemaphore(MAX_CHATS)
 
@@ -64,7 +82,11 @@ def chat_router(state: State) -> APIRouter:
     async def chat(body: ChatBody, request: Request) -> Response:
         """Ask the chat model, grounded in what the index says. 503 where no chat model is set."""
         gone = threading.Event()
-        events = open_chat(state.engine).ask(
+        if body.server and body.model:  # the key that is set is for another server
+            opened = Chat(state.engine, ChatEndpoint(body.model, local_url(body.server)))
+        else:
+            opened = open_chat(state.engine)
+        events = opened.ask(
             [Message(message.role, message.content) for message in body.messages],
             body.mode,
             body.collections,
@@ -75,6 +97,11 @@ def chat_router(state: State) -> APIRouter:
             raise Refused(429, f"{MAX_CHATS} answers are being written already: wait for one to end")
         told = _follow(events, slots)
         return StreamingResponse(_frames(told, request, gone), media_type="text/event-stream", headers=_HEADERS)
+
+    @router.get("/chat/servers", **documented(200, shape("LocalServers", servers=tuple[LocalServer, ...])))
+    def servers() -> Response:
+        """Chat servers that answer on this machine at their usual ports: Ollama, llama.cpp, LM Studio."""
+        return answer({"servers": find_local_servers()})
 
     return router
 

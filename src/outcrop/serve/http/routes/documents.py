@@ -10,12 +10,14 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from outcrop.engine import as_timestamp
 from outcrop.errors import NotFound
 from outcrop.records import CollectionInfo, DocumentInfo, Filter, IngestReport, StaleDocument, StoredChunk
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.http.answers import answer, documented, extended, model_of, shape
-from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, Line, TextBody
+from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, FilterBody, Line, TextBody
 from outcrop.serve.http.work import Shared
+from outcrop.serve.overview import Overview, make_overview
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ _Offset = Annotated[int, Query(ge=0, le=MAX_ID)]
 
 
 def documents_router(shared: Shared) -> APIRouter:
-    """`/api/collections`, `/api/documents` and `/api/stale`."""
+    """`/api/overview`, `/api/collections`, `/api/documents` and `/api/stale`."""
     router = APIRouter(prefix="/api", tags=["documents"])
     _add_collections(router, shared)
     _add_documents(router, shared)
@@ -61,6 +63,15 @@ def _add_collections(router: APIRouter, shared: Shared) -> None:
             if info.name == name:
                 return info
         raise NotFound("there is no such collection; GET /api/collections lists them")
+
+    @router.post("/overview", **documented(200, model_of(Overview), 404, 413, 415))
+    def overview(body: FilterBody) -> Response:
+        """Counts of what passes a filter, by collection, kind, language, folder, tag and date; what changed lately; and
+        questions to begin with."""
+        given: dict[str, Any] = body.model_dump(exclude_unset=True, exclude_none=True)
+        for name, value in given.items():
+            given[name] = as_timestamp(value) if name in ("since", "until") else tuple(value)
+        return answer(make_overview(engine, Filter(**given)))
 
     @router.get("/collections", **documented(200, shape("Collections", collections=tuple[CollectionInfo, ...])))
     def collections() -> Response:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Path
 from starlette.responses import Response, StreamingResponse
 
 from outcrop.errors import SourceError
-from outcrop.evals.dataset import EvalCase, append_case, load_cases
+from outcrop.evals.dataset import EvalCase, append_case, load_cases, remove_case
 from outcrop.evals.run import EvalRow, evaluate
 from outcrop.evals.runs import RUNS_ENDING, EvalRun, RunLine, as_run, list_runs, load_run, save_run
 from outcrop.records import Filter, IngestReport, Progress
@@ -115,7 +115,7 @@ def evals_router(shared: Shared) -> APIRouter:
     folder = state.config.beside(RUNS_ENDING)
 
     def kept_cases() -> tuple[EvalCase, ...]:
-        return load_cases(cases_file) if cases_file.is_file() else ()
+        return load_cases(cases_file) if cases_file.is_file() and cases_file.stat().st_size else ()
 
     def run_cases(_task: Task, tell: Tell, stopped: Stop) -> IngestReport | None:
         cases = kept_cases()
@@ -141,6 +141,14 @@ def evals_router(shared: Shared) -> APIRouter:
         case = EvalCase(body.query, dict.fromkeys(body.expected, 1.0), tuple(body.collections))
         append_case(cases_file, case)
         return answer(case, 201)
+
+    @router.delete(
+        "/cases", dependencies=shared.writes, **documented(200, shape("CaseRemoved", removed=bool), 413, 415)
+    )
+    def delete_case(body: CaseBody) -> Response:
+        """Take a saved case back."""
+        case = EvalCase(body.query, dict.fromkeys(body.expected, 1.0), tuple(body.collections))
+        return answer({"removed": cases_file.is_file() and remove_case(cases_file, case)})
 
     @router.post("/run", dependencies=shared.writes, **documented(202, JobAnswer, 413, 415))
     def run() -> Response:

@@ -35,8 +35,10 @@ export function drawAdd(app, status, onDone) {
     h("div", {}, h("label", { for: "add-collection" }, "Collection"), collection),
     h("button", { class: "primary", disabled: status.read_only }, "Add")),
   h("p", { class: "quiet", id: "add-hint" }, status.read_only ? "This server is read only."
-    : roots.length ? `Folders below: ${roots.join(", ")}. Start the server with --root FOLDER for others.`
+    : roots.length ? "A public URL, or a folder in one of these. Start the server with --root FOLDER for others."
       : "Start the server with --root FOLDER to allow folders here; URLs are fetched if they are public."),
+  !status.read_only && roots.length > 0 && h("div", { class: "roots" }, roots.slice(0, 8).map((root) =>
+    h("button", { type: "button", class: "small", onclick: () => { source.value = root; source.focus(); } }, root))),
   outcome);
 }
 
@@ -49,10 +51,16 @@ function drawReport(report) {
     drawLines("Failed", report.failed, true), drawLines("Left out on purpose", report.skipped, false));
 }
 
+/** What is wrong, and after it what to do. @param {string} reason */
+function drawReason(reason) {
+  const [wrong, ...todo] = reason.split("; ");
+  return [h("span", { class: "quiet" }, `${wrong}${todo.length ? "; " : ""}`), todo.length > 0 && h("strong", {}, todo.join("; "))];
+}
+
 /** @param {string} title @param {{path: string, reason: string}[]} lines @param {boolean} open */
 export const drawLines = (title, lines, open) =>
   lines.length > 0 && h("details", { open }, h("summary", {}, `${title}: ${plural(lines.length, "file")}`),
-    h("ul", { class: "reasons" }, lines.slice(0, 200).map((line) => h("li", {}, h("span", { class: "mono" }, line.path), " ", h("span", { class: "quiet" }, line.reason)))));
+    h("ul", { class: "reasons" }, lines.slice(0, 200).map((line) => h("li", {}, h("span", { class: "mono" }, line.path), " ", drawReason(line.reason)))));
 
 /** @param {any} job */
 function drawState(job) {

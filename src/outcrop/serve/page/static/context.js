@@ -1,40 +1,39 @@
 // The packed context of a query: the very text an agent would get, its size, and what was joined, shortened, dropped.
 
 import { post } from "./api.js";
-import { failure, fill, h, plural, waiting } from "./dom.js";
+import { copy, failure, fill, h, kept, keep, plural, waiting } from "./dom.js";
 import { about, place } from "./hits.js";
 import { searchBody } from "./tuning.js";
 import { drawLeftOut } from "./why.js";
 
-const BUDGETS = [500, 1200, 2000, 4000, 8000];
-const KEY = "outcrop.budget";
-let runs = 0; // an answer to what was asked before the last change is dropped
+const SIZES = [300, 500, 800, 1200, 2000, 3000, 4000, 6000, 8000, 12000, 16000];
+const KEY = "outcrop.context";
 
 /** @param {HTMLElement} root @param {URLSearchParams} params @param {AbortSignal} signal */
-export async function showContext(root, params, signal) {
-  const run = ++runs;
-  const budget = Number(sessionStorage.getItem(KEY) ?? 1200);
-  const code = sessionStorage.getItem(`${KEY}.code`) === "1";
-  /** @param {string} key @param {string} value */
-  const again = (key, value) => {
-    sessionStorage.setItem(key, value);
-    showContext(root, params, signal);
-  };
-  const bar = h("div", { class: "row" },
-    h("label", { for: "budget" }, "Budget"),
-    h("select", { id: "budget", onchange: (/** @type {any} */ e) => again(KEY, e.target.value) },
-      BUDGETS.map((size) => h("option", { value: size, selected: size === budget }, `${size.toLocaleString("en")} tokens`))),
-    h("span", {}, h("input", { type: "checkbox", id: "as-code", checked: code, onchange: (/** @type {any} */ e) => again(`${KEY}.code`, e.target.checked ? "1" : "0") }),
-      h("label", { for: "as-code" }, "as code, following references")));
-  fill(root, bar, waiting("Packing"));
-  try {
-    const { floor, balance, rerank, cutoff, reference_follow, ...body } = searchBody(params);
-    const tuned = { floor, balance, rerank, cutoff, reference_follow };
-    const context = await post("/api/context", { ...body, ...tuned, budget_tokens: budget, code, explain: code ? undefined : true }, signal);
-    if (run === runs) fill(root, bar, drawContext(context));
-  } catch (error) {
-    if (!signal.aborted && run === runs) fill(root, bar, failure(error));
+export function showContext(root, params, signal) {
+  const chosen = { budget: 1200, code: false, ...kept(KEY, {}) };
+  const said = h("output", { class: "said", for: "budget" });
+  const outcome = h("div", {});
+  let runs = 0; // an answer to what was asked before the last change is dropped
+  async function pack() {
+    const run = ++runs;
+    said.textContent = plural(chosen.budget, "token");
+    keep(KEY, chosen);
+    if (!outcome.childElementCount) fill(outcome, waiting("Packing"));
+    try {
+      const context = await post("/api/context", { ...searchBody(params), budget_tokens: chosen.budget, code: chosen.code, explain: chosen.code ? undefined : true }, signal);
+      if (run === runs) fill(outcome, drawContext(context));
+    } catch (error) {
+      if (!signal.aborted && run === runs) fill(outcome, failure(error));
+    }
   }
+  fill(root, h("div", { class: "stack" },
+    h("div", { class: "budget" }, h("label", { for: "budget" }, "Budget"), said,
+      h("input", { type: "range", id: "budget", min: 0, max: SIZES.length - 1, step: 1, value: Math.max(0, SIZES.indexOf(chosen.budget)), "aria-valuetext": plural(chosen.budget, "token"),
+        oninput: (/** @type {any} */ e) => { chosen.budget = SIZES[Number(e.target.value)]; e.target.setAttribute("aria-valuetext", plural(chosen.budget, "token")); pack(); } })),
+    h("label", {}, h("input", { type: "checkbox", checked: chosen.code, onchange: (/** @type {any} */ e) => { chosen.code = e.target.checked; pack(); } }), "As code, following references"),
+    outcome));
+  pack();
 }
 
 /** @param {any} source */
@@ -47,15 +46,15 @@ function sourceNotes(source) {
 
 /** @param {any} context */
 function drawContext(context) {
-  const share = Math.min(1, context.tokens / context.budget_tokens);
   return h("div", { class: "stack" },
-    h("p", {}, h("strong", {}, context.tokens.toLocaleString("en")), ` of ${plural(context.budget_tokens, "token")}, ${plural(context.sources.length, "source")}`),
-    h("progress", { class: "meter", max: 1, value: share, "aria-label": "Share of the budget used" }),
+    h("div", { class: "row between" },
+      h("p", {}, h("strong", {}, context.tokens.toLocaleString("en")), ` of ${plural(context.budget_tokens, "token")}, ${plural(context.sources.length, "source")}`),
+      h("button", { type: "button", class: "primary", disabled: !context.text, onclick: () => copy(context.text, "Context copied") }, "Copy context")),
+    h("progress", { max: 1, value: Math.min(1, context.tokens / context.budget_tokens), "aria-label": "Share of the budget used" }),
     (context.detail || (context.reason && !context.sources.length)) && h("p", { class: "notice warn" }, context.detail || context.reason),
     h("ol", { class: "packed" }, context.sources.map((/** @type {any} */ source) =>
-      h("li", {}, h("span", { class: "badge" }, source.number), " ", about(source.hit), " ", h("span", { class: "mono quiet" }, place(source.hit)),
+      h("li", {}, h("span", { class: "badge" }, source.number), " ", about(source.hit), " ", h("span", { class: "mono quiet" }, place(source.hit)), " ",
         sourceNotes(source).map((note) => h("span", { class: "badge warn" }, note))))),
-    h("h3", {}, "The text"),
-    h("pre", { class: "packed-text", tabindex: "0", "aria-label": "Packed text" }, context.text),
-    h("h3", {}, "Dropped"), drawLeftOut(context.dropped));
+    h("pre", { class: "packed-text", tabindex: "0", role: "region", "aria-label": "Packed text" }, context.text),
+    h("h3", {}, "Left out"), drawLeftOut(context.dropped));
 }

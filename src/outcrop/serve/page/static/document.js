@@ -2,7 +2,8 @@
 
 import { get, withQuery } from "./api.js";
 import { failure, fill, h, plural, waiting } from "./dom.js";
-import { finder, highlightIn } from "./marks.js";
+import { icon } from "./icons.js";
+import { finder, rangesIn } from "./marks.js";
 
 /** @typedef {{document: any, line_start: number, line_end: number, why?: any}} Target */
 
@@ -21,21 +22,48 @@ export async function showDocument(root, target, signal, { at = target.line_star
   }
   if (signal.aborted) return;
   // The one place where HTML is inserted: the server made it, from escaped text.
-  const text = h("div", { class: `document ${view.form}` });
+  const text = h("div", { class: `document ${view.form}${view.kind === "pdf" ? " paged" : ""}` });
   text.innerHTML = view.html;
   /** @param {string} words @param {{at?: number, source?: boolean}} to */
   const button = (words, to) => h("button", { type: "button", class: "small", onclick: () => showDocument(root, target, signal, { at, source, ...to }) }, words);
   const half = Math.floor((view.last_line - view.first_line) / 2);
   fill(root,
-    h("p", { class: "document-info" },
+    h("div", { class: "document-info" },
       h("span", { class: "quiet" }, [view.language || view.kind, plural(view.lines, "line"), plural(view.chunks.length, "chunk")].join(" · ")),
       view.kind === "markdown" && (view.form === "markdown" ? button("As written", { source: true }) : button("Rendered", { source: false }))),
     view.first_line > 1 && button(`Earlier lines (shown from ${view.first_line})`, { at: Math.max(1, view.first_line - half) }),
     text,
     view.last_line < view.lines && button(`Later lines (shown to ${view.last_line} of ${view.lines})`, { at: view.last_line + half }));
   const own = view.form === "markdown" ? markBlocks(text, target.line_start, target.line_end) : markLines(text, target.line_start, target.line_end);
-  if (target.why) highlightIn(own, finder(target.why));
-  own[0]?.scrollIntoView({ block: own[0].clientHeight > root.clientHeight * 0.8 || own.length > 12 ? "start" : "center" });
+  if (target.why && "highlights" in CSS) addSteps(root, text, own, finder(target.why));
+  const at_ = own[0]?.getBoundingClientRect();
+  own[0]?.scrollIntoView({ block: at_ && at_.height > root.clientHeight * 0.8 || own.length > 12 ? "start" : "center" });
+}
+
+/**
+ * Mark every match of the document, and let one step from each to the next, beginning in the passage.
+ * @param {HTMLElement} root @param {HTMLElement} text @param {Element[]} own @param {import("./marks.js").Find} find
+ */
+function addSteps(root, text, own, find) {
+  const ranges = rangesIn([text], find).slice(0, 2000);
+  CSS.highlights.set("match", new Highlight(...ranges));
+  CSS.highlights.delete("now");
+  if (!ranges.length) return;
+  let now = Math.max(0, ranges.findIndex((range) => own.some((element) => element.contains(range.startContainer)))) - 1;
+  const said = h("span", { class: "quiet", "aria-live": "polite" }, plural(ranges.length, "match", "matches"));
+  /** @param {number} by */
+  const step = (by) => {
+    now = (now + by + ranges.length) % ranges.length;
+    CSS.highlights.set("now", new Highlight(ranges[now]));
+    /** @type {Element | null} */ (ranges[now].startContainer.parentElement)?.scrollIntoView({ block: "center" });
+    said.textContent = `${now + 1} of ${ranges.length}`;
+  };
+  root.querySelector(".document-info")?.append(h("span", { class: "steps" }, said,
+    h("button", { type: "button", class: "ghost small", "aria-label": "Previous match", title: "Previous match (N)", onclick: () => step(-1) }, icon("back")),
+    h("button", { type: "button", class: "ghost small", "aria-label": "Next match", title: "Next match (n)", onclick: () => step(1) }, icon("next"))));
+  root.onkeydown = (event) => {
+    if (event.key === "n" || event.key === "N") step(event.key === "n" ? 1 : -1);
+  };
 }
 
 /** The lines that a block came from. @param {HTMLElement} block @returns {[number, number]} */

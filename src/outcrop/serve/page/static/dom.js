@@ -78,3 +78,56 @@ export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString(
 /** @param {number} seconds since the epoch */
 export const when = (seconds) =>
   new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** Seconds since the epoch as "3 days ago". @param {number} seconds */
+export function ago(seconds) {
+  const past = Date.now() / 1000 - seconds;
+  for (const [size, word] of /** @type {[number, string][]} */ ([[31536000, "year"], [2592000, "month"], [604800, "week"], [86400, "day"], [3600, "hour"], [60, "minute"]]))
+    if (past >= size) return `${plural(Math.floor(past / size), word)} ago`;
+  return "just now";
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let fading;
+
+/** Say something for a moment, with a way back where there is one. @param {string} words @param {(() => void) | null} [undo] */
+export function toast(words, undo = null) {
+  document.querySelector(".toast")?.remove();
+  clearTimeout(fading);
+  const note = h("div", { class: "toast", role: "status" }, h("span", {}, words),
+    undo && h("button", { type: "button", onclick: () => { note.remove(); undo(); } }, "Undo"));
+  document.body.append(note);
+  fading = setTimeout(() => note.remove(), undo ? 8000 : 3000);
+}
+
+/** @param {string} text @param {string} words what is said when it is done */
+export async function copy(text, words) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch { // only a page from this machine or over TLS may use the clipboard that way
+    const area = /** @type {HTMLTextAreaElement} */ (h("textarea", { class: "visually-hidden" }, text));
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  toast(words);
+}
+
+/** A word that explains itself. @param {string} word @param {string} tip */
+export const term = (word, tip) => h("span", { class: "term", tabindex: "0", "data-tip": tip }, word, h("span", { class: "visually-hidden" }, `: ${tip}`));
+
+/** @param {string} key @param {any} fallback what was kept in this browser under a key */
+export function kept(key, fallback) {
+  try {
+    return JSON.parse(localStorage.getItem(key) ?? "null") ?? fallback;
+  } catch {
+    return fallback; // not ours, or damaged: begin anew
+  }
+}
+
+/** @param {string} key @param {unknown} value */
+export const keep = (key, value) => localStorage.setItem(key, JSON.stringify(value));
+
+/** @param {string} text */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,11 +1,21 @@
-// Results: hits grouped by document, matched words marked, each with its reasons in short.
+// Results in the order of their scores, each with the lines that answer and what one can do with it.
 
 import { address } from "./address.js";
-import { h, plural } from "./dom.js";
-import { bestLines, finder, marked } from "./marks.js";
+import { copy, h, kept, plural } from "./dom.js";
+import { drawExcerpt } from "./excerpt.js";
+import { icon } from "./icons.js";
+import { finder } from "./marks.js";
 
 const EXTRACTED = new Set(["html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf"]);
 const MATCH = { both: "words + meaning", keyword: "words", semantic: "meaning" };
+const TOLD = { both: "Found by its words and by its meaning", keyword: "Found by its words alone", semantic: "Shares no word with the question; found by what it means" };
+/** How an editor is told to open a file at a line. */
+export const EDITORS = /** @type {Record<string, [string, (path: string, line: number) => string]>} */ ({
+  vscode: ["VS Code", (path, line) => `vscode://file${path}:${line}`],
+  cursor: ["Cursor", (path, line) => `cursor://file${path}:${line}`],
+  zed: ["Zed", (path, line) => `zed://file${path}:${line}`],
+  idea: ["IntelliJ IDEA", (path, line) => `idea://open?file=${path}&line=${line}`],
+});
 
 /** Where a hit is in its document: `lines 12–30`, `page 3`. @param {any} hit */
 export function spot(hit) {
@@ -27,6 +37,24 @@ export function about(hit) {
   return hit.document.title || hit.document.path;
 }
 
+/** The hit as a link for notes and messages. @param {any} hit */
+const citation = (hit) => `[${place(hit)}](${hit.document.uri.startsWith("/") ? `file://${encodeURI(hit.document.uri)}#L${hit.line_start}` : hit.document.uri})`;
+
+/** The link that opens a file in the editor; null where it is on another machine or no file. @param {any} hit */
+export function editorLink(hit) {
+  const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
+  if (!here || hit.document.origin !== "file" || !hit.document.uri.startsWith("/")) return null;
+  const [, make] = EDITORS[kept("outcrop.editor", "vscode")] ?? EDITORS.vscode;
+  return make(encodeURI(hit.document.uri), EXTRACTED.has(hit.document.kind) ? 1 : hit.line_start);
+}
+
+/** What can be copied of a hit, by key. */
+export const COPIES = /** @type {Record<string, (hit: any) => Promise<void>>} */ ({
+  c: (hit) => copy(hit.text, "Passage copied"),
+  p: (hit) => copy(hit.document.uri.startsWith("/") ? hit.document.uri : place(hit), "Path copied"),
+  m: (hit) => copy(citation(hit), "Citation copied, as a Markdown link"),
+});
+
 /** How a hit moved against the untuned order. @param {number | null | undefined} before @param {number} now counted from 1 */
 function movement(before, now) {
   if (before === undefined) return null;
@@ -37,38 +65,50 @@ function movement(before, now) {
     h("span", { "aria-hidden": "true" }, up ? "▲" : "▼"), h("span", { class: "visually-hidden" }, up ? "up by " : "down by "), Math.abs(before - now));
 }
 
-/**
- * @param {any} hit @param {number} rank counted from 1
- * @param {{params: URLSearchParams, open: string | null, before?: number | null, onRight: (hit: any, button: HTMLButtonElement) => void}} about_
- */
-function drawHit(hit, rank, { params, open, before, onRight }) {
+/** @param {string} name @param {string} words @param {() => void} act @param {boolean} [pressed] */
+const action = (name, words, act, pressed) =>
+  h("button", { type: "button", "aria-label": words, title: words, "aria-pressed": pressed === undefined ? null : String(pressed), onclick: act }, icon(name));
+
+/** @typedef {{params: URLSearchParams, before: Map<number, number> | null, right: Set<string>, onRight: (hit: any) => void, onWrong: (hit: any) => void}} Drawing */
+
+/** What one can do with a hit. @param {any} hit @param {string} whyAt @param {Drawing} drawing */
+function drawActions(hit, whyAt, { right, onRight, onWrong }) {
+  const editor = editorLink(hit);
+  return h("span", { class: "hit-actions" },
+    h("a", { href: whyAt, class: "action", "aria-label": "Why it stands here", title: "Why it stands here (w)" }, icon("why")),
+    action("copy", "Copy the passage (c)", () => COPIES.c(hit)),
+    action("link", "Copy the path (p)", () => COPIES.p(hit)),
+    action("quote", "Copy a citation (m)", () => COPIES.m(hit)),
+    editor && h("a", { href: editor, "aria-label": "Open in the editor", title: "Open in the editor (o)", class: "edit" }, icon("edit")),
+    action("up", "Right answer: keep it as a case for Eval", () => onRight(hit), right.has(hit.document.uri)),
+    action("down", "Not this one: hide it for this question", () => onWrong(hit)));
+}
+
+/** @param {any} hit @param {number} rank counted from 1 @param {Drawing} drawing @param {boolean} [grouped] */
+function drawHit(hit, rank, drawing, grouped = false) {
+  const { params, before } = drawing;
   const find = finder(hit.why);
-  const lines = bestLines(hit.text, find);
   const id = String(hit.chunk_ids[0]);
   const to = new URLSearchParams(params);
   to.set("hit", id);
   to.delete("tab");
   const why = new URLSearchParams(to);
   why.set("tab", "why");
-  return h("li", { class: "hit", "data-hit": id, "aria-current": open === id ? "true" : null },
+  const { document: doc, code } = hit;
+  return h("li", { class: "hit", "data-hit": id, "aria-current": params.get("hit") === id ? "true" : null },
     h("div", { class: "hit-head" },
-      h("span", { class: "rank" }, rank), movement(before, rank),
+      before && movement(rankBefore(hit, before), rank),
       h("a", { class: "hit-link", href: address("search", to) }, about(hit)),
-      h("span", { class: "score", title: `score ${hit.score.toFixed(3)}` }, hit.score.toFixed(2))),
-    h("p", { class: "hit-meta" },
-      h("span", { class: "mono" }, spot(hit)),
-      h("span", { class: `badge leg-${hit.match_type}` }, MATCH[/** @type {keyof typeof MATCH} */ (hit.match_type)]),
-      hit.code?.kind && h("span", { class: "badge" }, hit.code.kind),
+      code?.kind && h("span", { class: "badge" }, code.kind),
       hit.stale && h("span", { class: "badge warn", title: "The file changed since it was indexed; sync to refresh" }, "stale"),
-      hit.copies > 0 && h("span", { class: "badge", title: hit.also.map((/** @type {any} */ copy) => copy.place).join("\n") },
-        `and ${plural(hit.copies, "more place")}`),
+      hit.copies > 0 && h("span", { class: "badge", title: hit.also.map((/** @type {any} */ copyAt) => copyAt.place).join("\n") }, `and ${plural(hit.copies, "more place")}`),
       hit.dirty && h("span", { class: "badge", title: "Not committed when it was indexed" }, "uncommitted"),
-      h("span", { class: "hit-actions" },
-        h("a", { href: address("search", why), class: "action" }, "why"),
-        h("button", { type: "button", class: "ghost small", title: "Save this as the right answer, for Eval",
-          onclick: (/** @type {Event} */ event) => onRight(hit, /** @type {HTMLButtonElement} */ (event.currentTarget)) }, "this one was right"))),
-    h("pre", { class: hit.document.language ? "snippet code" : "snippet" }, marked(lines.text, find),
-      lines.more > 0 && h("span", { class: "more" }, `\n… ${plural(lines.more, "more line")}`)));
+      h("span", { class: "score", title: `Score ${hit.score.toFixed(3)}. ${TOLD[/** @type {keyof typeof TOLD} */ (hit.match_type)]}` }, hit.score.toFixed(2))),
+    h("p", { class: "hit-meta" },
+      !grouped && h("span", { class: "mono path", title: doc.uri }, doc.path), h("span", {}, spot(hit)), !grouped && h("span", {}, doc.collection),
+      h("span", { class: "visually-hidden" }, `found by ${MATCH[/** @type {keyof typeof MATCH} */ (hit.match_type)]}`),
+      drawActions(hit, address("search", why), drawing)),
+    drawExcerpt(hit, find));
 }
 
 /** Neighbours may be joined differently: a hit is the one that shares a chunk with it. @param {any} hit @param {Map<number, number>} before */
@@ -77,25 +117,14 @@ function rankBefore(hit, before) {
   return ranks.length ? Math.min(...ranks) : null;
 }
 
-/**
- * All hits, grouped by document in the order of each document's best hit.
- * @param {any[]} hits
- * @param {{params: URLSearchParams, before: Map<number, number> | null, onRight: (hit: any, button: HTMLButtonElement) => void}} options
- */
-export function drawHits(hits, { params, before, onRight }) {
-  const open = params.get("hit");
-  /** @type {Map<number, {document: any, hits: [any, number][]}>} */
-  const groups = new Map();
-  hits.forEach((hit, at) => {
-    const group = groups.get(hit.document.id) ?? { document: hit.document, hits: [] };
-    group.hits.push([hit, at + 1]);
-    groups.set(hit.document.id, group);
+/** All hits, best first; or by document, in the order of each document's best hit. @param {any[]} hits @param {Drawing} drawing */
+export function drawHits(hits, drawing) {
+  if (!drawing.params.has("group")) return hits.map((hit, at) => drawHit(hit, at + 1, drawing));
+  const groups = Map.groupBy(hits.map((hit, at) => ({ hit, rank: at + 1 })), ({ hit }) => hit.document.id);
+  return [...groups.values()].map((own) => {
+    const doc = own[0].hit.document;
+    return h("li", { class: "group" },
+      h("div", { class: "group-head" }, h("h3", { class: "mono path", title: doc.uri }, doc.path), h("span", { class: "quiet" }, `${doc.collection} · ${doc.language || doc.kind}`)),
+      h("ol", {}, own.map(({ hit, rank }) => drawHit(hit, rank, drawing, true))));
   });
-  return [...groups.values()].map(({ document: doc, hits: own }) =>
-    h("li", { class: "group" },
-      h("div", { class: "group-head" },
-        h("h3", { class: "mono path", title: doc.uri }, doc.path),
-        h("span", { class: "quiet" }, `${doc.collection} · ${doc.language || doc.kind}`)),
-      h("ol", {}, own.map(([hit, rank]) => drawHit(hit, rank, {
-        params, open, onRight, before: before ? rankBefore(hit, before) : undefined })))));
 }

@@ -1,18 +1,20 @@
 // The keys that work everywhere, and the sheet that lists them all.
 
-import { h } from "./dom.js";
+import { h, keep, kept } from "./dom.js";
+import { EDITORS } from "./hits.js";
 
 const SHEET = [
   [["/"], "search"],
-  [["↓", "↑"], "next, previous hit"],
+  [["↓", "↑"], "next, previous hit (j, k)"],
   [["Enter"], "open the hit"],
   [["w"], "why it stands there"],
+  [["c", "p", "m"], "copy the passage, the path, a citation"],
+  [["o"], "open in the editor"],
+  [["x"], "the context of the question"],
+  [["n", "N"], "next, previous match in a document"],
+  [["Tab"], "take a completion in the box"],
   [["Esc"], "close what is open; back to the search"],
-  [["g", "s"], "search"],
-  [["g", "l"], "library"],
-  [["g", "m"], "map"],
-  [["g", "c"], "chat"],
-  [["g", "e"], "eval"],
+  [["g", "s"], "search; g l library, g m map, g c chat, g e eval"],
   [["?"], "this list"],
 ];
 
@@ -24,10 +26,13 @@ const isTyping = (target) =>
 export function showKeys() {
   const dialog = /** @type {HTMLDialogElement} */ (h("dialog", { "aria-labelledby": "keys-title" },
     h("form", { method: "dialog", class: "stack" },
-      h("h2", { id: "keys-title" }, "Keys"),
+      h("h2", { id: "keys-title" }, "Keys and settings"),
       h("dl", { class: "keys" }, SHEET.map(([keys, words]) => [
         h("dt", {}, /** @type {string[]} */ (keys).map((key) => h("kbd", {}, key))), h("dd", {}, /** @type {string} */ (words))])),
-      h("div", { class: "row" }, h("button", { class: "primary" }, "Close")))));
+      h("div", { class: "row between" }, h("label", { for: "editor" }, "Files open in"),
+        h("select", { id: "editor", onchange: (/** @type {any} */ e) => keep("outcrop.editor", e.target.value) },
+          Object.entries(EDITORS).map(([name, [words]]) => h("option", { value: name, selected: kept("outcrop.editor", "vscode") === name }, words))),
+        h("button", { class: "primary" }, "Close")))));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

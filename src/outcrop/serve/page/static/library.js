@@ -113,7 +113,7 @@ export function mountLibrary(root, app) {
           collection && h("button", { type: "button", class: "small", disabled: status.read_only, onclick: () => runSync(line, collection) }, "Sync"),
           collection && h("button", { type: "button", class: "small danger", disabled: status.read_only, onclick: () => removeCollection(collection, page.total, note) }, "Delete"))),
       line, note,
-      page.total === 0 ? h("p", { class: "quiet" }, "No documents here.") : h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Documents" }, h("table", {},
+      page.total === 0 ? h("p", { class: "quiet" }, "No documents here.") : h("div", { class: "wide rows", tabindex: "0", role: "region", "aria-label": "Documents" }, h("table", {},
         h("thead", {}, h("tr", {}, ["Document", "Kind", "Chunks", "Updated"].map((word) => h("th", { scope: "col" }, word)))), rows)),
       h("div", { class: "row" },
         offset > 0 && h("a", { href: address("library", { collection, path: params.get("path"), offset: Math.max(0, offset - PAGE) }) }, "← Previous"),
@@ -138,7 +138,7 @@ export function mountLibrary(root, app) {
       stale.has(doc.id) && [" ", h("span", { class: "badge warn" }, stale.get(doc.id))],
       doc.title && !doc.path.endsWith(doc.title) && [" ", h("span", { class: "quiet" }, doc.title)]),
     h("td", {}, doc.language || doc.kind, doc.role && [" ", h("span", { class: "badge" }, doc.role)]),
-    h("td", { class: "number" }, doc.chunks.toLocaleString("en")), h("td", { class: "quiet nowrap" }, when(doc.updated_at)));
+    h("td", { class: "number", "data-word": "chunks" }, doc.chunks.toLocaleString("en")), h("td", { class: "quiet nowrap" }, when(doc.updated_at)));
 
   /** @param {string} id @param {AbortSignal} signal */
   async function showDocumentPage(id, signal) {

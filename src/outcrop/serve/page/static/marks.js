@@ -1,13 +1,13 @@
-// Which words and phrases of a text a search matched, and which lines of a hit to show.
+// Which words and phrases of a text a search matched, and where.
 
 const WORD = /[\p{L}\p{N}]+/gu;
 const PARTS = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+/gu;
 const ENDINGS = /(?:ations?|ingly|ings?|edly|ers?|ies|ied|ed|es|ly|s|e|y)$/;
-const LINES = 5;
-const LINE_CHARS = 260;
+
+/** @typedef {(text: string) => [number, number][]} Find where matches stand in a text, in order */
 
 /** The word without its ending: enough to mark its other forms; the server decides what matches. @param {string} word */
-function stem(word) {
+export function stem(word) {
   const lower = word.toLowerCase();
   const short = lower.replace(ENDINGS, "");
   return short.length >= 3 ? short : lower;
@@ -21,7 +21,7 @@ function phrasePattern(phrase) {
 
 /**
  * @param {{matched_terms: string[], matched_phrases: string[]}} why as the answer has it
- * @returns {(text: string) => [number, number][]} where they stand in a text, in order
+ * @returns {Find}
  */
 export function finder(why) {
   const phrases = why.matched_phrases.map(phrasePattern);
@@ -49,72 +49,52 @@ export function finder(why) {
 }
 
 /**
- * A text as nodes, matches in <mark>.
- * @param {string} text @param {(text: string) => [number, number][]} find
+ * A text as nodes: matches in <mark>, coloured stretches in <span class>.
+ * @param {string} text @param {Find} find @param {[number, number, string][]} [colours] in order
  * @returns {(Node | string)[]}
  */
-export function marked(text, find) {
+export function painted(text, find, colours = []) {
+  const marks = find(text);
+  const cuts = [...new Set([0, text.length, ...marks.flat(), ...colours.flatMap(([start, end]) => [start, end])])].sort((a, b) => a - b);
   const nodes = [];
-  let at = 0;
-  for (const [start, end] of find(text)) {
-    if (start > at) nodes.push(text.slice(at, start));
-    const mark = document.createElement("mark");
-    mark.textContent = text.slice(start, end);
-    nodes.push(mark);
-    at = end;
+  let [mark, colour] = [0, 0];
+  for (let at = 0; at + 1 < cuts.length; at++) {
+    const [start, end] = [cuts[at], cuts[at + 1]];
+    while (mark < marks.length && marks[mark][1] <= start) mark++;
+    while (colour < colours.length && colours[colour][1] <= start) colour++;
+    const isMark = mark < marks.length && marks[mark][0] <= start;
+    const style = colour < colours.length && colours[colour][0] <= start ? colours[colour][2] : "";
+    if (!isMark && !style) {
+      nodes.push(text.slice(start, end));
+      continue;
+    }
+    const node = document.createElement(isMark ? "mark" : "span");
+    if (!isMark) node.className = style;
+    node.textContent = text.slice(start, end);
+    const last = nodes.at(-1);
+    if (isMark && last instanceof HTMLElement && last.tagName === "MARK" && marks[mark][0] < start) last.textContent += node.textContent;
+    else nodes.push(node);
   }
-  if (at < text.length) nodes.push(text.slice(at));
   return nodes;
 }
 
 /**
- * The few lines with the most phrases, and then those in which the most different words match.
- * @param {string} text @param {(text: string) => [number, number][]} find
- * @returns {{text: string, more: number}} what is shown, and how many lines follow
+ * Where words stand in elements, as ranges to highlight and to step through.
+ * @param {Iterable<Element>} elements @param {Find} find
+ * @returns {Range[]}
  */
-export function bestLines(text, find) {
-  const lines = text.split("\n").filter((line) => line.trim()).slice(0, 400); // blank lines would take the room of words
-  const words = lines.map((line) => find(line.slice(0, 2000)).map(([start, end]) => line.slice(start, end).toLowerCase()));
-  let best = 0;
-  let bestScore = -1;
-  for (let first = 0; first <= Math.max(0, lines.length - LINES); first++) {
-    const inside = words.slice(first, first + LINES).flat();
-    const different = new Set(inside);
-    const phrases = [...different].filter((match) => /\s/.test(match)).length;
-    const score = phrases * 1e6 + different.size * 100 + inside.length + (words[first + 1]?.length ? 0.5 : 0);
-    if (score > bestScore) [best, bestScore] = [first, score];
-  }
-  if (!lines.length) return { text: "", more: 0 };
-  const shown = lines.slice(best, best + LINES).map((line) => cutLine(line, find));
-  const indents = shown.map((line) => line.length - line.trimStart().length);
-  const indent = Math.min(...indents, 40);
-  return { text: shown.map((line) => line.slice(indent)).join("\n"), more: lines.length - best - shown.length };
-}
-
-/** @param {string} line @param {(text: string) => [number, number][]} find */
-function cutLine(line, find) {
-  if (line.length <= LINE_CHARS) return line;
-  const matches = find(line);
-  const match = matches.find(([start, end]) => /\s/.test(line.slice(start, end))) ?? matches[0];
-  const start = match && match[1] > LINE_CHARS ? Math.max(0, match[0] - LINE_CHARS / 4) : 0;
-  return `${start ? "…" : ""}${line.slice(start, start + LINE_CHARS)}${start + LINE_CHARS < line.length ? "…" : ""}`;
-}
-
-/**
- * Mark words in elements without touching them; browsers that cannot show them unmarked.
- * @param {Iterable<Element>} elements @param {(text: string) => [number, number][]} find
- */
-export function highlightIn(elements, find) {
-  if (!("highlights" in CSS)) return;
+export function rangesIn(elements, find) {
   const ranges = [];
   for (const element of elements) {
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       for (const [start, end] of find(node.nodeValue ?? "")) {
-        const range = new StaticRange({ startContainer: node, startOffset: start, endContainer: node, endOffset: end });
+        const range = new Range();
+        range.setStart(node, start);
+        range.setEnd(node, end);
         ranges.push(range);
       }
     }
   }
-  CSS.highlights.set("match", new Highlight(...ranges));
+  return ranges;
 }

@@ -1,5 +1,8 @@
 // Light and dark: as the system says, until one is chosen here.
 
+import { fill } from "./dom.js";
+import { icon } from "./icons.js";
+
 const KEY = "outcrop.theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 
@@ -15,7 +18,7 @@ export function startTheme(button) {
   const show = () => {
     const theme = current();
     document.documentElement.dataset.theme = theme;
-    button.textContent = theme === "dark" ? "Light" : "Dark";
+    fill(button, icon(theme === "dark" ? "light" : "dark"));
     button.setAttribute("aria-label", `Use the ${theme === "dark" ? "light" : "dark"} theme`);
   };
   button.addEventListener("click", () => {

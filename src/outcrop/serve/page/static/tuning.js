@@ -1,7 +1,9 @@
-// Filters and sliders of a search. Their state is in the address; what is untouched is left out and the server decides.
+// The sliders of a search. Their state is in the address; what is untouched is left out and the server decides.
 
 import { change } from "./address.js";
 import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { parseQuery } from "./query.js";
 
 /** The sliders: parameter, words, range, what the server does when it is untouched, and what a value means. */
 const SLIDERS = [
@@ -24,51 +26,13 @@ export function untuned(params) {
 }
 
 /** @param {URLSearchParams} params @param {string} name */
-const list = (params, name) => (params.get(name) ? [params.get(name)] : undefined);
-/** @param {URLSearchParams} params @param {string} name */
 const number = (params, name) => (params.has(name) && Number.isFinite(Number(params.get(name))) ? Number(params.get(name)) : undefined);
 
-/**
- * What is asked of /api/search and, without `limit`, of /api/context.
- * @param {URLSearchParams} params
- */
-export function searchBody(params) {
-  return {
-    query: params.get("q") ?? "",
-    collections: list(params, "collection"),
-    kinds: list(params, "kind"),
-    paths: list(params, "path"),
-    tags: list(params, "tag"),
-    balance: number(params, "balance"),
-    floor: number(params, "floor"),
-    cutoff: number(params, "cutoff"),
-    reference_follow: number(params, "follow"),
-    rerank: params.has("rerank") ? true : undefined,
-  };
-}
-
-/** @param {any} status */
-export function makeFilters(status) {
-  const collection = h("select", { "aria-label": "Collection", onchange: (/** @type {any} */ e) => change({ collection: e.target.value, hit: null }) },
-    h("option", { value: "" }, "All collections"), status.collections.map((/** @type {any} */ c) => h("option", { value: c.name }, c.name)));
-  /** @param {string} name @param {string} label @param {string} hint */
-  const text = (name, label, hint) =>
-    h("input", { type: "text", name, "aria-label": label, placeholder: hint, autocomplete: "off", spellcheck: "false",
-      oninput: (/** @type {any} */ e) => change({ [name]: e.target.value.trim(), hit: null }, { replace: true }) });
-  const kind = text("kind", "Kind: a format or a language", "kind: python, pdf …");
-  const path = text("path", "Path pattern", "path: docs/**");
-  const tag = text("tag", "Tag", "tag");
-  const element = h("div", { class: "filters", role: "group", "aria-label": "Filters" }, collection, kind, path, tag);
-  return {
-    element,
-    /** @param {URLSearchParams} params */
-    update(params) {
-      for (const [name, input] of Object.entries({ collection, kind, path, tag })) {
-        const value = params.get(name) ?? "";
-        if (document.activeElement !== input) /** @type {HTMLInputElement} */ (input).value = value;
-      }
-    },
-  };
+/** What is asked of /api/search and, without `limit`, of /api/context. @param {URLSearchParams} params @param {readonly string[]} [collections] */
+export function searchBody(params, collections) {
+  const { words, body } = parseQuery(params.get("q") ?? "", { collections });
+  return { query: words, ...body, balance: number(params, "balance"), floor: number(params, "floor"), cutoff: number(params, "cutoff"),
+    reference_follow: number(params, "follow"), rerank: params.has("rerank") ? true : undefined };
 }
 
 /** @param {any} status */
@@ -83,19 +47,18 @@ export function makeTuning(status) {
   const rerank = /** @type {HTMLInputElement} */ (h("input", { type: "checkbox", id: "tune-rerank", disabled: !status.reranker,
     onchange: (/** @type {any} */ e) => change({ rerank: e.target.checked ? 1 : null }, { replace: true }) }));
   const reset = h("button", { type: "button", class: "small", onclick: () => change(Object.fromEntries(TUNED.map((name) => [name, null])), { replace: true }) }, "Reset");
-  const element = h("details", { class: "tuning" },
-    h("summary", {}, "Tune", h("span", { class: "badge tuned" }, "tuned: ▲▼ against the usual order")),
-    h("div", { class: "sliders" },
+  const element = h("details", { class: "facet tuning", "data-facet": "tune" },
+    h("summary", {}, "Tune", icon("chevron")),
+    h("div", { class: "menu sliders" },
       rows.map(([slider, input, said]) => h("div", { class: "slider" }, h("label", { for: input.id }, slider.label), said, input)),
-      h("div", { class: "row" }, h("span", {}, rerank, h("label", { for: "tune-rerank" },
-        status.reranker ? "Rerank with the cross-encoder" : "Rerank: the extra mini is not installed here")), reset)));
+      h("div", { class: "row between" }, h("span", {}, rerank, h("label", { for: "tune-rerank" },
+        status.reranker ? "Rerank with the cross-encoder" : "Rerank: the extra mini is not installed here")), reset),
+      h("p", { class: "quiet" }, "▲▼ beside a hit says how it moved against the usual order.")));
   return {
     element,
     /** @param {URLSearchParams} params */
     update(params) {
       const tuned = isTuned(params);
-      if (tuned && !element.hasAttribute("open") && !element.dataset.seen) element.setAttribute("open", "");
-      element.dataset.seen = "1";
       element.classList.toggle("is-tuned", tuned);
       /** @type {HTMLButtonElement} */ (reset).disabled = !tuned;
       rerank.checked = params.has("rerank");
