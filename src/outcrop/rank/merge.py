@@ -213,7 +213,8 @@ class Merger:
         self._copies.take(hit)
         if len(beside) > 1 and len(group) + len(beside[1]) <= MAX_MERGED:
             # This chunk closes the gap between two hits: they become one, at the place of the better.
-            group, second = sorted(beside, key=lambda g: -g[0].score)
+            # Scores may be equal, so the order of the groups tells which that is.
+            group, second = (group for group in self._groups if any(group is one for one in beside))
             group.extend(second)
             self.fates[second[0].chunk_ids[0]] = Fate("merged into", group[0].chunk_ids[0])
             self._groups = [g for g in self._groups if g is not second]
