@@ -99,7 +99,7 @@ def test_a_chunk_that_closes_a_gap_makes_one_hit_of_two_and_the_limit_is_still_f
 def test_of_two_hits_with_one_score_the_earlier_gives_the_place() -> None:
     _, chunks = plain(1, 12)
     equal = [replace(hit, score=0.5) for hit in scored(chunks, [4, 8, 2, 3])]
-    assert [indexes(hit) for hit in merge_hits(equal, 2)] == [[2, 3, 4], [8]]
+    assert [indexes(hit) for hit in merge_hits(equal, 4)] == [[2, 3, 4], [8]]
 
 
 @pytest.mark.parametrize(
