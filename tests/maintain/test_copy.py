@@ -140,7 +140,7 @@ def test_everything_is_there_and_the_source_was_only_read(places: Places) -> Non
     before = source.version()
     report = move(source, target)
     assert report.ok
-    assert (report.copied, report.removed, report.waiting) == (9, 0, 1)
+    assert (report.copied, report.removed, report.pending) == (9, 0, 1)
     assert (report.passes, report.resumed, report.changed_meanwhile) == (1, False, False)
     assert_same(source, target)
     assert source.version() == before
@@ -408,7 +408,7 @@ def test_what_changes_meanwhile_is_caught_up_with(places: Places) -> None:
     assert report.ok, report.problems
     assert report.passes == 2
     assert report.removed == 4  # changed, deleted, renamed, touched
-    assert report.waiting == 0
+    assert report.pending == 0
     assert_same(source, target)
 
 

@@ -156,12 +156,12 @@ def test_rankings_are_reported_but_not_judged_while_documents_are_pending(tmp_pa
         assert here.search("comets").hits
         here.add_texts([Text("A note about comets.", id="comets"), Text("A note about violins.", id="violins")])
         report = here.move_to(there)
-        assert report.waiting == 1
+        assert report.pending == 1
         assert report.parity is not None
         low = replace(report, parity=replace(report.parity, overlap=0.5))
         assert report.ok
         assert low.ok
-        assert not replace(low, waiting=0).ok
+        assert not replace(low, pending=0).ok
 
 
 def test_a_target_that_is_held_to_another_model_is_refused(tmp_path: Path) -> None:

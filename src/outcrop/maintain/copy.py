@@ -63,7 +63,7 @@ def move(
         collections=collections,
         copied=run.copied,
         removed=run.removed,
-        waiting=len(target.pending()),
+        pending=len(target.pending()),
         passes=run.passes,
         resumed=resumed,
         changed_meanwhile=changed,

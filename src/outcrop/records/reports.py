@@ -98,7 +98,7 @@ class MoveReport:
     collections: tuple[MovedCollection, ...]
     copied: int
     removed: int
-    waiting: int
+    pending: int
     passes: int
     resumed: bool
     changed_meanwhile: bool
@@ -111,7 +111,7 @@ class MoveReport:
     def alike(self) -> bool:
         """Whether both rank alike. Not judged while documents are pending: in the copy some of them already have
         vectors that came with other documents of the same words."""
-        return self.parity is None or self.waiting > 0 or self.parity.overlap >= MIN_OVERLAP
+        return self.parity is None or self.pending > 0 or self.parity.overlap >= MIN_OVERLAP
 
     @property
     def ok(self) -> bool:

@@ -28,7 +28,7 @@ def test_a_text_gets_its_vector_soon_after_it_was_added(tmp_path: Path) -> None:
     with serving(tmp_path) as running:
         answer = running.client.post("/api/documents", json={"text": "Marsupials rest during the day."})
         assert answer.status_code == 201
-        wait_until(lambda: running.client.get("/api/status").json()["waiting"] == 0)
+        wait_until(lambda: running.client.get("/api/status").json()["pending"] == 0)
         stats = running.client.get("/api/status").json()["stats"]
         assert stats["chunks_with_vector"] == stats["chunks"]
 
@@ -60,7 +60,7 @@ def test_a_failing_model_is_retried_with_growing_pauses(
         assert len(tries) == 2  # the next one is two seconds away
         assert running.client.post("/api/search", json={"query": "quoll"}).json()["hits"]
         monkeypatch.undo()
-        wait_until(lambda: running.client.get("/api/status").json()["waiting"] == 0)
+        wait_until(lambda: running.client.get("/api/status").json()["pending"] == 0)
     assert "the endpoint is down" in caplog.text
 
 

@@ -130,7 +130,7 @@ def test_a_note_is_found_by_meaning_soon_after_it_is_written(library: Library) -
         with anyio.fail_after(300):
             while True:
                 result = await client.call_tool("status", {})
-                if result.structured_content["waiting"] == 0:
+                if result.structured_content["pending"] == 0:
                     break
                 await anyio.sleep(0.1)
         found = text_of(await client.call_tool("search", {"query": "vehicle wheels"}))

@@ -109,8 +109,8 @@ def print_move(out: Screen, report: MoveReport, source: str, target: str) -> Non
     )
     went_on = ", going on from an earlier run" if report.resumed else ""
     out.line(done + went_on, (f" in {report.seconds:.1f} s", "dim"))
-    if report.waiting:
-        out.line(f"without vectors in the copy so far: {say_count(report.waiting, 'document')}")
+    if report.pending:
+        out.line(f"without vectors in the copy so far: {say_count(report.pending, 'document')}")
     _print_parity(out, report)
     if report.unranked:
         out.line(clean_line(f"whether both rank alike could not be told: {report.unranked}"), style="red")

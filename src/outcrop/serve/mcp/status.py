@@ -25,7 +25,7 @@ def status(call: Call) -> Reply:
     data: dict[str, Any] = {
         "documents": found.stats.documents,
         "chunks": found.stats.chunks,
-        "waiting": call.engine.pending(),
+        "pending": call.engine.pending(),
         "model": str(found.index_model or found.model),
         "read_only": state.read_only,
         "kb": one_line(str(state.config.kb)),
@@ -37,9 +37,9 @@ def status(call: Call) -> Reply:
     }
     counts = f"{say_count(found.stats.documents, 'document')}, {say_count(found.stats.chunks, 'chunk')}"
     head = f"{counts}, model {data['model']}."
-    if data["waiting"]:
-        waiting = say_count(data["waiting"], "chunk")
-        head += f" Without a vector so far: {waiting}; words find them, meaning does not."
+    if data["pending"]:
+        pending = say_count(data["pending"], "chunk")
+        head += f" Without a vector so far: {pending}; words find them, meaning does not."
     parts = [
         Part(f"{one_line(info.name)}: {say_count(info.documents, 'document')}")
         for info in found.collections[:MAX_LISTED]

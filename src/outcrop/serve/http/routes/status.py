@@ -24,7 +24,7 @@ _Doctor = shape("Doctor", ok=bool, checks=tuple[Check, ...])
 _ServerStatus = extended(
     "ServerStatus",
     Status,
-    waiting=int,
+    pending=int,
     kb=str,
     chat=str | None,
     read_only=bool,
@@ -57,7 +57,7 @@ def status_router(shared: Shared) -> APIRouter:
     def status() -> Response:
         """What the index holds and what the server can do."""
         more = {
-            "waiting": state.engine.pending(),
+            "pending": state.engine.pending(),
             "kb": str(state.config.kb),
             "chat": state.config.chat_model or None,
             "read_only": state.read_only,

@@ -49,8 +49,8 @@ function showStatus(status, error) {
     return;
   }
   const parts = [plural(status.stats.documents, "document"), plural(status.stats.chunks, "chunk")];
-  if (status.waiting) setTimeout(app.refresh, 3000); // until they have their vectors
-  if (status.waiting) parts.push(`${status.waiting.toLocaleString("en")} waiting for vectors`);
+  if (status.pending) setTimeout(app.refresh, 3000); // until they have their vectors
+  if (status.pending) parts.push(`${status.pending.toLocaleString("en")} waiting for vectors`);
   if (status.read_only) parts.push("read only");
   line.textContent = parts.join(" · ");
   line.title = `${status.db} · ${status.model.name}`;
