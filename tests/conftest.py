@@ -38,6 +38,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 POSIX_TESTS = (
+    "serve/cli/test_cli_grep.py",
     "serve/cli/test_cli_process.py",
     "serve/cli/test_cli_ui.py",
     "serve/http/test_http_connections.py",

@@ -21,6 +21,7 @@ MAY_ASK = (
     "evals/runs.py",
     "read/ask.py",
     "serve/cli/render.py",
+    "serve/overview.py",
 )
 """Who may ask what time it is: for times that are shown, and for dates that others name. Whatever waits, expires or is
 kept for a while goes by `time.monotonic`, which does not jump."""

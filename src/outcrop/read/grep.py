@@ -15,7 +15,6 @@ import logging
 import os
 import shutil
 import stat
-import subprocess
 import sysconfig
 import tempfile
 import threading
@@ -38,6 +37,7 @@ from outcrop.sources.files import read_plain
 from outcrop.system.limits import check_wanted
 from outcrop.system.machine import need_extra, usable_cores
 from outcrop.text.literals import required_texts
+from outcrop.workers.process import PIPE, Popen, start_program
 
 log = logging.getLogger(__name__)
 
@@ -187,11 +187,12 @@ def _command(pattern: str, options: GrepOptions) -> list[str]:
 def _try_pattern(command: Sequence[str]) -> None:
     """QueryError, in ripgrep's words, where it cannot read the pattern."""
     try:
-        tried = subprocess.run([*command, "-"], input=b"", capture_output=True, check=False)
+        tried = start_program([*command, "-"], stderr=PIPE)
     except (OSError, ValueError) as error:
         raise QueryError("the pattern cannot be handed to ripgrep; it is no text") from error
+    _, complaint = tried.communicate()
     if tried.returncode == 2:
-        said = tried.stderr.decode("utf-8", "replace").removeprefix("rg: ").strip()
+        said = complaint.decode("utf-8", "replace").removeprefix("rg: ").strip()
         raise QueryError(f"{said}\nthe syntax is that of Rust: https://docs.rs/regex/latest/regex/#syntax")
 
 
@@ -200,16 +201,12 @@ def _run(
 ) -> Iterator[tuple[str, tuple[MatchedLine, ...]]]:
     """Each file with its lines, in the order of the files."""
     batches = _split(files)
-    running: deque[subprocess.Popen[bytes]] = deque()
+    running: deque[Popen[bytes]] = deque()
     with _ended(running):
         while True:
             check_wanted()
             while len(running) < usable_cores() and (batch := next(batches, None)):
-                running.append(
-                    subprocess.Popen(
-                        [*command, *batch], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
-                    )
-                )
+                running.append(start_program([*command, *batch], stderr=complaints))
             if not running:
                 return
             assert running[0].stdout is not None  # noqa: S101 - it was asked for
@@ -219,7 +216,7 @@ def _run(
 
 
 @contextmanager
-def _ended(running: deque[subprocess.Popen[bytes]]) -> Iterator[None]:
+def _ended(running: deque[Popen[bytes]]) -> Iterator[None]:
     """Whatever happens, no process is left behind; all are ended as soon as nobody waits for them, also while they have
     nothing to say."""
     done, context = threading.Event(), copy_context()

@@ -12,23 +12,24 @@ other module starts a process.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import math
 import os
+import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, TimeoutExpired
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import IO, Any, BinaryIO, Final, Self
 from weakref import WeakSet
 
 from outcrop.workers.frames import Frame, read_frame, write_frame
 
-__all__ = ["DEVNULL", "PIPE", "Child", "ChildLost"]
+__all__ = ["DEVNULL", "PIPE", "Child", "ChildLost", "Popen"]
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ _SWITCHES: Final = frozenset(
 """Settings of the interpreter that name neither a file nor a module."""
 _FOLDERS: Final = frozenset({"PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUSERBASE"})
 """Settings that name a folder with code in it; a relative one would be below the current folder."""
-_started: Final[WeakSet[subprocess.Popen[bytes]]] = WeakSet()
+_started: Final[WeakSet[Popen[bytes]]] = WeakSet()
 
 
 def start_child(
@@ -56,10 +57,10 @@ def start_child(
     cwd: str | None = None,
     new_session: bool = False,
     more: Mapping[str, str] | None = None,
-) -> subprocess.Popen[bytes]:
+) -> Popen[bytes]:
     """Run a module of this package in a process of its own, with pipes to its stdin and stdout; OSError if it cannot.
     `more` are further environment variables; with `new_session` Ctrl-C at the terminal does not reach it."""
-    child = subprocess.Popen(
+    child = Popen(
         [*python_command(), "-m", module, *arguments],
         stdin=PIPE,
         stdout=PIPE,
@@ -68,6 +69,23 @@ def start_child(
         env=child_environment() | dict(more or {}),
         start_new_session=new_session,
     )
+    _started.add(child)
+    return child
+
+
+def start_program(
+    command: Sequence[str],
+    *,
+    stdin: int | None = DEVNULL,
+    stdout: int | None = PIPE,
+    stderr: int | IO[bytes] | None = None,
+) -> Popen[bytes]:
+    """Run another program; OSError if it cannot. It is looked up on the PATH, of which only folders that do not depend
+    on the current one count."""
+    found = shutil.which(command[0])
+    if found is None or not Path(found).is_absolute():
+        raise FileNotFoundError(errno.ENOENT, "no such program", command[0])
+    child = Popen([found, *command[1:]], stdin=stdin, stdout=stdout, stderr=stderr, env=child_environment())
     _started.add(child)
     return child
 

@@ -83,6 +83,7 @@ def guest(postgres_server: PostgresServer, postgres_url: str, tmp_path: Path) ->
 
 READING: dict[str, list[list[str]]] = {
     "search": [["acquire a connection"], ["acquire", "--explain"], ["acquire", "--json"]],
+    "grep": [["acquire"]],
     "context": [["acquire a connection"], ["acquire", "--code"]],
     "related": [["acquire"]],
     "map": [[]],

@@ -152,6 +152,7 @@ WRITES = [
     ("DELETE", "/api/kb/file?path=a.md", None),
     ("POST", "/coderag/refresh?repoPath=/x", None),
     ("POST", "/api/eval/cases", {"query": "a", "expected": ["b"]}),
+    ("DELETE", "/api/eval/cases", {"query": "a", "expected": ["b"]}),
     ("POST", "/api/eval/run", None),
 ]
 
@@ -171,6 +172,8 @@ def test_every_writing_route_is_listed(guarded: Running) -> None:
     reading = {
         "/api/search",
         "/api/context",
+        "/api/grep",
+        "/api/overview",
         "/api/embed",
         "/v1/embeddings",
         "/api/kb/search",

@@ -22,7 +22,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_search_leads_to_the_section(open_page: Callable[..., Visit], address: str) -> None:
     page = open_page(address).go("how-to/agents.html")
     page.keyboard.press("/")
-    page.keyboard.type("reembed model")
+    page.keyboard.type("outcrop reembed")
     expect(page.locator("#found a").first).to_contain_text("outcrop reembed")
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Commands")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import shlex
-import subprocess
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -28,6 +27,7 @@ from outcrop.serve.cli.render import about_hit
 from outcrop.serve.cli.render_code import crop, path_from_here, place_from_here
 from outcrop.serve.excerpt import Marker
 from outcrop.serve.terminal import clean, clean_line, say_count
+from outcrop.workers.process import start_program
 
 if TYPE_CHECKING:
     from outcrop.records import Answer, Hit
@@ -189,7 +189,7 @@ class Finder:
 
     async def _edit(self, command: list[str]) -> None:
         try:
-            await run_in_terminal(lambda: subprocess.run(command, check=False))
+            await run_in_terminal(lambda: start_program(command, stdin=None, stdout=None).wait())
         except OSError as error:
             self._said = clean(f"{command[0]} cannot be started: {error.strerror}; set EDITOR")
 

@@ -59,7 +59,7 @@ _REPORT: Final = _typed("integer", *_COUNTS) | _typed("array", "failed")
 _HITS: Final = _typed("array", "hits") | _typed("string", "note")
 _WRITTEN: Final = _typed("string", "path") | _typed("integer", "lines")
 _STATUS: Final = {
-    **_typed("integer", "documents", "chunks", "waiting"),
+    **_typed("integer", "documents", "chunks", "pending"),
     **_typed("string", "model"),
     **_typed("boolean", "read_only"),
     **_typed("string", "kb"),
