@@ -181,7 +181,7 @@ def test_what_was_left_out_is_listed_with_its_reason(visit: Visit) -> None:
 def test_the_context_of_a_question_keeps_to_its_budget_and_says_what_it_dropped(visit: Visit) -> None:
     page = visit.go("#/search?q=acquire+connection")
     page.get_by_role("button", name="Context").click()
-    page.get_by_label("Budget").fill("1")
+    page.get_by_role("slider", name="Budget").fill("1")
     expect(page.locator(".panel-body")).to_contain_text("of 500 tokens")
     tokens = int(re.findall(r"(\d+) of 500 tokens", page.locator(".panel-body").inner_text())[0])
     assert 0 < tokens <= 500
