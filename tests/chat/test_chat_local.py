@@ -43,6 +43,7 @@ def test_models_of_every_server_that_answers_are_listed() -> None:
         "page": b"<html>not a chat server</html>",
         "strange": b'{"data": {"id": "x"}}',
         "list": b"[1, 2]",
+        "nested": b"[" * 100_000,
     }
     with ExitStack() as stack:
         ports = {name: (name.title(), stack.enter_context(answering(body))) for name, body in bodies.items()}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cost import PATIENCE_S
 from tests.embed.onnx_models import write_embedder
 from tests.serve.http.running import write_notes
 from tests.write.test_readers import RECIPE, job
@@ -23,7 +24,7 @@ from outcrop.engine import Engine
 from outcrop.parse.isolate import close_worker, parse_isolated
 from outcrop.parse.limits import ParseLimits
 from outcrop.serve.http.searchers import Searchers
-from outcrop.workers.process import DEVNULL, child_environment, start_child
+from outcrop.workers.process import DEVNULL, child_environment, start_child, start_program
 from outcrop.write.readers import _Reader
 
 PACKAGE = Path(outcrop.__file__).parent
@@ -140,6 +141,21 @@ def test_one_module_starts_processes() -> None:
         for what in starts(ast.parse(path.read_text("utf-8")))
     }
     assert found == {("workers/process.py", "subprocess"), *((path, "click.launch") for path in OPENS)}
+
+
+def test_a_program_of_the_current_folder_is_not_started_whatever_the_path_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = tmp_path / "rg"
+    hostile.write_text("#!/bin/sh\nexit 7\n")
+    hostile.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for path in (".", ""):
+        monkeypatch.setenv("PATH", path)
+        with pytest.raises(FileNotFoundError):
+            start_program(["rg"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert start_program(["rg"], stdout=None).wait(PATIENCE_S) == 7, "named in full, it is"
 
 
 def test_every_module_that_is_started_is_tried_below() -> None:

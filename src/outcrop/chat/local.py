@@ -44,7 +44,12 @@ def _ask_models(port: int) -> tuple[str, ...]:
         connection.request("GET", "/v1/models")
         answer = connection.getresponse()
         return tuple(_names(json.loads(answer.read(MAX_BYTES)))) if answer.status == 200 else ()
-    except (OSError, http.client.HTTPException, ValueError):  # nobody there, or something else at that port
+    except (
+        OSError,
+        http.client.HTTPException,
+        ValueError,
+        RecursionError,
+    ):  # nobody there, or something else at that port
         return ()
     finally:
         connection.close()

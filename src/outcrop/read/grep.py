@@ -56,7 +56,7 @@ def find_ripgrep() -> str:
     """The program: the one installed beside this Python, or the system's."""
     beside = shutil.which("rg", path=sysconfig.get_path("scripts"))
     found = beside or shutil.which("rg")
-    if found is None:
+    if found is None or not Path(found).is_absolute():  # a PATH with "." finds what lies in the current folder
         raise need_extra(ConfigError, "grep", "grep")
     return found
 
@@ -180,7 +180,7 @@ def _command(pattern: str, options: GrepOptions) -> list[str]:
     flags += ["--ignore-case"] if options.ignore_case else []
     flags += ["--word-regexp"] if options.whole_words else []
     flags += [f"--before-context={options.before}", f"--after-context={options.after}"]
-    flags += [f"--max-count={options.most_per_file}"] if options.most_per_file else []
+    flags += [f"--max-count={options.max_per_file}"] if options.max_per_file else []
     return [find_ripgrep(), *flags, f"--regexp={pattern}", "--"]
 
 

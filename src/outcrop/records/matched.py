@@ -12,7 +12,7 @@ from outcrop.records.stored import DocumentInfo
 class GrepOptions:
     """How lines are matched, and where. `literal` takes the pattern as it stands instead of as a regular expression.
     `below` are full paths of files or folders; empty means everything indexed. `without` are globs of paths to leave
-    out. `most_per_file` ends a file after so many lines."""
+    out. `max_per_file` ends a file after so many lines."""
 
     literal: bool = False
     ignore_case: bool = False
@@ -22,7 +22,7 @@ class GrepOptions:
     where: Filter = field(default_factory=Filter)
     below: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    most_per_file: int | None = None
+    max_per_file: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from typing import Final
 from outcrop.engine import Engine
 from outcrop.records import DocumentInfo, Filter
 
-MOST_DOCUMENTS: Final = 50_000
+MAX_DOCUMENTS: Final = 50_000
 """Documents that are counted: more would make a person wait (not measured)."""
-MOST_VALUES: Final = 30
+MAX_VALUES: Final = 30
 """Values of one facet: what a person still reads (not measured)."""
 RECENT: Final = 6
 EXAMPLES: Final = 3
@@ -61,7 +61,7 @@ class Overview:
 
 def make_overview(engine: Engine, where: Filter) -> Overview:
     """The overview of what passes a filter; examples only where nothing is filtered."""
-    found = engine.documents(where, limit=MOST_DOCUMENTS)
+    found = engine.documents(where, limit=MAX_DOCUMENTS)
     facets = Facets(
         collections=_count(info.collection for info in found),
         kinds=_count(info.kind for info in found),
@@ -71,7 +71,7 @@ def make_overview(engine: Engine, where: Filter) -> Overview:
         dates=tuple(_count_dates(engine, where)),
     )
     return Overview(
-        documents=len(found) if len(found) < MOST_DOCUMENTS else engine.count(where),
+        documents=len(found) if len(found) < MAX_DOCUMENTS else engine.count(where),
         counted=len(found),
         facets=facets,
         recent=tuple(heapq.nlargest(RECENT, found, key=_changed_at)),
@@ -81,7 +81,7 @@ def make_overview(engine: Engine, where: Filter) -> Overview:
 
 def _count(values: Iterable[str]) -> tuple[FacetValue, ...]:
     counts = Counter(value for value in values if value)
-    return tuple(FacetValue(value, count) for value, count in counts.most_common(MOST_VALUES))
+    return tuple(FacetValue(value, count) for value, count in counts.most_common(MAX_VALUES))
 
 
 def _changed_at(info: DocumentInfo) -> float:
@@ -107,14 +107,13 @@ def _make_examples(engine: Engine, found: Sequence[DocumentInfo]) -> Iterator[st
     """A heading as it stands, a declaration asked for by name, and a title with a filter: one of each, if there are."""
     main = [info for info in found if not info.role and not _RECORDS.search(info.path)]
     heading, symbol = "", ""
-    for info in heapq.nlargest(
-        LOOKED_AT, main, key=lambda info: info.chunks
-    ):  # large ones are seldom beside the point
+    largest = heapq.nlargest(LOOKED_AT, main, key=lambda info: info.chunks)  # these are seldom beside the point
+    for info in largest:
         if symbol if info.language else heading:
             continue
         for chunk in engine.chunks(info.id):
             declared = chunk.code.symbol if chunk.code is not None else ""
-            if not symbol and re.fullmatch(r"[A-Z][a-z]+\w*(\.[a-z]\w+)?", declared) and len(declared) > 5:
+            if not symbol and re.fullmatch(r"[A-Z][a-z]\w*(\.[a-z]\w+)?", declared) and len(declared) > 5:
                 symbol = declared
             if (
                 not heading

@@ -120,8 +120,8 @@ class Pack:
         head = self.index.read(0, 8 + 1024)
         self._fanout = [int.from_bytes(head[at : at + 4], "big") for at in range(8, len(head), 4)]
         count = self._fanout[-1]
-        least = 8 + 1024 + count * (digest_bytes + 8) + 2 * digest_bytes
-        if head[:8] != b"\xfftOc\0\0\0\2" or self._fanout != sorted(self._fanout) or self.index.size < least:
+        min_size = 8 + 1024 + count * (digest_bytes + 8) + 2 * digest_bytes
+        if head[:8] != b"\xfftOc\0\0\0\2" or self._fanout != sorted(self._fanout) or self.index.size < min_size:
             raise Damaged(f"{index.name} is not a pack index of version 2; `git gc` writes one")
         if self.pack.read(0, 4) != b"PACK":
             raise Damaged(f"{self.pack.name} is not a pack")

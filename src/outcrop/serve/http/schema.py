@@ -110,7 +110,7 @@ class GrepBody(Strict):
         where: dict[str, Any] = {
             name: tuple(given.pop(name, None) or ()) for name in ("collections", "kinds", "paths")
         }
-        return GrepOptions(where=Filter(**where), most_per_file=self.limit + 1, **given)
+        return GrepOptions(where=Filter(**where), max_per_file=self.limit + 1, **given)
 
 
 @with_options(FILTER_OPTIONS)

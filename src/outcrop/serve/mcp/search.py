@@ -127,7 +127,7 @@ def _match(call: Call, pattern: str, literal: bool, wanted: _Wanted, options: di
     }
     around = CONTEXT_LINES if wanted.detail == "passages" else 0
     grep = GrepOptions(
-        literal=literal, where=Filter(**where), before=around, after=around, most_per_file=MAX_MATCHES
+        literal=literal, where=Filter(**where), before=around, after=around, max_per_file=MAX_MATCHES
     )
     found = call.engine.grep(pattern, grep).take(MAX_MATCHES)
     files = call.engine.rank_files(pattern, found.files)

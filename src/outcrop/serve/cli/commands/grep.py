@@ -75,7 +75,7 @@ def grep_command(
         where=Filter(collections=collections, paths=wanted),
         below=tuple(str(path.expanduser().resolve()) for path in paths),
         without=tuple(glob[1:] for glob in globs if glob.startswith("!")),
-        most_per_file=1 if names_only else None,
+        max_per_file=1 if names_only else None,
     )
     with session.open_existing() as index:
         matches = index.grep(pattern, options, masked=False)  # as ripgrep would show them
