@@ -28,6 +28,7 @@ from outcrop.chunk.boundaries import (
 )
 from outcrop.chunk.cut import QUARTERS, Cutter, Ruler, measure, overlap_starts, to_tokens
 from outcrop.chunk.declarations import Notes, regions_of
+from outcrop.chunk.dialogue import Dialogue
 from outcrop.errors import ConfigError
 from outcrop.records import Chunk, CodeNotes, Document
 from outcrop.system.limits import check_time
@@ -51,6 +52,9 @@ since many texts are wrapped at a column."""
 
 _CODE_INDENT = 4
 """Columns from which an indented line of any other text is code, as in Markdown."""
+
+SESSION = "session"
+"""The kind whose headings are turns."""
 
 _MAX_OVERLAP = 0.5
 """With more, text would appear in three chunks."""
@@ -145,6 +149,9 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
     room = max(limit - int(limit * ratio), QUARTERS)
     minimum = strategy.min_chars if options.min_chars is None else options.min_chars
     minimum = min(minimum, room // (2 * ruler.widest))
+    dialogue = Dialogue(text, document.headings) if document.kind == SESSION else None
+    if dialogue is not None and options.min_chars is None:
+        minimum = 0  # a turn is never joined to that of another speaker
     boundaries = strategy.boundaries(document, outline, fences)
     if code is not None:
         boundaries = (Offsets(code.cuts), BLANK_LINE, LINE, SPACE)
@@ -175,7 +182,7 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
                 starts = overlap_starts(cutter, pieces, limit - room)
             stretches += [(start, *piece) for start, piece in zip(starts, pieces, strict=True)]
     notes = Notes(text, document.outline, document.role) if document.outline is not None else None
-    return _to_chunks(text, tokens, outline, pages, stretches, notes)
+    return _to_chunks(text, tokens, outline, pages, stretches, notes, dialogue)
 
 
 def _to_chunks(
@@ -185,6 +192,7 @@ def _to_chunks(
     pages: list[int],
     stretches: list[tuple[int, int, int]],
     notes: Notes | None,
+    dialogue: Dialogue | None,
 ) -> tuple[Chunk, ...]:
     """Chunks from (start, start without the overlap, end), counting lines on the way."""
     chunks: list[Chunk] = []
@@ -197,6 +205,8 @@ def _to_chunks(
         counted = start
         if notes is not None:
             code, place = notes.of(start, end, line)
+        elif dialogue is not None:
+            place = dialogue.place(own_start)
         chunks.append(
             Chunk(
                 index=index,

@@ -106,6 +106,7 @@ FORMATS: tuple[Format, ...] = (
         (_ZIP, _OLE),
     ),
     LibraryFormat("epub", "outcrop.parse.epub", (".epub",), ("application/epub+zip",), (_ZIP,)),
+    LibraryFormat("session", "outcrop.parse.sessions", (), ("application/x-agent-session",)),
     LibraryFormat("notebook", "outcrop.parse.notebook", (".ipynb",), ("application/x-ipynb+json",)),
 )
 
@@ -117,6 +118,15 @@ _BY_MEDIA_TYPE = {media_type: f for f in FORMATS for media_type in f.media_types
 
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,200}(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 _FIRST_LINE = 200
+_SESSION_WITHIN = 64 * 1024  # a record with a pasted text may come first
+# Fields that together no other data has: Claude Code, then Codex, then Gemini CLI with its sessions and its log.
+_SESSION_FIELDS = (
+    (b'"parentUuid"', b'"sessionId"', b'"message"'),
+    (b'"leafUuid"', b'"summary"'),
+    (b'"session_meta"', b'"payload"', b'"timestamp"'),
+    (b'"sessionId"', b'"projectHash"', b'"startTime"'),
+    (b'"sessionId"', b'"messageId"', b'"message"', b'"timestamp"'),
+)
 _PDF_HEADER_WITHIN = 1024  # where PDF readers look for it: mail gateways prepend lines
 
 
@@ -133,7 +143,14 @@ def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
             chosen = LIBRARY_FORMATS["html"]
         else:
             chosen = SOURCE_CODE if _is_code(data, path) else PLAIN_TEXT
+    if chosen.kind == "json" and _is_session(data[:_SESSION_WITHIN]):
+        chosen = LIBRARY_FORMATS["session"]
     return _check_magic(chosen, data, extension)
+
+
+def _is_session(head: bytes) -> bool:
+    """Whether the first records of a data file are those of a coding agent's session."""
+    return any(all(name in head for name in names) for names in _SESSION_FIELDS)
 
 
 def _is_code(data: bytes, path: str) -> bool:

@@ -1,0 +1,128 @@
+"""A session file as a document: a section a turn, headed by who spoke and when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from outcrop.errors import ParseError
+from outcrop.parse.limits import MAX_HEADINGS, RawFile
+from outcrop.parse.sessions.agents import take, tell_agent
+from outcrop.parse.sessions.turns import MAX_FILES, MAX_LISTED, Session, Turn
+from outcrop.parse.title import cut_title, file_stem
+from outcrop.parse.writer import TextWriter, clean_text
+from outcrop.records import Document, Heading
+
+TOLD_WITHIN: Final = 50
+"""Records by which the agent is told: it may begin with notes of its own."""
+
+
+def read(raw: RawFile) -> Document:
+    """A session of Claude Code, Codex or Gemini CLI."""
+    session = _read_session(raw.data)
+    writer = TextWriter(raw.max_text_chars)
+    headings: list[Heading] = []
+    for turn in session.turns:
+        body = _body(turn, session.folder)
+        if body:
+            head = _head(turn)
+            start = writer.write(f"{head}\n{body}")
+            if len(headings) < MAX_HEADINGS:
+                headings.append(Heading(1, head, start))
+    return Document(
+        text=writer.finish(),
+        kind="session",
+        title=cut_title(clean_text(session.title)) or _first_words(session) or file_stem(raw.path),
+        headings=tuple(headings),
+        meta=_properties(session),
+        remark=_remark(session),
+    )
+
+
+def _read_session(data: bytes) -> Session:
+    records = _records(data)
+    first = list(islice(records, TOLD_WITHIN))
+    agent = next(filter(None, map(tell_agent, first)), None)
+    if agent is None:
+        raise ParseError("not a session of Claude Code, Codex or Gemini CLI, or of a version that is not known")
+    session = Session(agent)
+    for part in (first, records):
+        for record in part:
+            if record is _DAMAGED:
+                session.damaged += 1
+            else:
+                take(session, record)
+    return session
+
+
+_DAMAGED: Final = object()
+
+
+def _records(data: bytes) -> Iterator[object]:
+    """The records of a file: a line each, or all in one JSON text."""
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    if text.lstrip()[:1] == "[" or "\n" in text.strip()[:3]:  # written over several lines
+        try:
+            whole = json.loads(text)
+        except (ValueError, RecursionError):
+            whole = None
+        if whole is not None:
+            yield from whole if isinstance(whole, list) else (whole,)
+            return
+    for line in text.split("\n"):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                yield _DAMAGED
+
+
+def _head(turn: Turn) -> str:
+    return f"{turn.speaker}, {turn.time:%Y-%m-%d %H:%M}" if turn.time else turn.speaker
+
+
+def _body(turn: Turn, folder: str) -> str:
+    parts = list(turn.texts)
+    done = [f"Ran: {command}" for command in list(turn.commands)[:MAX_LISTED]]
+    done += [f"Failed: {complaint}" for complaint in turn.failures[:MAX_LISTED]]
+    files = [_below(path, folder) for path in turn.files]
+    if files:
+        more = f" and {len(files) - MAX_LISTED} more" if len(files) > MAX_LISTED else ""
+        done.append(f"Files: {', '.join(files[:MAX_LISTED])}{more}")
+    if done:
+        parts.append("\n".join(done))
+    return "\n\n".join(parts)
+
+
+def _below(path: str, folder: str) -> str:
+    """A path as the session's folder sees it."""
+    inner = path.removeprefix(f"{folder}/") if folder else path
+    return " ".join(clean_text(inner).split())
+
+
+def _first_words(session: Session) -> str:
+    return next((cut_title(clean_text(text)) for turn in session.turns for text in turn.texts), "")
+
+
+def _properties(session: Session) -> dict[str, str]:
+    """What filters and lists show. The date is that of the last turn, so `since` finds sessions that went on."""
+    files = dict.fromkeys(_below(path, session.folder) for turn in session.turns for path in turn.files)
+    started = next((turn.time for turn in session.turns if turn.time), None)
+    properties = {
+        "agent": session.agent,
+        "session": session.id,
+        "folder": session.folder,
+        "branch": session.branch,
+        "started": started.isoformat() if started else "",
+        "date": session.last.isoformat() if session.last else "",
+        "files": "\n".join(islice(files, MAX_FILES)),
+    }
+    return {name: clean_text(value) for name, value in properties.items() if value}
+
+
+def _remark(session: Session) -> str:
+    counts = ((session.damaged, "damaged"), (session.unknown, "of unknown kind"))
+    told = [f"{count} {'line' if count == 1 else 'lines'} {what}" for count, what in counts if count]
+    return f"{' and '.join(told)} left out" if told else ""
