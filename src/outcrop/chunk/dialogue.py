@@ -19,8 +19,9 @@ OPENER: Final = "User"
 
 
 class Dialogue:
-    """The turns of a session, by their headings. The place of a turn is how those before it began, who speaks and when,
-    and how those after it begin: all of it is searched and embedded with the turn, as headings are."""
+    """The turns of a session, by their headings. The place of a turn is who speaks and when, how the turns before it
+    began, and how those after it begin: all of it is searched and embedded with the turn, as headings are, and only the
+    first is shown (`StoredChunk.shown_path`)."""
 
     def __init__(self, text: str, headings: Sequence[Heading]) -> None:
         self._starts = [heading.start for heading in headings]
@@ -36,7 +37,7 @@ class Dialogue:
             if asked < first:
                 before[0] = began[asked]
             after = began[number + 1 : number + 1 + TURNS_AROUND]
-            self._places.append((*filter(None, before), heading.title, *filter(None, after)))
+            self._places.append((heading.title, *filter(None, (*before, *after))))
             if heading.title.partition(",")[0] == OPENER:
                 asked = number
 

@@ -30,7 +30,7 @@ from outcrop.chunk.cut import QUARTERS, Cutter, Ruler, measure, overlap_starts, 
 from outcrop.chunk.declarations import Notes, regions_of
 from outcrop.chunk.dialogue import Dialogue
 from outcrop.errors import ConfigError
-from outcrop.records import Chunk, CodeNotes, Document
+from outcrop.records import SESSION, Chunk, CodeNotes, Document
 from outcrop.system.limits import check_time
 
 StrategyName = Literal["auto", "prose", "headings", "recursive"]
@@ -52,9 +52,6 @@ since many texts are wrapped at a column."""
 
 _CODE_INDENT = 4
 """Columns from which an indented line of any other text is code, as in Markdown."""
-
-SESSION = "session"
-"""The kind whose headings are turns."""
 
 _MAX_OVERLAP = 0.5
 """With more, text would appear in three chunks."""

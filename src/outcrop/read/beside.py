@@ -65,7 +65,8 @@ def _is_part(hit: Hit, other: Hit | StoredChunk) -> bool:
         return hit.code.symbol != "" and hit.code.symbol == other.code.symbol
     if hit.page is not None or other.page is not None:
         return hit.page == other.page
-    return hit.heading_path != () and hit.heading_path == other.heading_path
+    path = other.heading_path if isinstance(other, Hit) else other.shown_path
+    return hit.heading_path != () and hit.heading_path == path
 
 
 def lift(hit: Hit, least: float, name: str) -> Hit:

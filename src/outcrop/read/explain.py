@@ -34,7 +34,7 @@ from outcrop.records.candidates import Candidates
 from outcrop.text.phrases import phrase_spans
 from outcrop.text.terms import Terms
 
-_WITHOUT_MARKS: Final = frozenset({"code", "csv", "json", "pdf", "text", "toml", "yaml"})
+_WITHOUT_MARKS: Final = frozenset({"code", "csv", "json", "pdf", "session", "text", "toml", "yaml"})
 """Kinds whose text does not show what a heading is."""
 _MAY_BE_HEADING: Final = re.compile(r"^ {0,3}#{1,6}(?:[ \t]|$)|\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
 NOT_HERE: Final = "probably not here: nothing that is indexed stands out for this question"
@@ -59,7 +59,7 @@ def sections_of(chunk: StoredChunk) -> tuple[Section, ...]:
     if not starts or text[: starts[0]].strip():
         starts.insert(0, 0)
     if len(starts) < 2:
-        return (Section(0, len(text), chunk.heading_path),)
+        return (Section(0, len(text), chunk.shown_path),)
     paths = _paths(text, headings, chunk.heading_path)
     if len(starts) > len(headings):
         paths = [_path_before(paths, chunk.heading_path), *paths]
@@ -69,7 +69,7 @@ def sections_of(chunk: StoredChunk) -> tuple[Section, ...]:
 
 def name_headings(chunk: StoredChunk) -> StoredChunk:
     """The chunk with the path of every section it holds."""
-    return replace(chunk, headings=paths_of(sections_of(chunk)))
+    return replace(chunk, heading_path=chunk.shown_path, headings=paths_of(sections_of(chunk)))
 
 
 def paths_of(sections: tuple[Section, ...]) -> tuple[Path, ...]:

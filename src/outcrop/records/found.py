@@ -68,7 +68,7 @@ class Explanation:
         return "keyword" if self.dense_rank is None else "both"
 
 
-EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf"})
+EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf", "session"})
 """Kinds whose text is made from the file: its lines are not the file's lines."""
 
 
@@ -132,7 +132,7 @@ class Hit:
             line_start=chunk.line_start,
             line_end=chunk.line_end,
             page=chunk.page,
-            heading_path=chunk.heading_path,
+            heading_path=chunk.shown_path,
             index=chunk.index,
             tokens=chunk.tokens,
             score=score,

@@ -12,6 +12,9 @@ from typing import Final, Literal, NamedTuple, TypeGuard
 DEFAULT_COLLECTION: Final = "default"
 """Where texts and single pages go unless a collection is named."""
 
+SESSION: Final = "session"
+"""The kind of a past conversation: its headings are turns, each by who spoke and when."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from outcrop.records.parsed import Chunk, CodeNotes, Document, Role, SourceFile
+from outcrop.records.parsed import SESSION, Chunk, CodeNotes, Document, Role, SourceFile
 from outcrop.system.arrays import NDArray
 
 Vector = NDArray[np.float32]
@@ -127,6 +127,11 @@ class StoredChunk:
     gap: str = ""
     code: CodeNotes | None = None
     headings: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def shown_path(self) -> tuple[str, ...]:
+        """The headings for people: of a turn only who spoke and when, since the rest is what was said around it."""
+        return self.heading_path[:1] if self.document.kind == SESSION else self.heading_path
 
 
 @dataclass(frozen=True, slots=True)

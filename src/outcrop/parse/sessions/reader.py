@@ -13,7 +13,7 @@ from outcrop.parse.sessions.agents import take, tell_agent
 from outcrop.parse.sessions.turns import MAX_FILES, MAX_LISTED, Session, Turn
 from outcrop.parse.title import cut_title, file_stem
 from outcrop.parse.writer import TextWriter, clean_text
-from outcrop.records import Document, Heading
+from outcrop.records import SESSION, Document, Heading
 
 TOLD_WITHIN: Final = 50
 """Records by which the agent is told: it may begin with notes of its own."""
@@ -33,7 +33,7 @@ def read(raw: RawFile) -> Document:
                 headings.append(Heading(1, head, start))
     return Document(
         text=writer.finish(),
-        kind="session",
+        kind=SESSION,
         title=cut_title(clean_text(session.title)) or _first_words(session) or file_stem(raw.path),
         headings=tuple(headings),
         meta=_properties(session),
