@@ -72,6 +72,25 @@ class Writing(Reading):
         wanted = Text("", title=title, tags=tuple(tags))
         return self._adder.run(lambda ingestor: ingestor.add(file, data, target, wanted, options))
 
+    def add_sessions(
+        self,
+        source: str | Path,
+        *,
+        collection: str | None = None,
+        tags: Sequence[str] = (),
+        force: bool = False,
+        progress: OnProgress | None = None,
+        stopped: Stop | None = None,
+    ) -> IngestReport:
+        """Add the past sessions of a coding agent: `claude`, `codex`, `gemini`, or the folder that they are in. One
+        session is one document, one turn a section. `sync` and `watch` follow them as any folder."""
+        from outcrop.sources.sessions import find_sessions
+
+        folder, named = find_sessions(source)
+        return self.add(
+            folder, collection=collection or named, tags=tags, force=force, progress=progress, stopped=stopped
+        )
+
     def _cluster(self, address: str | None, *, defer_embedding: bool) -> Prepare | None:
         if address is None:
             return None

@@ -34,8 +34,9 @@ INSTALLED = {
     "site-packages": "installed Python packages",
     ".gradle": "build cache of Gradle",
     ".terraform": "installed Terraform providers",
+    "tool-results": "output of a coding agent's tools",  # Claude Code keeps it beside its sessions
 }
-"""Folders of other people's files, each reported in one line."""
+"""Folders of files that somebody else's program put there, each reported in one line."""
 
 MARKERS = {"pyvenv.cfg": "a Python environment", "CACHEDIR.TAG": "a cache, as its CACHEDIR.TAG says"}
 """A folder that contains one of these is treated like those above, whatever its name."""

@@ -5,6 +5,8 @@ None of the formats is promised to stay: what is not known is counted, and never
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 from outcrop.parse.sessions.turns import USER, Session, as_command, text_of
@@ -130,7 +132,9 @@ def _take_codex_item(session: Session, item: Record, when: object) -> bool:
     if kind == "message":
         role, text = item.get("role"), text_of(item.get("content"))
         if role in ("user", "assistant"):
-            session.say(USER if role == "user" else session.agent, _typed(text) if role == "user" else text, when)
+            session.say(
+                USER if role == "user" else session.agent, _typed(text) if role == "user" else text, when
+            )
         return role in ("user", "assistant", "developer", "system")
     if kind in ("function_call", "custom_tool_call", "local_shell_call"):
         used = item.get("arguments") or item.get("input") or item.get("action")
@@ -150,6 +154,31 @@ def _take_codex_event(session: Session, payload: object, when: object) -> bool:
 # ------------------------------------------------------------------ Gemini CLI
 
 
+def keep_latest(records: Iterable[object]) -> Iterator[object]:
+    """The records of a Gemini session as they stand at its end: a message that is written again replaces the earlier
+    one, `$set` may replace them all, and `$rewindTo` takes back a message and what followed it."""
+    others: list[object] = []
+    messages: dict[str, object] = {}
+    for record in records:
+        given = record if isinstance(record, dict) else {}
+        properties, id_, back = given.get("$set"), given.get("id"), given.get("$rewindTo")
+        if isinstance(properties, dict) and isinstance(properties.get("messages"), list):
+            messages = {_id_of(message, at): message for at, message in enumerate(properties["messages"])}
+        elif isinstance(back, str):
+            while back in messages:
+                messages.popitem()
+        elif isinstance(id_, str):
+            messages[id_] = record
+        else:
+            others.append(record)
+    return chain(others, messages.values())
+
+
+def _id_of(message: object, at: int) -> str:
+    id_ = message.get("id") if isinstance(message, dict) else None
+    return id_ if isinstance(id_, str) else f"number {at}"
+
+
 def _take_gemini(session: Session, record: Record) -> bool:
     if "projectHash" in record:  # the whole session, or its head
         session.note(id=record.get("sessionId"), title=record.get("summary"))
@@ -157,16 +186,8 @@ def _take_gemini(session: Session, record: Record) -> bool:
         for message in messages if isinstance(messages, list) else ():
             take(session, message)
         return True
-    if "$set" in record:  # the newest copy of all messages
-        properties = record["$set"]
-        messages = properties.get("messages") if isinstance(properties, dict) else None
-        if isinstance(messages, list):
-            session.turns.clear()
-            for message in messages:
-                take(session, message)
-        return isinstance(properties, dict)
-    if "$rewindTo" in record:
-        return True
+    if "$set" in record:
+        return isinstance(record["$set"], dict)
     kind, when = record.get("type"), record.get("timestamp")
     if kind == "user":
         session.note(id=record.get("sessionId"))
@@ -178,7 +199,9 @@ def _take_gemini(session: Session, record: Record) -> bool:
             if isinstance(call, dict):
                 session.use(str(call.get("name")), call.get("args"), call.get("timestamp"))
                 if call.get("status") == "error":
-                    session.fail(as_command(call.get("error")) or call.get("resultDisplay"), call.get("timestamp"))
+                    session.fail(
+                        as_command(call.get("error")) or call.get("resultDisplay"), call.get("timestamp")
+                    )
     return kind in ("user", "gemini") or kind in _GEMINI_ASIDE
 
 

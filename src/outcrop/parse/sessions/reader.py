@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Final
 
-from outcrop.errors import ParseError
+from outcrop.parse.data import read_json, read_json_lines
+from outcrop.parse.decode import decode_with_remark
 from outcrop.parse.limits import MAX_HEADINGS, RawFile
-from outcrop.parse.sessions.agents import take, tell_agent
+from outcrop.parse.roles import role_of
+from outcrop.parse.sessions.agents import GEMINI, keep_latest, take, tell_agent
 from outcrop.parse.sessions.turns import MAX_FILES, MAX_LISTED, Session, Turn
 from outcrop.parse.title import cut_title, file_stem
-from outcrop.parse.writer import TextWriter, clean_text
+from outcrop.parse.writer import TextWriter, clean_text, too_long
 from outcrop.records import SESSION, Document, Heading
 
 TOLD_WITHIN: Final = 50
@@ -22,6 +25,8 @@ TOLD_WITHIN: Final = 50
 def read(raw: RawFile) -> Document:
     """A session of Claude Code, Codex or Gemini CLI."""
     session = _read_session(raw.data)
+    if session is None:
+        return _read_data(raw)
     writer = TextWriter(raw.max_text_chars)
     headings: list[Heading] = []
     for turn in session.turns:
@@ -41,19 +46,29 @@ def read(raw: RawFile) -> Document:
     )
 
 
-def _read_session(data: bytes) -> Session:
+def _read_data(raw: RawFile) -> Document:
+    """What has the fields of a session and is none: the data file that its name says."""
+    text, remark = decode_with_remark(raw.data, raw.charset)
+    if len(text) > raw.max_text_chars:
+        raise too_long(raw.max_text_chars)
+    as_lines = raw.path.lower().endswith((".jsonl", ".ndjson"))
+    document = read_json_lines(text, raw.path) if as_lines else read_json(text, raw.path)
+    return replace(document, role=role_of(raw.path, text), remark=remark)
+
+
+def _read_session(data: bytes) -> Session | None:
     records = _records(data)
     first = list(islice(records, TOLD_WITHIN))
     agent = next(filter(None, map(tell_agent, first)), None)
     if agent is None:
-        raise ParseError("not a session of Claude Code, Codex or Gemini CLI, or of a version that is not known")
+        return None
     session = Session(agent)
-    for part in (first, records):
-        for record in part:
-            if record is _DAMAGED:
-                session.damaged += 1
-            else:
-                take(session, record)
+    everything = chain(first, records)
+    for record in keep_latest(everything) if agent == GEMINI else everything:
+        if record is _DAMAGED:
+            session.damaged += 1
+        else:
+            take(session, record)
     return session
 
 

@@ -156,7 +156,7 @@ def drop_reminders(text: str) -> str:
     opening, closing = _REMINDER
     if opening not in text:
         return text
-    kept = []
+    kept: list[str] = []
     for part in text.split(opening):
         kept.append(part.partition(closing)[2] if kept else part)
     return "".join(kept)

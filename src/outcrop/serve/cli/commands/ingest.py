@@ -37,6 +37,7 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
     "outcrop add ~/notes ~/src/project",
     "outcrop add https://example.org/handbook.html -c handbook",
     "git log -p -3 | outcrop add - --title 'latest changes'",
+    "outcrop add --sessions claude",
 )
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @collection_option("Collection to put it in; a folder has one of its own name, the rest go to 'default'.")
@@ -55,6 +56,11 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
 )
 @option("--history", is_flag=True, help="Also the commits of the repository a folder is in.")
 @option("--since", metavar="DATE", help="With --history: leave out older commits.")
+@many(
+    "--sessions",
+    metavar="AGENT",
+    help="Also past sessions of a coding agent: claude, codex, gemini, or the folder that they are in.",
+)
 @_force
 @_strict
 def add_command(
@@ -69,6 +75,7 @@ def add_command(
     ray: str | None,
     history: bool,
     since: str | None,
+    sessions: tuple[str, ...],
     force: bool,
     strict: bool,
 ) -> int:
@@ -80,7 +87,8 @@ def add_command(
     texts = _texts(sources, text)
     others = [source for source in sources if source != STDIN]
     _check_ray(ray, texts, others)
-    _check_add(texts, others, title, id_)
+    if not sessions or texts or others:
+        _check_add(texts, others, title, id_)
     if (history and (texts or any(map(is_url, others)))) or (since is not None and not history):
         raise click.UsageError("--history goes with the folder of a repository, and --since with --history.")
     if kind is not None and (others or not texts):
@@ -97,8 +105,14 @@ def add_command(
                     report += index.add_history(source, collection=collection, since=since, **told)
                 return report
 
+        def add_sessions(source: str) -> IngestReport:
+            with long_work(session) as told:
+                return index.add_sessions(source, **common, **told)
+
         reports = [index.add(text=content, id=id_, title=title, kind=kind, **common) for content in texts]
-        reports += [_add_one(add, source, go_on=len(sources) > 1) for source in others]
+        several = len(sources) + len(sessions) > 1
+        reports += [_add_one(add, source, go_on=several) for source in others]
+        reports += [_add_one(add_sessions, source, go_on=several) for source in sessions]
     return _finish(session, reports, strict)
 
 
