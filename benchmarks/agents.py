@@ -23,6 +23,7 @@ import json
 import math
 import random
 import re
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -254,7 +255,11 @@ class Peers:
             json.dumps({"budgets_tokens": [MAP_TOKENS], "jobs": [{"name": "tree", "folder": str(folder)}]}),
             "utf-8",
         )
-        done = run_child(["benchmarks.code.aider", str(plan)], python=str(self.aider / "bin" / "python"))
+        try:
+            done = run_child(["benchmarks.code.aider", str(plan)], python=str(self.aider / "bin" / "python"))
+        except (SystemExit, subprocess.CalledProcessError) as error:  # a grammar it has no query for ends it
+            say(f"aider has no map of {folder.name}: {error}")
+            return ""
         return str(done["tree"]["maps"][str(MAP_TOKENS)])
 
 
