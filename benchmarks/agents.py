@@ -23,7 +23,6 @@ import json
 import math
 import random
 import re
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -257,8 +256,8 @@ class Peers:
         )
         try:
             done = run_child(["benchmarks.code.aider", str(plan)], python=str(self.aider / "bin" / "python"))
-        except (SystemExit, subprocess.CalledProcessError) as error:  # a grammar it has no query for ends it
-            say(f"aider has no map of {folder.name}: {error}")
+        except SystemExit as error:  # a grammar it has no query for ends it
+            say(f"aider has no map of {folder.name}: {str(error).strip().splitlines()[-1]}")
             return ""
         return str(done["tree"]["maps"][str(MAP_TOKENS)])
 
