@@ -33,6 +33,7 @@ CONTENTS: Final = (
         (
             "docs/how-to/page.md",
             "docs/how-to/agents.md",
+            "docs/how-to/coding-agents.md",
             "docs/how-to/code.md",
             "docs/how-to/grep.md",
             "docs/how-to/history.md",
