@@ -171,6 +171,24 @@ class Filter:
         None, "Only documents before this date, written alike.", metavar="DATE", group=WHERE
     )
 
+    ref: str | None = option(
+        None,
+        "Only this branch or tag, of repositories added with --branches.",
+        metavar="REF",
+        group=WHERE,
+        brief="a branch",
+    )
+    worktree: str | None = option(
+        None,
+        "Only the checkout in this folder; without it and --ref the one the current folder is in counts.",
+        metavar="PATH",
+        group=WHERE,
+        rare=True,
+    )
+    manifests: tuple[int, ...] = ()
+    """What `ref`, `worktree` or the current folder come to: of documents that belong to manifests only those of
+    these. Stores go by this alone."""
+
     def is_empty(self) -> bool:
         """Whether this filter lets everything through."""
         return self == _EVERYTHING
@@ -264,6 +282,8 @@ class SearchArguments(TypedDict, total=False):
     tags: Sequence[str]
     since: When
     until: When
+    ref: str | None
+    worktree: str | None
     limit: int | None
     offset: int
     mode: SearchMode
