@@ -229,11 +229,15 @@ class Store(Protocol):
         revision: str = "",
     ) -> int:
         """Let a manifest hold exactly these documents, at once; documents that it held and no other does leave the
-        index, as do those that a killed run left an hour ago. How many went. Raises Conflict, and changes nothing,
-        where one of `documents` is gone: another process removed it meanwhile, so read the tree again."""
+        index: how many went. Raises Conflict, and changes nothing, where one of `documents` is gone: another process
+        removed it meanwhile, so read the tree again."""
 
     def drop_manifest(self, manifest_id: int) -> int:
         """Forget a manifest with the documents that no other holds; how many went."""
+
+    def drop_unlisted(self, before: float) -> int:
+        """Remove documents of trees that no manifest holds and that were written before a time: a run was killed
+        before it listed them. How many went."""
 
     def setting(self, name: str) -> str | None:
         """A setting kept with the index, such as the name under which its model is opened."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -19,8 +18,6 @@ from outcrop.system.arrays import NDArray
 
 _EVERYTHING: Final = Filter()
 _NO_LIMIT: Final = 2**62
-_ORPHAN_S: Final = 3600.0
-"""Documents of trees that no manifest holds: a run is about to list them, or was killed that long ago."""
 
 T = TypeVar("T")
 Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
@@ -162,11 +159,7 @@ class SqlStore(ABC):
                 f" WHERE id IN ({self._EACH}) ON CONFLICT DO NOTHING",
                 (id_, wanted),
             )
-            old = ask(
-                f"SELECT id FROM documents WHERE origin = 'tree' AND updated_at < %s AND {_UNHELD}",
-                (time.time() - _ORPHAN_S,),
-            )
-            return self._remove_unheld(ask, remove, [*left, *old])
+            return self._remove_unheld(ask, remove, left)
 
         return self._transact(work)
 
@@ -180,6 +173,16 @@ class SqlStore(ABC):
             return self._remove_unheld(ask, remove, left)
 
         return self._transact(work)
+
+    def drop_unlisted(self, before: float) -> int:
+        old = f"origin = 'tree' AND updated_at < %s AND {_UNHELD}"
+        if not self._ask(f"SELECT 1 FROM documents WHERE {old} LIMIT 1", (before,)):
+            return 0
+        return self._transact(
+            lambda ask, remove: remove(
+                [id_ for (id_,) in ask(f"SELECT id FROM documents WHERE {old}", (before,))]
+            )
+        )
 
     def _remove_unheld(self, ask: Ask, remove: Remove, left: Sequence[tuple[Any, ...]]) -> int:
         ids = json.dumps([id_ for (id_,) in left])
