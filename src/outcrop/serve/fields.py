@@ -46,7 +46,7 @@ class Fields:
             return self.own.get(option.name, self.texts), Field(default=[], description=said)
         kind: Any = self.date if option.metavar == "DATE" else option.type
         if kind is str:
-            kind = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+            kind = self.own.get(option.name, Annotated[str, Field(min_length=1, max_length=MAX_NAME)])
         if option.choices:
             kind = Literal[option.choices]
         default = None if option.configured else option.default
