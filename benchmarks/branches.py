@@ -1,6 +1,6 @@
 """One index over many worktrees: python -m benchmarks.branches [--repository FOLDER] [--worktrees 50]
 
-Makes a repository of 2 500 files (or clones a real one), then worktrees of it, each on a branch of its own that edits ten
+Makes a repository of 2 500 files (or clones a real one), then worktrees of it, each on a branch that edits ten
 files, and brings them into one index. Compares its size with that of the first checkout alone, counts the CPU time of
 adding one more that differs by twenty files, and checks that each edit is found in its worktree and in no other.
 """

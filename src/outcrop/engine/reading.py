@@ -178,9 +178,34 @@ class Reading(OpenedIndex):
 
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising."""
+        if options.here is not None:
+            return self._search_here(query, options, options.here, stopped)
         options = replace(options, where=self._scope(options.where))
         answer = answer_query(self._maker, query, self._known.leave_out_histories(options), stopped)
         return replace(answer, hits=self._dated(answer.hits, options.where)) if answer.hits else answer
+
+    def _search_here(self, query: str, options: SearchOptions, here: str, stopped: Stop | None) -> Answer:
+        """A search of the project that a folder is in, if it is in one and nothing else is asked for by name."""
+        from outcrop.read.here import NOTES, find_better, projects_at, tell_better
+
+        options = replace(options, here=None)
+        where = options.where
+        named = where.collections or where.documents or where.ref or where.worktree
+        roots = [(info.name, root) for info in self.collections(roots=True) for root in info.roots]
+        projects = () if named else projects_at(os.path.realpath(os.path.expanduser(here)), roots)  # noqa: PTH111
+        if not projects:
+            return self.run_search(query, options, stopped)
+        hidden = history_collections(self._store)
+        kept = {*projects, *(name for name in self._known.names() if name == NOTES)}
+        others = tuple(name for name in self._known.names() if name not in kept and name not in hidden)
+        inside = replace(options, where=replace(where, collections=tuple(sorted(kept))))
+        answer = self.run_search(query, inside, stopped)
+        if not others:
+            return answer
+        wide = replace(options, where=replace(where, collections=others), limit=3, offset=0, explain=False)
+        better = find_better(answer, self.run_search(query, wide, stopped))
+        told = "; ".join(filter(None, (answer.detail, tell_better(better))))
+        return replace(answer, elsewhere=better, detail=told) if better else answer
 
     def _scope(self, where: Filter) -> Filter:
         """A filter with the branch or checkout that is meant: the one it names, else the one that the current folder

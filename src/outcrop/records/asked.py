@@ -210,6 +210,13 @@ class SearchOptions:
         0, "Skip the hits of earlier pages.", least=0, served_most=10_000, group=SHOW, rare=True
     )
     where: Filter = _EVERYTHING
+    here: str | None = option(
+        None,
+        "Only the project that this folder is in; others are named where they are clearly better.",
+        metavar="PATH",
+        group=WHERE,
+        rare=True,
+    )
     mode: SearchMode = option("hybrid", "Words and meaning, or one of them.", group=RANK)
     fusion: Fusion = option("weighted", "How the two rankings become one.", group=RANK, rare=True)
     query_type: QueryType | None = option(
@@ -284,6 +291,7 @@ class SearchArguments(TypedDict, total=False):
     until: When
     ref: str | None
     worktree: str | None
+    here: str | None
     limit: int | None
     offset: int
     mode: SearchMode
