@@ -176,6 +176,7 @@ class Filter:
         "Only this branch or tag, of repositories added with --branches.",
         metavar="REF",
         group=WHERE,
+        rare=True,
         brief="a branch",
     )
     worktree: str | None = option(

@@ -233,8 +233,8 @@ class Answer:
     no passage holds: the hits are those of the same query without the quotation marks, and `detail` says so.
     `meaning_share` is how much meaning weighed in the order of the hits, None where nothing was searched. `question`
     has the clauses that were asked of a pasted text, none for a query that was typed. `answerable` is the chance that
-    the answer is in the index at all, None where that was not asked; where it is low, `detail` says so. `elsewhere` names
-    other projects that are clearly better, where one project was asked (`here`).
+    the answer is in the index at all, None where that was not asked; where it is low, `detail` says so. `elsewhere`
+    names other projects that are clearly better, where one project was asked (`here`).
     """
 
     query: str
