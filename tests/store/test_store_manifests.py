@@ -26,7 +26,7 @@ def tree_write(path: str, text: str, collection: str = "main") -> DocumentWrite:
 def ids_of(store: Store, *manifests: str) -> list[int]:
     """The documents that a search in these manifests may touch."""
     known = {each.name: each.id for each in store.manifests()}
-    return store.select(Filter(manifests=tuple(known[name] for name in manifests))).tolist()
+    return [int(each) for each in store.select(Filter(manifests=tuple(known[name] for name in manifests)))]
 
 
 def test_manifests_share_documents_and_a_filter_never_mixes_them(store: Store) -> None:
