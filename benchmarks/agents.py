@@ -1,21 +1,27 @@
 """How much must an agent read until it has seen the lines it needs?
 
-    python -m benchmarks.agents --data FOLDER --repos FOLDER [--only a,b]
+    python -m benchmarks.agents --data FOLDER --repos FOLDER [--only a,b] [--reports FOLDER --gits FOLDER [--sample N]]
 
-Scripted agents, without a language model, on the labelled questions of benchmarks.code (`--data`, `--repos`: as there).
-An agent is done when lines of a target of the question have been shown to it; naming the file is not enough. Tokens
-are those of all answers and CALL_TOKENS for each call, estimated alike for all.
+Scripted agents, without a language model, on the labelled questions of benchmarks.code (`--data`, `--repos`: as there)
+and on the bug reports of benchmarks.issues (`--reports`, `--gits`: its `--data` and `--repos`). An agent is done when
+lines of a target have been shown to it; naming the file is not enough. Targets of a report are the lines its fix
+changed. Tokens are those of all answers and CALL_TOKENS for each call, estimated alike for all.
 
 `grep` works as coding agents do: it looks for the words of the question, lists the best twenty files, then for each
 file asks for the matching lines and reads a window around the densest of them. It is given more than grep gives: files
 come by how many different words they hold, rare words counting more, then by how often. Three sizes of window are tried
 and all are told. `outcrop` asks search for places and reads them one after another; `passages` asks for passages.
+`semble` reads what semble's search shows, ten chunks a call. `aider` is given aider's map of the repository, then reads
+the files that the map names, those first whose part of the map holds more words of the question. Both are installed
+into places of their own below `--work`, in the versions of benchmarks.compare, semble with the stand-in model there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import random
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -24,10 +30,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.report import Report, say  # first: it holds numpy to one core
+from benchmarks.report import WORK, Report, run_child, say  # first: it holds numpy to one core
 
 import outcrop  # isort: skip
-from benchmarks.code.set import Question, Repository, lay_out, load_repositories  # isort: skip
+from benchmarks import issues  # isort: skip
+from benchmarks.code.set import Question, Repository, Target, lay_out, load_repositories  # isort: skip
+from benchmarks.compare.install import install, model_of  # isort: skip
+from benchmarks.compare.peers import peer_named  # isort: skip
 from outcrop.errors import OutcropError  # isort: skip
 from outcrop.serve.mcp import find, search  # isort: skip
 from outcrop.serve.mcp.desk import Call  # isort: skip
@@ -44,6 +53,11 @@ MATCHING: Final = 30
 WINDOWS: Final = (40, 100, 400)
 READ_TOKENS: Final = 4_000
 PAGE: Final = 10
+PAGES: Final = 5
+"""Of one search that an agent looks at."""
+MAP_TOKENS: Final = 8_192
+"""What aider allows its map while no file is in the chat."""
+MAP_WINDOW: Final = 400
 
 Seen = tuple[str, int, int]
 
@@ -144,7 +158,7 @@ def places_in(text: str) -> Iterator[Seen]:
 
 def search_and_read(call: Call, reader: Reader) -> None:
     """The agent that has Outcrop: places first, then what stands there."""
-    for offset in range(0, 5 * PAGE, PAGE):
+    for offset in range(0, PAGES * PAGE, PAGE):
         text = search.search(call, reader.question.text, detail="places", limit=PAGE, offset=offset).text
         reader.hear(text)
         places = list(places_in(text)) if "<data" in text else []
@@ -160,7 +174,7 @@ def search_and_read(call: Call, reader: Reader) -> None:
 
 def search_passages(call: Call, reader: Reader) -> None:
     """The agent that reads what search shows."""
-    for offset in range(0, 50, PAGE):
+    for offset in range(0, PAGES * PAGE, PAGE):
         if reader.ended:
             return
         answer = search.search(call, reader.question.text, limit=PAGE, offset=offset)
@@ -170,29 +184,169 @@ def search_passages(call: Call, reader: Reader) -> None:
             return
 
 
-def study(repository: Repository, repos: Path) -> dict[str, list[Reader]]:
-    """Every agent on every question about a repository."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / repository.name
-        lay_out(repos / repository.name / repository.root, folder)
-        files = Files.read(folder)
-        with outcrop.open(Path(place) / "index.db") as engine:
-            engine.add(folder)
-            call = Call(make_state(engine, read_only=True), lambda: False, lambda _: None, lambda: None)
-            agents: dict[str, Callable[[Reader], None]] = {
-                "outcrop": lambda reader: search_and_read(call, reader),
-                "passages": lambda reader: search_passages(call, reader),
-            }
-            for size in WINDOWS:
-                agents[f"grep, windows of {size}"] = lambda reader, size=size: grep_and_read(
-                    files, reader, size
-                )  # type: ignore[misc]
-            found: dict[str, list[Reader]] = {}
-            for name, agent in agents.items():
-                found[name] = [Reader(question, repository) for question in repository.questions]
-                for reader in found[name]:
-                    _let(agent, reader)
-            return found
+def read_chunks(files: Files, found: Sequence[Seen], reader: Reader) -> None:
+    """The agent that reads the chunks of another search, a page of them a call."""
+    for start in range(0, len(found), PAGE):
+        if reader.ended:
+            return
+        page = [(path, first, last) for path, first, last in found[start : start + PAGE] if path in files.lines]
+        shown = [
+            f"{path}:{first}-{last}\n" + "\n".join(files.lines[path][first - 1 : last])
+            for path, first, last in page
+        ]
+        reader.hear("\n\n".join(shown), page)
+
+
+def read_map(files: Files, text: str, reader: Reader) -> None:
+    """The agent that has a map: it chooses files by what the map shows of them, and reads them from their beginning."""
+    reader.hear(text)
+    words = words_of(reader.question.text)
+    parts: dict[str, str] = {}
+    for block in re.split(r"\n\n+", text):
+        name, _, rest = block.strip().partition("\n")
+        parts[name.removesuffix(":").strip()] = (name + rest).lower()
+    names = [name for name in parts if name in files.lines]
+    names.sort(key=lambda name: -sum(word in parts[name] for word in words))  # the map's own order among equals
+    for name in names:
+        lines = files.lines[name]
+        for first in range(0, len(lines), MAP_WINDOW):
+            if reader.ended:
+                return
+            window = lines[first : first + MAP_WINDOW]
+            shown = "\n".join(f"{first + at + 1}\t{line}" for at, line in enumerate(window))
+            reader.hear(shown, [(name, first + 1, first + len(window))])
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """Where the others are installed."""
+
+    semble: Path
+    aider: Path
+
+    @classmethod
+    def install(cls, work: Path) -> Peers:
+        homes = []
+        for name in ("semble", "aider"):
+            done = install(peer_named(name), work, None)
+            if done.problem:
+                raise SystemExit(f"{name} cannot be installed: {done.problem}")
+            homes.append(Path(done.home))
+        return cls(*homes)
+
+    def search(self, folder: Path, questions: Sequence[Question], place: Path) -> dict[str, list[Seen]]:
+        """What semble finds for each question."""
+        plan = place / "semble.json"
+        asked = [(question.id, question.text) for question in questions]
+        job = {"name": "tree", "folder": str(folder), "questions": asked}
+        model = str(model_of(self.semble))
+        plan.write_text(json.dumps({"model": model, "top": PAGES * PAGE, "jobs": [job]}), "utf-8")
+        done = run_child(
+            ["benchmarks.code.engines", "semble", str(plan)], python=str(self.semble / "bin" / "python")
+        )
+        found = done["jobs"]["tree"]["found"]
+        return {name: [(path, first, last) for path, first, last in hits] for name, hits in found.items()}
+
+    def draw(self, folder: Path, place: Path) -> str:
+        """Aider's map."""
+        plan = place / "aider.json"
+        plan.write_text(
+            json.dumps({"budgets_tokens": [MAP_TOKENS], "jobs": [{"name": "tree", "folder": str(folder)}]}),
+            "utf-8",
+        )
+        try:
+            done = run_child(["benchmarks.code.aider", str(plan)], python=str(self.aider / "bin" / "python"))
+        except SystemExit as error:  # a grammar it has no query for ends it
+            say(f"aider has no map of {folder.name}: {str(error).strip().splitlines()[-1]}")
+            return ""
+        return str(done["tree"]["maps"][str(MAP_TOKENS)])
+
+
+def study(repository: Repository, folder: Path, peers: Peers) -> dict[str, list[Reader]]:
+    """Every agent on every question about a tree."""
+    files = Files.read(folder)
+    with tempfile.TemporaryDirectory() as place, outcrop.open(Path(place) / "index.db") as engine:
+        engine.add(folder)
+        call = Call(make_state(engine, read_only=True), lambda: False, lambda _: None, lambda: None)
+        chunks = peers.search(folder, repository.questions, Path(place))
+        drawn = peers.draw(folder, Path(place))
+        agents: dict[str, Callable[[Reader], None]] = {
+            "outcrop": lambda reader: search_and_read(call, reader),
+            "passages": lambda reader: search_passages(call, reader),
+            "semble": lambda reader: read_chunks(files, chunks.get(reader.question.id, []), reader),
+            "aider": lambda reader: read_map(files, drawn, reader),
+        }
+        for size in WINDOWS:
+            agents[f"grep, windows of {size}"] = lambda reader, size=size: grep_and_read(files, reader, size)  # type: ignore[misc]
+        found: dict[str, list[Reader]] = {}
+        for name, agent in agents.items():
+            found[name] = [Reader(question, repository) for question in repository.questions]
+            for reader in found[name]:
+                _let(agent, reader)
+        return found
+
+
+def study_questions(data: Path, repos: Path, only: Sequence[str], peers: Peers) -> Studied:
+    """The labelled questions about repositories."""
+    studied = Studied()
+    for repository in load_repositories(data, only):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / repository.name
+            lay_out(repos / repository.name / repository.root, folder)
+            studied.add(repository.name, study(repository, folder, peers))
+    return studied
+
+
+def load_reports(path: Path) -> tuple[str, list[tuple[str, Question]]]:
+    """The repository of a JSON file, and its reports, each with the commit before its fix."""
+    content = json.loads(path.read_text("utf-8"))
+    found = []
+    for task in content["tasks"]:
+        targets = [
+            Target(file["path"], (first, last))
+            for file in task["files"]
+            if issues.counts(file["path"])
+            for first, last in file["hunks"]
+        ]
+        if targets:
+            question = Question(task["id"], task["text"], "report", tuple(targets))
+            found.append((task["base_commit"], question))
+    return content["repo"].replace("/", "+"), found
+
+
+def study_reports(data: Path, gits: Path, only: Sequence[str], sample: int, peers: Peers) -> Studied:
+    """Bug reports, each asked of the tree before its fix."""
+    names = [name for name in sorted(path.stem for path in data.glob("*.json")) if not only or name in only]
+    sets = [load_reports(data / f"{name}.json") for name in names]
+    every = [(name, commit, question) for name, reports in sets for commit, question in reports]
+    random.Random(15).shuffle(every)
+    studied = Studied()
+    for name, commit, question in every[:sample]:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / "tree"
+            folder.mkdir()
+            issues.lay_out(issues.git_directory(gits, name), commit, folder)
+            studied.add(name, study(Repository(name, "", "", (question,)), folder, peers))
+    return studied
+
+
+@dataclass
+class Studied:
+    """What the agents did, by agent, and the repositories they did it on."""
+
+    names: list[str] = field(default_factory=list)
+    found: dict[str, list[Reader]] = field(default_factory=dict)
+
+    def add(self, name: str, found: dict[str, list[Reader]]) -> None:
+        """What they did on one tree."""
+        self.names += [] if name in self.names else [name]
+        for agent, readers in found.items():
+            self.found.setdefault(agent, []).extend(readers)
+        say(f"{name}: {len(next(iter(found.values())))}")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each agent."""
+        return [row_of(agent, readers) for agent, readers in self.found.items()]
 
 
 def _let(agent: Callable[[Reader], None], reader: Reader) -> None:
@@ -225,22 +379,42 @@ def row_of(name: str, readers: Sequence[Reader]) -> dict[str, Any]:
 def main() -> None:
     """Study, print, keep."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--repos", type=Path, required=True)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--data", type=Path, help="folder of labelled repositories")
+    parser.add_argument("--repos", type=Path, help="folder where they are checked out")
+    parser.add_argument("--reports", type=Path, help="folder of bug reports")
+    parser.add_argument("--gits", type=Path, help="folder of their git directories")
+    parser.add_argument("--only", default="", help="names of either, separated by commas; all by default")
+    parser.add_argument("--sample", type=int, default=30, help="reports that are asked, drawn at random")
+    parser.add_argument("--work", type=Path, default=WORK / "compare", help="where peers are installed")
+    parser.add_argument("--dry", action="store_true", help="do not keep the results")
     given = parser.parse_args()
-    found: dict[str, list[Reader]] = {}
-    names = []
-    for repository in load_repositories(given.data, [name for name in given.only.split(",") if name]):
-        names.append(repository.name)
-        for agent, readers in study(repository, given.repos).items():
-            found.setdefault(agent, []).extend(readers)
-        say(f"{repository.name}: {len(repository.questions)} questions")
-    report = Report("agents", {"repositories": names, "questions": len(next(iter(found.values())))})
-    report.add_table(
-        "until the lines have been seen", [row_of(name, readers) for name, readers in found.items()]
-    )
-    report.keep()
+    if (given.data is None) != (given.repos is None) or (given.reports is None) != (given.gits is None):
+        parser.error("--data goes with --repos, --reports with --gits")
+    if given.data is None and given.reports is None:
+        parser.error("give --data and --repos, --reports and --gits, or all four")
+    only = [name for name in given.only.split(",") if name]
+    peers = Peers.install(given.work.resolve())
+    parameters: dict[str, Any] = {}
+    report = Report("agents", parameters)
+    for title, studied in _studies(given, only, peers):
+        parameters |= {f"{title}, repositories": studied.names}
+        parameters |= {title: len(next(iter(studied.found.values())))}
+        report.add_table(f"{title}: until the lines have been seen", studied.rows())
+    if not given.dry:
+        report.keep()
+
+
+def _studies(given: argparse.Namespace, only: Sequence[str], peers: Peers) -> Iterator[tuple[str, Studied]]:
+    if given.data is not None:
+        names = [name for name in only if (given.data / f"{name}.json").is_file()]
+        if only and not names:
+            raise SystemExit(f"{given.data} holds none of {', '.join(only)}")
+        yield "questions", study_questions(given.data, given.repos, names, peers)
+    if given.reports is not None:
+        names = [name for name in only if (given.reports / f"{name}.json").is_file()]
+        if only and not names:
+            raise SystemExit(f"{given.reports} holds none of {', '.join(only)}")
+        yield "reports", study_reports(given.reports, given.gits, names, given.sample, peers)
 
 
 if __name__ == "__main__":

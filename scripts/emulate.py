@@ -69,7 +69,8 @@ def _write_environment(home: Path, command: list[str], python: Path, packages: P
     if not (home / "lib").is_symlink():
         (home / "lib").symlink_to(packages)
     (home / "pyvenv.cfg").write_text(f"home = {python.parent}\n", "utf-8")
-    start = f'exec {shlex.join(command)} -0 "$0" {shlex.quote(str(python))} "$@"'
+    # Where this machine's processor is named for OpenBLAS, it would run instructions that the emulated one lacks.
+    start = f'unset OPENBLAS_CORETYPE\nexec {shlex.join(command)} -0 "$0" {shlex.quote(str(python))} "$@"'
     for name, line in (("python", start), ("outcrop", 'exec "${0%/*}/python" -m outcrop "$@"')):
         (home / "bin" / name).write_text(f"#!/bin/sh\n{line}\n", "utf-8")
         (home / "bin" / name).chmod(0o755)

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from outcrop.config import Config, default_data_dir, find_editor, load_config, user_folders
+from outcrop.config import (
+    Config,
+    default_data_dir,
+    find_editor,
+    is_colour_forced,
+    load_config,
+    user_folders,
+)
 from outcrop.errors import ConfigError
 from outcrop.parse.limits import ParseLimits
 from outcrop.records.database_url import DatabaseUrl
@@ -157,3 +164,10 @@ def test_windows_has_its_own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert default_data_dir(env) == tmp_path / "local" / "outcrop"
     assert user_folders(env)[1] == tmp_path / "roaming"
     assert find_editor({}) == "notepad"
+
+
+def test_output_that_is_no_terminals_looks_like_one_by_the_variables_that_rich_goes_by() -> None:
+    assert is_colour_forced({"FORCE_COLOR": "1"})
+    assert is_colour_forced({"TTY_COMPATIBLE": "1"})
+    assert not is_colour_forced({"FORCE_COLOR": "", "TTY_COMPATIBLE": "0"})
+    assert not is_colour_forced({})

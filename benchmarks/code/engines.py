@@ -79,7 +79,7 @@ def open_semble(plan: Plan) -> Index:
         made = SembleIndex.from_path(folder, content=content, model_path=model)
 
         def search(text: str) -> Found:
-            chunks = (result.chunk for result in made.search(text, top_k=TOP))
+            chunks = (result.chunk for result in made.search(text, top_k=plan.get("top", TOP)))
             return [(chunk.file_path, chunk.start_line, chunk.end_line) for chunk in chunks]
 
         return search, lambda: made.stats.total_chunks, lambda: made.save(home / "saved")

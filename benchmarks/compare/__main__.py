@@ -26,6 +26,7 @@ from scripts.build import build  # isort: skip
 from benchmarks.compare.cases import ONE_INDEX, REPOSITORIES, Group, Job, code_groups, own_group, text_groups  # isort: skip
 from benchmarks.compare.first import FIRST, first_group  # isort: skip
 from benchmarks.compare.install import install  # isort: skip
+from benchmarks.agents import Peers, study_questions  # isort: skip
 from benchmarks.compare.maps import map_rows  # isort: skip
 from benchmarks.compare.peers import OUTCROP, PEERS, Peer, pins  # isort: skip
 from benchmarks.compare.run import Outcome, run_measured  # isort: skip
@@ -40,6 +41,7 @@ half of that."""
 QUICK_EVERY, QUICK_SETS = 5, 4
 """Sets include one whose gold is spans and the largest of them, which is left out of a quick run."""
 FIRST_TABLE = "installation and first answer"
+AGENTS_TABLE = "agents, until the lines have been seen"
 LEGS = {"dense": "outcrop, dense leg", "lexical": "outcrop, lexical leg"}
 
 
@@ -164,6 +166,17 @@ def add_maps(run: Comparison, groups: Sequence[Group], options: argparse.Namespa
     run.report.add_table("maps of repositories", rows)
 
 
+def add_agents(run: Comparison, groups: Sequence[Group], options: argparse.Namespace) -> None:
+    """How much scripted agents read with each tool (benchmarks.agents), where both peers take part."""
+    places = [run.installed.get(name) for name in ("semble", "aider")]
+    homes = [Path(place.home) for place in places if place is not None and not place.problem]
+    if options.repositories is None or len(homes) < len(places):
+        return
+    names = [job.name for group in groups if group.name == REPOSITORIES for job in group.jobs]
+    studied = study_questions(options.repositories, options.repos, names, Peers(*homes))
+    run.report.add_table(AGENTS_TABLE, studied.rows())
+
+
 def make_groups(options: argparse.Namespace, work: Path) -> list[Group]:
     """What is asked, as far as data is given for it."""
     code = dict(pair.split("=", 1) for pair in options.code)
@@ -209,6 +222,7 @@ def compare(options: argparse.Namespace) -> Report:
         run_group(run, group)
         finish(run, groups, peers, dry=options.dry)
     add_maps(run, groups, options)
+    add_agents(run, groups, options)
     finish(run, groups, peers, dry=options.dry)
     return run.report
 

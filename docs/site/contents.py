@@ -33,9 +33,11 @@ CONTENTS: Final = (
         (
             "docs/how-to/page.md",
             "docs/how-to/agents.md",
+            "docs/how-to/coding-agents.md",
             "docs/how-to/code.md",
             "docs/how-to/grep.md",
             "docs/how-to/history.md",
+            "docs/how-to/branches.md",
             "docs/how-to/notes.md",
             "docs/how-to/fresh.md",
             "docs/how-to/python.md",

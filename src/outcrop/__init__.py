@@ -1,8 +1,8 @@
 """Outcrop: the right passages of your documents, on your own machine, with exact sources.
 
->>> kb = outcrop.open()
->>> kb.add("~/notes")
->>> kb.search("how are retries configured?").hits
+>>> index = outcrop.open()
+>>> index.add("~/notes")
+>>> index.search("how are retries configured?").hits
 """
 
 from __future__ import annotations

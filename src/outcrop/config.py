@@ -206,6 +206,12 @@ def user_folders(environ: Mapping[str, str] | None = None) -> tuple[Path, Path]:
     return home, Path(env.get("APPDATA" if WINDOWS else "XDG_CONFIG_HOME") or home / ".config")
 
 
+def is_colour_forced(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether output that is no terminal's is to look like one, by the variables that rich goes by."""
+    env = os.environ if environ is None else environ
+    return bool(env.get("FORCE_COLOR")) or env.get("TTY_COMPATIBLE") == "1"
+
+
 def _home() -> Path:
     try:
         return Path.home()

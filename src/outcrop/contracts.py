@@ -20,6 +20,7 @@ from outcrop.records import (
     FileState,
     Filter,
     Folder,
+    Manifest,
     Matrix,
     Model,
     StoredChunk,
@@ -213,6 +214,30 @@ class Store(Protocol):
         self, collection: str, root: str, *, tags: Sequence[str] | None = None, survey: str | None = None
     ) -> None:
         """Remember the tags of a folder, or the survey of its repositories; what is not given stays."""
+
+    def manifests(self) -> list[Manifest]:
+        """Every branch and checkout whose documents are known, oldest first."""
+
+    def put_manifest(
+        self,
+        collection: str,
+        name: str,
+        documents: Collection[int],
+        *,
+        repository: str,
+        branch: str = "",
+        revision: str = "",
+    ) -> int:
+        """Let a manifest hold exactly these documents, at once; documents that it held and no other does leave the
+        index: how many went. Raises Conflict, and changes nothing, where one of `documents` is gone: another process
+        removed it meanwhile, so read the tree again."""
+
+    def drop_manifest(self, manifest_id: int) -> int:
+        """Forget a manifest with the documents that no other holds; how many went."""
+
+    def drop_unlisted(self, before: float) -> int:
+        """Remove documents of trees that no manifest holds and that were written before a time: a run was killed
+        before it listed them. How many went."""
 
     def setting(self, name: str) -> str | None:
         """A setting kept with the index, such as the name under which its model is opened."""

@@ -125,10 +125,8 @@ def test_a_worktree_has_the_commit_that_is_checked_out_there(kb: outcrop.Engine,
     second = commit(tmp_path / "side")
     kb.add(repo)
     kb.add(tmp_path / "side")
-    assert {hit.document.collection: hit.revision for hit in kb.search("thing").hits} == {
-        "repo": first,
-        "side": second,
-    }
+    assert {hit.revision for hit in kb.search("thing").hits} == {first}
+    assert {hit.revision for hit in kb.search("thing", worktree=str(tmp_path / "side")).hits} == {second}
 
 
 def test_a_folder_in_a_repository_has_the_commit_of_the_repository(kb: outcrop.Engine, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,30 @@ def test_a_new_function_is_one_run_and_not_the_end_of_another() -> None:
     new = ["def a():", "    return 1", "", "def b():", "    return 1", "", "def c():", "    return 1"]
     (hunk,) = diff_lines(old, new)
     assert new[hunk.new : hunk.new + hunk.new_count] == ["def b():", "    return 1", ""]
+
+
+def test_a_run_joins_another_that_it_can_meet_as_in_git(tmp_path: Path) -> None:
+    # One method replaced by one line and the next removed: both end in `end`, so two runs could be told or one.
+    old = ["class A", "  def one", "    1", "  end", "", "  def two", "    2", "  end", "end"]
+    new = ["class A", "  include B", "  end", "end"]
+    assert [tuple(hunk) for hunk in diff_lines(old, new)] == [(1, 6, 1, 1)]
+    for name, lines in (("old", old), ("new", new)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    told = subprocess.run(
+        ["git", "diff", "--no-index", "-U0", "old", "new"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert [line for line in told.splitlines() if line.startswith("@@")] == ["@@ -2,6 +2 @@ class A"]
+
+
+def test_runs_that_could_slide_far_take_no_longer() -> None:
+    old = ["", "x"] * 20_000
+    start = time.process_time()
+    diff_lines(old, ["", "", "x", *old[2:-40], "y"])
+    assert time.process_time() - start < 5
 
 
 def test_texts_with_nothing_in_order_end_soon_and_keep_what_stands_out() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from outcrop.contracts import Tokenizer
@@ -40,10 +41,11 @@ class CodeQuestions(Reading):
 
         budget = self._budget(budget_tokens)
         read = read_request(request, must, prefer)
-        gathering = Gathering(self._store, self.parts.index, self.run_search)
         asked = read_options(self.config, **options)
+        asked = replace(asked, where=self._scope(asked.where))
+        gathering = Gathering(self._view(asked.where), self.parts.index, self.run_search)
         found = gathering.gather(read, replace(asked, reference_follow=1.0), asked.reference_follow)
-        dated = self._revisions.dated
+        dated = partial(self._dated, where=asked.where)
         found = replace(found, hits=dated(found.hits), must=dated(found.must), beside=dated(found.beside))
         return pack_gathered(found, budget, (tokenizer or self._tokenizer).count)
 
@@ -77,13 +79,13 @@ class CodeQuestions(Reading):
         """The most central declarations as an outline within a budget; `focus` names what it should be centred on."""
         from outcrop.code.map import draw_map
 
-        self._known.require(where.collections)
+        where = self._scope(where)
         budget = self._budget(budget_tokens)
         graph, names = self.codebase.graph(), self._known.names()
         chunks = [chunk.id for target in focus for chunk in self.codebase.find(target, names)]
         within = None if where.is_empty() else self._store.select(where)
         count = (tokenizer or self._tokenizer).count
-        return draw_map(graph, self._store, budget, count, within=within, focus=graph.find_chunks(chunks))
+        return draw_map(graph, self._view(where), budget, count, within=within, focus=graph.find_chunks(chunks))
 
     def graph(self, target: str | None = None, *, collection: str | None = None, limit: int = 60) -> Graph:
         """The references among chunks as a graph of at most `limit` of them: around a declaration, a file, a place
@@ -93,15 +95,15 @@ class CodeQuestions(Reading):
 
         at_least_one("limit", limit)
         self._known.require(() if collection is None else (collection,))
-        where = Filter(collections=() if collection is None else (collection,))
+        where = self._scope(Filter(collections=() if collection is None else (collection,)))
 
         def draw() -> Graph:
             within = None if where.is_empty() else self._store.select(where)
             graph = self.codebase.graph()
             if target is None:
-                return draw_centre(graph, self._store, limit, within)
+                return draw_centre(graph, self._view(where), limit, within)
             chunks = self.codebase.find(target, self._known.names(), collection, numbers=True)
-            return draw_neighbourhood(graph, self._store, limit, within, chunks)
+            return draw_neighbourhood(graph, self._view(where), limit, within, chunks)
 
         return retry_on_write(self._store, draw)
 
@@ -120,4 +122,4 @@ class CodeQuestions(Reading):
         """What is asked of source code."""
         from outcrop.code.related import Codebase
 
-        return Codebase(self._store, self.parts.index)
+        return Codebase(self._view(), self.parts.index)

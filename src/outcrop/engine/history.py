@@ -144,7 +144,7 @@ class HistoryQuestions(Writing, CodeQuestions):
                 deltas = changes.compare_commits(history, first, last)
         names = self._known.names()
         return retry_on_write(
-            self._store, lambda: find_impact(self._store, self.codebase, deltas, top, names, limit)
+            self._store, lambda: find_impact(self._view(), self.codebase, deltas, top, names, limit)
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from outcrop.records import (
     DocumentInfo,
     Filter,
     Hit,
+    Manifest,
     SearchArguments,
     SearchOptions,
     StoredChunk,
@@ -45,6 +47,7 @@ class KnownCollections:
         self._store = store
         self._known: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
         self._histories: tuple[int, frozenset[str]] = (-1, frozenset())
+        self._manifests: tuple[int, tuple[Manifest, ...]] = (-1, ())
 
     def infos(self) -> tuple[CollectionInfo, ...]:
         """Every collection and how much it holds."""
@@ -52,6 +55,13 @@ class KnownCollections:
         if self._known[0] != version:
             self._known = (version, tuple(self._store.collections()))
         return self._known[1]
+
+    def manifests(self) -> tuple[Manifest, ...]:
+        """The branches and checkouts of the index."""
+        version = self._store.version()
+        if self._manifests[0] != version:
+            self._manifests = (version, tuple(self._store.manifests()))
+        return self._manifests[1]
 
     def names(self) -> list[str]:
         """The names of all."""
@@ -144,6 +154,14 @@ class OpenedIndex:
         self.close()
 
 
+def current_folder() -> str | None:
+    """The folder one stands in; None where it was removed."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - which is absolute and free of links already
+    except OSError:
+        return None
+
+
 EVERYTHING = Filter()
 SIGNATURES: Final = ".trigrams"
 """The folder beside the index that says which files can hold a text."""
@@ -160,9 +178,66 @@ class Reading(OpenedIndex):
 
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising."""
-        self._known.require(options.where.collections)
+        if options.here is not None:
+            return self._search_here(query, options, options.here, stopped)
+        options = replace(options, where=self._scope(options.where))
         answer = answer_query(self._maker, query, self._known.leave_out_histories(options), stopped)
-        return replace(answer, hits=self._revisions.dated(answer.hits)) if answer.hits else answer
+        return replace(answer, hits=self._dated(answer.hits, options.where)) if answer.hits else answer
+
+    def _search_here(self, query: str, options: SearchOptions, here: str, stopped: Stop | None) -> Answer:
+        """A search of the project that a folder is in, if it is in one and nothing else is asked for by name."""
+        from outcrop.read.here import NOTES, find_better, projects_at, tell_better
+
+        options = replace(options, here=None)
+        where = options.where
+        named = where.collections or where.documents or where.ref or where.worktree
+        roots = [(info.name, root) for info in self.collections(roots=True) for root in info.roots]
+        projects = () if named else projects_at(os.path.realpath(os.path.expanduser(here)), roots)  # noqa: PTH111
+        if not projects:
+            return self.run_search(query, options, stopped)
+        hidden = history_collections(self._store)
+        kept = {*projects, *(name for name in self._known.names() if name == NOTES)}
+        others = tuple(name for name in self._known.names() if name not in kept and name not in hidden)
+        inside = replace(options, where=replace(where, collections=tuple(sorted(kept))))
+        answer = self.run_search(query, inside, stopped)
+        if not others:
+            return answer
+        wide = replace(options, where=replace(where, collections=others), limit=3, offset=0, explain=False)
+        better = find_better(answer, self.run_search(query, wide, stopped))
+        told = "; ".join(filter(None, (answer.detail, tell_better(better))))
+        return replace(answer, elsewhere=better, detail=told) if better else answer
+
+    def _scope(self, where: Filter) -> Filter:
+        """A filter with the branch or checkout that is meant: the one it names, else the one that the current folder
+        is in. NotFound where there is none of that name, or no such collection."""
+        self._known.require(where.collections)
+        known = self._known.manifests()
+        if where.manifests or not (known or where.ref or where.worktree):
+            return where
+        from outcrop.read.manifests import choose_manifests, narrow
+
+        return narrow(where, choose_manifests(known, where, current_folder()))
+
+    def _view(self, where: Filter = EVERYTHING) -> Store:
+        """The store as it looks from the branch or checkout that is meant."""
+        known = self._known.manifests()
+        if not known:
+            return self._store
+        from outcrop.read.manifests import view_store
+
+        chosen = frozenset(self._scope(where).manifests)
+        return view_store(self._store, [each for each in known if each.id in chosen])
+
+    def _dated(self, hits: Iterable[Hit], where: Filter = EVERYTHING) -> tuple[Hit, ...]:
+        """Hits with the commit they came from, and whether their files have changed since."""
+        dated = self._revisions.dated(hits)
+        known = self._known.manifests()
+        if not known:
+            return dated
+        from outcrop.read.manifests import TreeView
+
+        chosen = frozenset(self._scope(where).manifests)
+        return TreeView(self._store, [each for each in known if each.id in chosen]).dated(dated)
 
     def context(
         self,
@@ -186,7 +261,7 @@ class Reading(OpenedIndex):
             return merge_hits(hits, len(hits), repeats=True)
 
         _, parts = look_beside(answer.hits, self._store.chunks, parts_only=True)
-        beside = self._revisions.dated(parts)
+        beside = self._dated(parts, read_options(self.config, **options).where)
         return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours, beside)
 
     def grep(self, pattern: str, options: GrepOptions | None = None, *, masked: bool | None = None) -> Matches:
@@ -197,10 +272,10 @@ class Reading(OpenedIndex):
         from outcrop.records import GrepOptions
 
         options = options or GrepOptions()
-        self._known.require(options.where.collections)
+        options = replace(options, where=self._scope(options.where))
         hidden = not self.config.index_secrets if masked is None else masked
         limit, signatures = self.config.max_file_bytes, Signatures(self.config.beside(SIGNATURES))
-        return Matches(self._store, pattern, options, limit, masked=hidden, signatures=signatures)
+        return Matches(self._view(options.where), pattern, options, limit, masked=hidden, signatures=signatures)
 
     def rank_files(self, pattern: str, found: Iterable[MatchedFile]) -> list[MatchedFile]:
         """Files that match a pattern in the order in which a search for its words would find them, then the others."""
@@ -220,7 +295,7 @@ class Reading(OpenedIndex):
 
     def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
         """A document by id, uri (absolute path, URL, the id a text was given) or path."""
-        return find_document(self._store, reference, self._known.names(), within=collection)
+        return find_document(self._view(), reference, self._known.names(), within=collection)
 
     def text(self, reference: int | str, *, collection: str | None = None) -> str:
         """The whole text of a document, as it was parsed."""
@@ -235,17 +310,21 @@ class Reading(OpenedIndex):
         self, where: Filter = EVERYTHING, *, limit: int | None = None, offset: int = 0
     ) -> list[DocumentInfo]:
         """Documents by collection and path."""
-        self._known.require(where.collections)
-        return self._store.documents(where, limit, offset)
+        scoped = self._scope(where)
+        return self._view(scoped).documents(scoped, limit, offset)
 
     def count(self, where: Filter = EVERYTHING) -> int:
         """How many documents pass a filter."""
-        self._known.require(where.collections)
-        return len(self._store.select(where))
+        return len(self._store.select(self._scope(where)))
 
     def roots(self) -> tuple[str, ...]:
         """The folders (and single files) that were added, as real paths."""
-        return tuple(dict.fromkeys(root for _, root in self._store.roots()))
+        trees = (each.folder for each in self._known.manifests())
+        return tuple(dict.fromkeys((*(root for _, root in self._store.roots()), *filter(None, trees))))
+
+    def manifests(self) -> tuple[Manifest, ...]:
+        """The branches and checkouts of repositories that are kept as trees, oldest first."""
+        return self._known.manifests()
 
     def is_stale(self, document: DocumentInfo) -> bool | None:
         """Whether a document's file differs from what was indexed; None where there is no file to ask."""
@@ -262,4 +341,6 @@ class Reading(OpenedIndex):
         added: dict[str, list[str]] = {}
         for collection, root in self._store.roots():
             added.setdefault(collection, []).append(root)
+        for each in self._known.manifests():
+            added.setdefault(each.collection, []).append(each.folder or each.name.split("/", 2)[-1])
         return tuple(replace(info, roots=tuple(added.get(info.name, ()))) for info in self._known.infos())

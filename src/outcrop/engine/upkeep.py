@@ -25,7 +25,7 @@ class Upkeep(Reading):
 
         where = Filter(collections=(collection,) if collection else ())
         self._known.require(where.collections)
-        return find_stale(self._store, where, self.config.max_file_bytes)
+        return find_stale(self._view(), where, self.config.max_file_bytes)
 
     def reembed(self, *, progress: OnProgress | None = None, stopped: Stop | None = None) -> int:
         """Give every chunk a vector of the model in use; how many were made. The old vectors serve until all new ones

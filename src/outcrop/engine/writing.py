@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from outcrop.contracts import Stop
 from outcrop.engine.reading import SIGNATURES, Reading
-from outcrop.errors import QueryError, SourceError
+from outcrop.errors import NotFound, QueryError, SourceError
 from outcrop.records import DEFAULT_COLLECTION, Filter, SourceFile, Text
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Writing(Reading):
         force: bool = False,
         defer_embedding: bool = False,
         ray: str | None = None,
+        branches: Sequence[str] = (),
         progress: OnProgress | None = None,
         stopped: Stop | None = None,
     ) -> IngestReport:
@@ -46,7 +47,9 @@ class Writing(Reading):
         neither the id's extension nor the text itself does. `force` reads and chunks again what did not change. With
         `defer_embedding` it is found by its words at once, and by meaning after `embed_pending`, in whatever process.
         `ray` is the address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
-        `ray://HOST:PORT`, or `local` for one on this machine alone.
+        `ray://HOST:PORT`, or `local` for one on this machine alone. `branches` are patterns (`main`, `release/*`) of
+        branches of the repository that a folder is in: they are read without a checkout, and share what they have in
+        common with it and with each other. `search` takes one of them as `ref`.
         """
         from outcrop.records.parsed import is_url
         from outcrop.sources.text import text_source
@@ -64,8 +67,14 @@ class Writing(Reading):
             file, data = fetch_url(self.config, source)
         else:
             path = Path(str(source)).expanduser()
+            if branches:
+                from outcrop.write.trees import add_branches
+
+                return add_branches(self._adder, path, collection, branches, tags, options)
             cluster = self._cluster(ray, defer_embedding=defer_embedding)
             return self._signed(self._adder.add_path(path, collection, tags, options, cluster))
+        if branches:
+            raise SourceError("branches go with the folder of a repository")
         if ray is not None:
             raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
         target = collection or DEFAULT_COLLECTION
@@ -129,7 +138,8 @@ class Writing(Reading):
             target = Path(path).expanduser()
             return self.add(target, collection=collection, force=force, progress=progress, stopped=stopped)
         roots = [(name, root) for name, root in self._store.roots() if collection in (None, name)]
-        if collection is not None and not roots:
+        trees = any(collection in (None, each.collection) for each in self._store.manifests())
+        if collection is not None and not roots and not trees:
             self._known.require((collection,))
         from outcrop.records import IngestReport
         from outcrop.write.add import sync_root
@@ -141,7 +151,12 @@ class Writing(Reading):
                 sync_root(self._store, ingestor, name, Path(root), options) for name, root in roots
             ]
         )
-        return self._signed(sum(reports, IngestReport()))
+        report = self._signed(sum(reports, IngestReport()))
+        if trees:
+            from outcrop.write.trees import sync_repositories
+
+            report += sync_repositories(self._adder, collection, options)
+        return report
 
     def _signed(self, report: IngestReport) -> IngestReport:
         """After files were written: the signatures by which `grep` passes over most of them."""
@@ -149,7 +164,7 @@ class Writing(Reading):
             from outcrop.index.trigrams import Signatures
             from outcrop.read.grep import sign_files
 
-            sign_files(self._store, Signatures(self.config.beside(SIGNATURES)))
+            sign_files(self._view(), Signatures(self.config.beside(SIGNATURES)))
         return report
 
     def sync_files(
@@ -189,6 +204,26 @@ class Writing(Reading):
         """Sync folders, then keep them fresh: yields a report after the first sync and after every change."""
         roots = [Path(path).expanduser().resolve() for path in paths]
         yield from self._adder.watch(roots, collection, stop or threading.Event())
+
+    def forget(
+        self, *, ref: str | None = None, worktree: str | None = None, collection: str | None = None
+    ) -> int:
+        """Forget a branch or a checkout, with the documents that no other holds; how many went."""
+        from outcrop.read.manifests import choose_manifests
+        from outcrop.write.trees import forget_pattern
+
+        if (ref is None) == (worktree is None):
+            raise QueryError("give a ref or a worktree to forget")
+        where = Filter(collections=() if collection is None else (collection,), ref=ref, worktree=worktree)
+        self._known.require(where.collections)
+        removed = 0
+        for each in choose_manifests(self._known.manifests(), where):
+            if ref is not None and each.folder is not None:
+                raise NotFound(f"{ref} is only known as the checkout {each.folder}; name that as the worktree")
+            forget_pattern(self._store, each)
+            removed += self._store.drop_manifest(each.id)
+        self.parts.index.purge()
+        return removed
 
     def delete(self, *references: int | str, collection: str | None = None, where: Filter | None = None) -> int:
         """Remove documents by id, uri or path, or all that pass a filter; how many went. Gone means gone."""

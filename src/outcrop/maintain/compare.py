@@ -16,7 +16,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from outcrop.contracts import Store
-from outcrop.records import DocumentWrite, FeedRow, Hit, Holdings, Model, MovedCollection, RankingParity, Vector
+from outcrop.records import (
+    DocumentWrite,
+    FeedRow,
+    Filter,
+    Hit,
+    Holdings,
+    Manifest,
+    Model,
+    MovedCollection,
+    RankingParity,
+    Vector,
+)
 from outcrop.store.quantized import pack_vectors
 from outcrop.store.rows import keys_of
 
@@ -76,6 +87,28 @@ def compare_settings(wanted: Mapping[str, str], target: Store) -> list[str]:
         for name, value in wanted.items()
         if there.get(name) != value
     ]
+
+
+def listed_uris(store: Store, manifest: Manifest) -> list[str]:
+    """The names of the documents that a manifest holds."""
+    where = Filter(collections=(manifest.collection,), manifests=(manifest.id,))
+    return sorted(info.uri for info in store.documents(where) if info.origin == "tree")
+
+
+def compare_manifests(source: Store, target: Store) -> list[str]:
+    """A line for each branch or checkout that differs."""
+    there = {(each.collection, each.name): each for each in target.manifests()}
+    problems = []
+    for each in source.manifests():
+        other = there.get((each.collection, each.name))
+        same = other is not None and (other.repository, other.branch, other.revision) == (
+            each.repository,
+            each.branch,
+            each.revision,
+        )
+        if other is None or not same or listed_uris(source, each) != listed_uris(target, other):
+            problems.append(f"the copy has other documents of {each.name}")
+    return problems
 
 
 def compare_folders(source: Store, target: Store) -> list[str]:

@@ -16,7 +16,13 @@ import numpy as np
 
 from outcrop.contracts import Embedded, Stop, Store
 from outcrop.errors import Cancelled, Conflict, StoreError
-from outcrop.maintain.compare import compare_folders, compare_settings, compare_stores
+from outcrop.maintain.compare import (
+    compare_folders,
+    compare_manifests,
+    compare_settings,
+    compare_stores,
+    listed_uris,
+)
 from outcrop.records import DocumentInfo, DocumentWrite, Filter, Model, MoveReport, OnProgress, Progress
 from outcrop.store.rows import keys_of
 from outcrop.system.arrays import NDArray
@@ -55,6 +61,7 @@ def move(
             version = run.catch_up()
         collections, problems = compare_stores(source, target, run.tell_checked)
         problems += compare_settings(_own_settings(source), target) + compare_folders(source, target)
+        problems += compare_manifests(source, target)
     problems += [f"the copy: {line}" for line in target.check()]
     changed = source.version() != version
     if not problems and not changed:
@@ -143,6 +150,7 @@ class _Move:
                 self._agree_on(model)
                 self._copy_documents(model)
                 self._fill_pending(model)
+            self._copy_manifests()
             return version
 
     def _agree_on(self, model: Model) -> None:
@@ -194,6 +202,26 @@ class _Move:
         self._target.write(writes, self._source.kept_vectors(model, keys), model, defer_embedding=True)
         self.copied += len(writes)
         self._chunks += sum(len(write.chunks) for write in writes)
+
+    def _copy_manifests(self) -> None:
+        """Branches and checkouts, by the names of their documents: numbers differ between stores."""
+        wanted = self._source.manifests()
+        names = {(each.collection, each.name) for each in wanted}
+        for each in self._target.manifests():
+            if (each.collection, each.name) not in names:
+                self._target.drop_manifest(each.id)
+        for each in wanted:
+            self._go_on()
+            there = self._target.states(each.collection)
+            ids = [there[uri].document_id for uri in listed_uris(self._source, each) if uri in there]
+            self._target.put_manifest(
+                each.collection,
+                each.name,
+                ids,
+                repository=each.repository,
+                branch=each.branch,
+                revision=each.revision,
+            )
 
     def _fill_pending(self, model: Model) -> None:
         """Vectors that came to the source after their documents were copied."""

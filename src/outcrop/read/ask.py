@@ -54,7 +54,10 @@ def read_options(config: Config, **given: Any) -> SearchOptions:
     named |= {name: value for name, value in given.items() if value is not None}
     where = {name: named.pop(name) for name in FILTER_OPTIONS if name in named}
     for name, value in where.items():
-        where[name] = as_timestamp(value) if name in ("since", "until") else tuple(value)
+        if name in ("since", "until"):
+            where[name] = as_timestamp(value)
+        elif FILTER_OPTIONS[name].type is tuple:
+            where[name] = tuple(value)
     options = SearchOptions(where=Filter(**where), **named)
     check_options(options)
     return options

@@ -171,6 +171,25 @@ class Filter:
         None, "Only documents before this date, written alike.", metavar="DATE", group=WHERE
     )
 
+    ref: str | None = option(
+        None,
+        "Only this branch or tag, of repositories added with --branches.",
+        metavar="REF",
+        group=WHERE,
+        rare=True,
+        brief="a branch",
+    )
+    worktree: str | None = option(
+        None,
+        "Only the checkout in this folder; without it and --ref the one the current folder is in counts.",
+        metavar="PATH",
+        group=WHERE,
+        rare=True,
+    )
+    manifests: tuple[int, ...] = ()
+    """What `ref`, `worktree` or the current folder come to: of documents that belong to manifests only those of
+    these. Stores go by this alone."""
+
     def is_empty(self) -> bool:
         """Whether this filter lets everything through."""
         return self == _EVERYTHING
@@ -192,6 +211,13 @@ class SearchOptions:
         0, "Skip the hits of earlier pages.", least=0, served_most=10_000, group=SHOW, rare=True
     )
     where: Filter = _EVERYTHING
+    here: str | None = option(
+        None,
+        "Only the project that this folder is in; others are named where they are clearly better.",
+        metavar="PATH",
+        group=WHERE,
+        rare=True,
+    )
     mode: SearchMode = option("hybrid", "Words and meaning, or one of them.", group=RANK)
     fusion: Fusion = option("weighted", "How the two rankings become one.", group=RANK, rare=True)
     query_type: QueryType | None = option(
@@ -264,6 +290,9 @@ class SearchArguments(TypedDict, total=False):
     tags: Sequence[str]
     since: When
     until: When
+    ref: str | None
+    worktree: str | None
+    here: str | None
     limit: int | None
     offset: int
     mode: SearchMode

@@ -215,6 +215,15 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The best hit of a collection that was not asked, because the search was about another project."""
+
+    collection: str
+    place: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a search returns: hits, or the reason why there are none, and how long each step took.
 
@@ -224,7 +233,8 @@ class Answer:
     no passage holds: the hits are those of the same query without the quotation marks, and `detail` says so.
     `meaning_share` is how much meaning weighed in the order of the hits, None where nothing was searched. `question`
     has the clauses that were asked of a pasted text, none for a query that was typed. `answerable` is the chance that
-    the answer is in the index at all, None where that was not asked; where it is low, `detail` says so.
+    the answer is in the index at all, None where that was not asked; where it is low, `detail` says so. `elsewhere`
+    names other projects that are clearly better, where one project was asked (`here`).
     """
 
     query: str
@@ -239,6 +249,7 @@ class Answer:
     meaning_share: MeaningShare | None = None
     question: tuple[Clause, ...] = ()
     answerable: float | None = None
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
     def is_doubtful(self) -> bool:

@@ -27,7 +27,7 @@ class SourceFile:
 
     uri: str
     path: str
-    origin: Literal["file", "url", "text"]
+    origin: Literal["file", "url", "text", "tree"]
     root: str | None = None
     mtime_ns: int | None = None
     size: int | None = None

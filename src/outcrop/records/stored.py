@@ -85,6 +85,29 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
+class Manifest:
+    """Which documents make up one branch or one checkout of a repository. Documents of manifests are named after path
+    and content and never change, so that any number of manifests share them.
+
+    `name` is the full name of a ref (`refs/heads/main`) or the folder of a checkout, `repository` the folder of its
+    objects, by which manifests belong together. `branch` and `revision` are what was read last; a checkout without a
+    branch, and a tree that could not be read as a whole, have empty ones.
+    """
+
+    id: int
+    collection: str
+    name: str
+    repository: str
+    branch: str = ""
+    revision: str = ""
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of a checkout; None for a ref."""
+        return None if self.name.startswith("refs/") else self.name
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentWrite:
     """A document with everything that must change together with it.
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
 from outcrop.records.asked import Option
 
 M = TypeVar("M", bound=BaseModel)
+MAX_NAME: Final = 4096
+"""Characters of a name or a path: the longest path of Linux."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Fields:
         if option.type is tuple:
             return self.own.get(option.name, self.texts), Field(default=[], description=said)
         kind: Any = self.date if option.metavar == "DATE" else option.type
+        if kind is str:
+            kind = self.own.get(option.name, Annotated[str, Field(min_length=1, max_length=MAX_NAME)])
         if option.choices:
             kind = Literal[option.choices]
         default = None if option.configured else option.default

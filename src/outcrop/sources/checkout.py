@@ -49,7 +49,7 @@ def repository_at(folder: Path) -> Repository | None:
     git_dir = _git_dir(folder / ".git")
     if git_dir is None:
         return None
-    common = _first_line(git_dir / "commondir")
+    common = first_line(git_dir / "commondir")
     common_dir = _resolved(git_dir / common) if common else git_dir
     if common_dir is None:
         return None
@@ -109,17 +109,17 @@ def _git_dir(dot_git: Path) -> Path | None:
         return None
     if is_dir:
         # An empty .git folder is not a repository; git continues with the parent, and so do we.
-        return dot_git if _first_line(dot_git / "HEAD") else None
+        return dot_git if first_line(dot_git / "HEAD") else None
     if is_file:
-        line = _first_line(dot_git) or ""
+        line = first_line(dot_git) or ""
         target = _resolved(dot_git.parent / line.removeprefix("gitdir:").strip())
-        if line.startswith("gitdir:") and target is not None and _first_line(target / "HEAD"):
+        if line.startswith("gitdir:") and target is not None and first_line(target / "HEAD"):
             return target
     return None
 
 
 def _head(git_dir: Path, common_dir: Path) -> tuple[str | None, str | None]:
-    line = _first_line(git_dir / "HEAD") or ""
+    line = first_line(git_dir / "HEAD") or ""
     if _REVISION.fullmatch(line):
         return None, line
     ref = line.removeprefix("ref:").strip()
@@ -130,7 +130,7 @@ def _head(git_dir: Path, common_dir: Path) -> tuple[str | None, str | None]:
 
 def _ref_revision(git_dir: Path, common_dir: Path, ref: str) -> str | None:
     for folder in (git_dir, common_dir):
-        loose = _first_line(folder / ref) or ""
+        loose = first_line(folder / ref) or ""
         if _REVISION.fullmatch(loose):
             return loose
     return _packed_revision(common_dir / "packed-refs", ref)
@@ -160,6 +160,13 @@ def shallow_commits(repository: Repository) -> frozenset[str]:
     return frozenset(_REVISION.findall(text))
 
 
+def packed_refs(repository: Repository) -> dict[str, str]:
+    """Full name → revision of the references that are kept in one file."""
+    text = _text(repository.common_dir / "packed-refs", _MAX_PACKED_REFS_BYTES)
+    lines = re.finditer(rf"^({_REVISION.pattern}) ({_REF.pattern})\r?$", text, re.MULTILINE)
+    return {line[2]: line[1] for line in lines}
+
+
 def _packed_revision(file: Path, ref: str) -> str | None:
     """The revision of a packed reference. The file is not split into lines: one full of line ends would take 300 MB."""
     text = _text(file, _MAX_PACKED_REFS_BYTES)
@@ -185,7 +192,8 @@ def _text(path: Path, max_bytes: int) -> str:
     return "" if b"\0" in data else data.decode("utf-8", "surrogateescape")
 
 
-def _first_line(path: Path) -> str | None:
+def first_line(path: Path) -> str | None:
+    """The first line of one of git's small files; None where there is nothing in it."""
     text = _text(path, _MAX_SMALL_BYTES)
     return text.split("\n", 1)[0].strip() if text.strip() else None
 

@@ -58,6 +58,11 @@ class Entry(NamedTuple):
         """Whether it has content: a plain file, or a link with its target."""
         return self.mode & _MODE_KIND in (_PLAIN, _LINK)
 
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link."""
+        return self.mode & _MODE_KIND == _LINK
+
 
 Tree = dict[str, Entry]
 

@@ -170,7 +170,16 @@ def looks_stale(document: DocumentInfo) -> bool | None:
         status = os.stat(document.uri)  # noqa: PTH116 - ten of these in every search
     except OSError:
         return True
+    if document.mtime_ns is None:  # one that several checkouts share, each with a time of its own
+        return status.st_size != document.size or _hash_of(document.uri, status.st_size) != document.sha256
     return (status.st_mtime_ns, status.st_size) != (document.mtime_ns, document.size)
+
+
+def _hash_of(uri: str, size: int) -> str | None:
+    try:
+        return sha256(read_plain(Path(uri), size)).hexdigest()
+    except SourceError:
+        return None
 
 
 def change_of(document: DocumentInfo, max_bytes: int) -> Change | None:

@@ -47,6 +47,11 @@ def filter_sql(where: Filter) -> tuple[str, Values]:
         need(kinds, json.dumps(where.kinds))
     for tag in dict.fromkeys(where.tags):
         need("d.id IN (SELECT document_id FROM tags WHERE tag = ?)", tag)
+    if where.manifests:
+        held = (
+            "SELECT document_id FROM manifest_documents WHERE manifest_id IN (SELECT value FROM json_each(?))"
+        )
+        need(f"(d.origin != 'tree' OR d.id IN ({held}))", json.dumps([int(id_) for id_ in where.manifests]))
     if where.since is not None:
         need(f"{_DATE} >= ?", where.since)
     if where.until is not None:

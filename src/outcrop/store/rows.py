@@ -156,6 +156,12 @@ DOCUMENT_FIELDS: Final = (
 )
 
 
+DROP_EMPTY_MANIFESTS: Final = (
+    "DELETE FROM manifests AS m WHERE NOT EXISTS (SELECT 1 FROM manifest_documents WHERE manifest_id = m.id)"
+)
+"""A branch whose documents were all removed is forgotten, so that no sync brings it back."""
+
+
 def check_shape(write: DocumentWrite) -> None:
     """Chunks must be cut from the text they claim to be cut from: the text is rebuilt from them."""
     if len(write.text_keys) != len(write.chunks):

@@ -6,17 +6,24 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 
-from outcrop.records import CollectionInfo, DocumentInfo, FileState, Filter, Folder
+from outcrop.errors import Conflict
+from outcrop.records import CollectionInfo, DocumentInfo, FileState, Filter, Folder, Manifest
 from outcrop.system.arrays import NDArray
 
 _EVERYTHING: Final = Filter()
 _NO_LIMIT: Final = 2**62
+
+T = TypeVar("T")
+Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
+"""Runs one statement with its values; its rows, where it has any."""
+Remove = Callable[[Collection[int]], int]
+"""Removes documents with everything that belongs to them; how many there were."""
 
 
 class SqlStore(ABC):
@@ -33,6 +40,13 @@ class SqlStore(ABC):
     @abstractmethod
     def _change(self, statement: str, values: Sequence[Any]) -> None:
         """One statement, as a write of its own."""
+
+    @abstractmethod
+    def _transact(self, work: Callable[[Ask, Remove], T]) -> T:
+        """Several statements, as one write."""
+
+    _EACH: ClassVar[str]
+    """Selects the numbers of a JSON list that is bound."""
 
     @abstractmethod
     def _filter(self, where: Filter) -> tuple[str, Sequence[Any]]:
@@ -107,6 +121,76 @@ class SqlStore(ABC):
             (collection, root, listed, survey, listed, survey),
         )
 
+    # ------------------------------------------------------------------ branches and checkouts
+
+    def manifests(self) -> list[Manifest]:
+        rows = self._ask("SELECT id, collection, name, repository, branch, revision FROM manifests ORDER BY id")
+        return [Manifest(*row) for row in rows]
+
+    def put_manifest(
+        self,
+        collection: str,
+        name: str,
+        documents: Collection[int],
+        *,
+        repository: str,
+        branch: str = "",
+        revision: str = "",
+    ) -> int:
+        wanted = json.dumps(sorted({int(id_) for id_ in documents}))
+
+        def work(ask: Ask, remove: Remove) -> int:
+            ((there,),) = ask(f"SELECT count(*) FROM documents WHERE id IN ({self._EACH})", (wanted,))
+            if there != len(json.loads(wanted)):
+                raise Conflict("documents of a tree were removed while it was read: read it again")
+            ((id_,),) = ask(
+                "INSERT INTO manifests (collection, name, repository, branch, revision) VALUES (%s, %s, %s, %s, %s)"
+                " ON CONFLICT (collection, name) DO UPDATE SET repository = excluded.repository,"
+                " branch = excluded.branch, revision = excluded.revision RETURNING id",
+                (collection, name, repository, branch, revision),
+            )
+            left = ask(
+                f"DELETE FROM manifest_documents WHERE manifest_id = %s AND document_id NOT IN ({self._EACH})"
+                " RETURNING document_id",
+                (id_, wanted),
+            )
+            ask(
+                f"INSERT INTO manifest_documents (manifest_id, document_id) SELECT %s, id FROM documents"
+                f" WHERE id IN ({self._EACH}) ON CONFLICT DO NOTHING",
+                (id_, wanted),
+            )
+            return self._remove_unheld(ask, remove, left)
+
+        return self._transact(work)
+
+    def drop_manifest(self, manifest_id: int) -> int:
+        def work(ask: Ask, remove: Remove) -> int:
+            left = ask(
+                "DELETE FROM manifest_documents WHERE manifest_id = %s RETURNING document_id",
+                (int(manifest_id),),
+            )
+            ask("DELETE FROM manifests WHERE id = %s", (int(manifest_id),))
+            return self._remove_unheld(ask, remove, left)
+
+        return self._transact(work)
+
+    def drop_unlisted(self, before: float) -> int:
+        old = f"origin = 'tree' AND updated_at < %s AND {_UNHELD}"
+        if not self._ask(f"SELECT 1 FROM documents WHERE {old} LIMIT 1", (before,)):
+            return 0
+        return self._transact(
+            lambda ask, remove: remove(
+                [id_ for (id_,) in ask(f"SELECT id FROM documents WHERE {old}", (before,))]
+            )
+        )
+
+    def _remove_unheld(self, ask: Ask, remove: Remove, left: Sequence[tuple[Any, ...]]) -> int:
+        ids = json.dumps([id_ for (id_,) in left])
+        gone = ask(f"SELECT id FROM documents WHERE id IN ({self._EACH}) AND {_UNHELD}", (ids,)) if left else []
+        return remove([id_ for (id_,) in gone]) if gone else 0
+
+    # ------------------------------------------------------------------ settings
+
     def setting(self, name: str) -> str | None:
         rows = self._ask("SELECT value FROM settings WHERE name = %s", (name,))
         return str(rows[0][0]) if rows else None
@@ -135,6 +219,7 @@ class SqlStore(ABC):
         return np.array([id_ for (id_,) in rows], dtype=np.int64), int(now[0][0])
 
 
+_UNHELD: Final = "id NOT IN (SELECT document_id FROM manifest_documents)"
 _FOLDERS: Final = "SELECT collection, root, tags, survey FROM folders"
 
 
@@ -156,6 +241,11 @@ RULES: Final[tuple[Rule, ...]] = (
     (
         "SELECT count(*) FROM tags t WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = t.document_id)",
         "tags belong to no document: {}",
+    ),
+    (
+        "SELECT count(*) FROM manifest_documents h WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = h.document_id)"
+        " OR NOT EXISTS (SELECT 1 FROM manifests WHERE id = h.manifest_id)",
+        "branches or checkouts hold documents that are not there: {}",
     ),
     (
         "SELECT count(*) FROM documents d LEFT JOIN (SELECT document_id, count(*) AS many FROM chunks"

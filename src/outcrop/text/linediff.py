@@ -140,35 +140,104 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
+class _Side:
+    """One of two texts: its lines, which of them changed, and the run of changed lines that is looked at. Between two
+    lines that stayed there is always a run, if an empty one, so the runs of both texts correspond."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.changed = bytearray(len(lines) + 1)  # the last never changes
+        self.start = self.end = 0
+
+    def rewind(self) -> None:
+        """Go to the first run."""
+        self.start = self.end = 0
+        self._extend()
+
+    def advance(self) -> bool:
+        """Go to the next run; False at the last."""
+        if self.end >= len(self.lines):
+            return False
+        self.start = self.end = self.end + 1
+        self._extend()
+        return True
+
+    def retreat(self) -> None:
+        """Go to the run before."""
+        self.start = self.end = self.start - 1
+        self._extend()
+
+    def _extend(self) -> None:
+        while self.changed[self.end]:
+            self.end += 1
+        while self.start and self.changed[self.start - 1]:
+            self.start -= 1
+
+    def slide_up(self) -> bool:
+        """Move the run a line up where the text stays the same; it takes in a run that it meets."""
+        if not self.start or self.lines[self.start - 1] != self.lines[self.end - 1]:
+            return False
+        self.start, self.end = self.start - 1, self.end - 1
+        self.changed[self.start], self.changed[self.end] = 1, 0
+        self._extend()
+        return True
+
+    def slide_down(self) -> bool:
+        """The same a line down."""
+        if self.end >= len(self.lines) or self.lines[self.start] != self.lines[self.end]:
+            return False
+        self.changed[self.start], self.changed[self.end] = 0, 1
+        self.start, self.end = self.start + 1, self.end + 1
+        self._extend()
+        return True
+
+
 def _slide(hunks: list[Hunk], old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
-    """The same with runs that were only added, or only removed, moved to where they read best."""
-    moved: list[Hunk] = []
-    for number, hunk in enumerate(hunks):
-        if hunk.old_count and hunk.new_count:
-            moved.append(hunk)
-            continue
-        floor = moved[-1].new + moved[-1].new_count + 1 if moved else 0
-        ceiling = hunks[number + 1].new - 1 if number + 1 < len(hunks) else len(new)
-        lines, start, count = (
-            (new, hunk.new, hunk.new_count) if hunk.new_count else (old, hunk.old, hunk.old_count)
-        )
-        up = 0
-        while up < min(_MAX_SLIDE, hunk.new - floor) and start - up > 0 and _same(lines, start - up - 1, count):
-            up += 1
-        down, room = 0, ceiling - hunk.new - hunk.new_count
-        while (
-            down < min(_MAX_SLIDE, room)
-            and start + count + down < len(lines)
-            and _same(lines, start + down, count)
-        ):
-            down += 1
-        shift = max(range(-up, down + 1), key=lambda by: (_worth(lines, start + by, count), by))
-        moved.append(Hunk(hunk.old + shift, hunk.old_count, hunk.new + shift, hunk.new_count))
-    return moved
+    """The same with runs that could stand elsewhere moved: to others that they meet, beside one of the other text, or
+    to where they read best. This is git's order of preference."""
+    left, right = _Side(old), _Side(new)
+    for hunk in hunks:
+        left.changed[hunk.old : hunk.old + hunk.old_count] = b"\1" * hunk.old_count
+        right.changed[hunk.new : hunk.new + hunk.new_count] = b"\1" * hunk.new_count
+    for side, other in ((left, right), (right, left)):
+        side.rewind()
+        other.rewind()
+        more = True
+        while more:
+            if side.end > side.start:
+                _place(side, other)
+            more = side.advance() and other.advance()
+    matched = zip(
+        (at for at in range(len(old)) if not left.changed[at]),
+        (at for at in range(len(new)) if not right.changed[at]),
+        strict=True,
+    )
+    return _hunks(list(matched), 0, len(old), len(new))
 
 
-def _same(lines: Sequence[str], at: int, count: int) -> bool:
-    return lines[at] == lines[at + count]
+def _place(side: _Side, other: _Side) -> None:
+    """Move one run to where it should stand."""
+    size = 0
+    while size != side.end - side.start:  # it met another, and both may move on together
+        size = side.end - side.start
+        for _ in range(_MAX_SLIDE):
+            if not side.slide_up():
+                break
+            other.retreat()
+        highest = side.end
+        beside = side.end if other.end > other.start else None
+        for _ in range(2 * _MAX_SLIDE):
+            if not side.slide_down():
+                break
+            other.advance()
+            if other.end > other.start:
+                beside = side.end
+    lowest = side.end
+    if beside is None and lowest > highest:
+        beside = max(range(highest, lowest + 1), key=lambda end: (_worth(side.lines, end - size, size), end))
+    while beside is not None and side.end > beside:
+        side.slide_up()
+        other.retreat()
 
 
 def _worth(lines: Sequence[str], start: int, count: int) -> tuple[int, int]:

@@ -48,6 +48,11 @@ def sync_root(
     store: Store, ingestor: Ingestor, collection: str, root: Path, options: WriteOptions = PLAIN
 ) -> IngestReport:
     """Bring one root up to date. One that cannot be reached keeps its documents and is a line in the report."""
+    from outcrop.write.trees import Trees, tree_repository
+
+    repository = tree_repository(store, root)
+    if repository is not None and any(each.name == str(root) for each in store.manifests()):
+        return Trees(store, ingestor, repository, collection, options).sync_checkout(root)
     tags, _ = tags_of(store, collection, root, ())
     try:
         return ingestor.sync(root, collection, tags, options)
@@ -196,6 +201,11 @@ class Adder:
         """Add a file or a folder and bring it up to date; what is gone from a folder leaves the index."""
         if not path.exists():
             raise SourceError(f"there is no file or folder {path}")
+        from outcrop.write.trees import add_checkout, tree_repository  # which few folders need
+
+        repository = tree_repository(self.store, path)
+        if repository is not None:
+            return add_checkout(self, repository, collection, tags, options)
         target = collection_of(self.store, path, collection)
         tags, new = tags_of(self.store, target, path, tags)
         options = replace(options, force=options.force or new)

@@ -28,6 +28,7 @@ from outcrop.sources.text import kind_of, text_source
 from outcrop.write.commit import Committer
 from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, plan_files, state_of
 from outcrop.write.prepare import (
+    Job,
     NoText,
     Outcome,
     Prepare,
@@ -63,6 +64,11 @@ class Ingestor:
         self._recipe = recipe
         self._own = str(own)
         self._committer = Committer(store, embedder, after_write, commentator)
+
+    @property
+    def recipe(self) -> Recipe:
+        """How files become documents."""
+        return self._recipe
 
     def is_own(self, path: str) -> bool:
         """Whether this is a file of the index itself, which may well lie in a folder that is indexed."""
@@ -167,6 +173,35 @@ class Ingestor:
         prepare = partial(prepare_here, read=read)
         self._sync_files(run, list(files), states, root, prune=True, prepare=prepare, trust_stat=False)
         return self._finish(run)
+
+    def add_tree(
+        self,
+        items: Iterator[SourceFile | Skipped | Failure],
+        collection: str,
+        tags: Sequence[str],
+        options: WriteOptions,
+        prepare: Prepare,
+    ) -> tuple[list[int], IngestReport]:
+        """Documents for the files of a tree, which are named by their content: those that are in the collection
+        already cost a lookup. The ids of all of them; nothing leaves the index here."""
+        run = self._start(collection, tags, options)
+        files = self._scan(run, items)
+        states = self._store.states(collection)
+        force, waiting = options.force, run.unembedded
+        jobs = [
+            Job(file, None)
+            for file in {file.uri: file for file in files}.values()
+            if force or (state := states.get(file.uri)) is None or state.document_id in waiting
+        ]
+        run.total, run.unchanged = len(jobs), len(files) - len(jobs)
+        with closing(prepare(jobs, self._recipe_of(run), run.check_stopped)) as outcomes:
+            for outcome in outcomes:
+                self._take(run, outcome, None, Plan((), 0, {}, {}))
+                run.step(outcome.file.path, outcome.file.size)
+        report = self._finish(run)
+        if jobs:
+            states = self._store.states(collection)
+        return [states[file.uri].document_id for file in files if file.uri in states], report
 
     def _scan(self, run: Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
         files = []

@@ -43,6 +43,26 @@ def test_help_starts_fast_and_imports_nothing_heavy() -> None:
     assert loaded.stdout.strip() == "[]"
 
 
+def test_a_search_into_a_pipe_loads_no_rich(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("# Retries\n\nA failed request is retried three times.\n")
+    data = str(tmp_path / "data")
+    assert run("add", tmp_path / "note.md", OUTCROP_DATA_DIR=data).returncode == 0
+    code = (
+        "import atexit, sys; atexit.register(lambda: print([m for m in sys.modules if m.startswith('rich')]));"
+        "sys.argv = ['outcrop', 'search', 'failed request'];"
+        "from outcrop.serve.cli.app import main; main()"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "OUTCROP_DATA_DIR": data},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "retried three times" in found.stdout
+    assert found.stdout.splitlines()[-1] == "[]"
+
+
 def test_the_public_names_are_these() -> None:
     assert package.__all__ == [
         "Answer",

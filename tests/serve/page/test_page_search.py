@@ -39,10 +39,11 @@ def test_code_is_shown_with_its_line_numbers_colours_and_gaps(visit: Visit) -> N
     source = (Path(__file__).parent / "corpus.py").read_text()
     lines = source.split("POOL = '''")[1].split("'''")[0].split("\n")
     rows = code.locator(".ln")
+    expect(rows).not_to_have_count(0)
     for at in range(rows.count()):
         number = int(rows.nth(at).get_attribute("data-n") or 0)
         assert (rows.nth(at).text_content() or "").strip() == lines[number - 1].strip()
-    assert code.locator(".k, .nf, .sd").count() > 0
+    expect(code.locator(".k, .nf, .sd")).not_to_have_count(0)
     expect(code.locator(".gap").first).to_contain_text(re.compile(r"⋯ \d+ lines?"))
 
 

@@ -145,6 +145,7 @@ def test_a_model_found_on_this_machine_is_picked_and_answers(
             expect(page.locator(".turn.assistant")).to_contain_text("The pause doubles each time")
             page.reload()
             expect(page.get_by_label("Message")).to_be_enabled()  # it is remembered
+            page.close()  # before the server: what it asks later would be a complaint
     finally:
         model.shutdown()
         model.server_close()
@@ -229,3 +230,5 @@ def test_an_empty_index_shows_how_to_start_and_the_token_is_asked_for(
         page = friend.go("#token=hand-axe-7&/search?q=high+water")
         expect(page.locator(".hit")).to_have_count(1)
         assert "hand-axe-7" not in page.url
+        for opened in (visit, friend):  # before the server: what they ask later would be a complaint
+            opened.page.close()

@@ -179,7 +179,7 @@ _MORE_HELP: Final = {"rerank_seconds": " Implies --rerank."}
 def _type_of(declared: Option) -> click.ParamType[Any]:
     if declared.choices:
         return click.Choice(declared.choices)
-    if declared.metavar == "DATE":
+    if declared.metavar == "DATE" or declared.type is str:
         return click.STRING
     if declared.type is int:
         return click.IntRange(min=None if declared.least is None else int(declared.least))

@@ -67,7 +67,7 @@ class Passage:
             if full
             else best_lines(self._text, self._marker, anchor=self._declared, headings=headings)
         )
-        self._may_cut = out.console.is_terminal and self._is_code and not full
+        self._may_cut = out.is_terminal and self._is_code and not full
 
     @property
     def line(self) -> int:
@@ -85,9 +85,6 @@ class Passage:
 
     def print(self) -> None:
         """The lines, with a mark wherever some are left out."""
-        from rich.padding import Padding
-        from rich.text import Text
-
         out, lines = self._out, self._excerpt.lines
         indent = shared_indent([line for _, line in lines])
         styled = self._colour()
@@ -99,22 +96,31 @@ class Passage:
             if number > last + 1:
                 out.line(_GAP, style="dim")
             last = number
-            head = Text(_INDENT)
-            if self._is_code:
-                head.append(f"{self.first_line + number:>{width}}", style=self._number_style(number)).append(
-                    "  "
-                )
-            shown = self._cut(line, styled[number] if styled else None, indent, head.cell_len)
-            for start, end in self._marker.spans(shown.plain):
-                shown.stylize(MATCH, start, end)
-            if not self._is_code and out.console.is_terminal and shown:
-                out.console.print(Padding(shown, (0, 0, 0, 3), expand=False))  # what wraps stays indented
+            place = f"{self.first_line + number:>{width}}" if self._is_code else ""
+            if out.plain is not None:
+                out.line(f"{_INDENT}{place}{'  ' if place else ''}{line[indent:]}".rstrip())
             else:
-                whole = head + shown
-                whole.rstrip()
-                out.console.print(whole, soft_wrap=True)
+                self._draw(number, place, line, styled[number] if styled else None, indent)
         if self._excerpt.after:
             out.line(_GAP, style="dim")
+
+    def _draw(self, number: int, place: str, line: str, styled: Text | None, indent: int) -> None:
+        """One line on a terminal: its number a link, its words marked."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        console, head = self._out.console, Text(_INDENT)
+        if place:
+            head.append(place, style=self._number_style(number)).append("  ")
+        shown = self._cut(line, styled, indent, head.cell_len)
+        for start, end in self._marker.spans(shown.plain):
+            shown.stylize(MATCH, start, end)
+        if not self._is_code and console.is_terminal and shown:
+            console.print(Padding(shown, (0, 0, 0, 3), expand=False))  # what wraps stays indented
+        else:
+            whole = head + shown
+            whole.rstrip()
+            console.print(whole, soft_wrap=True)
 
     def _print_signature(self) -> bool:
         """The signature of the declaration whose middle is shown."""
@@ -122,8 +128,8 @@ class Passage:
         signature = clean_line(code.signature) if code else ""
         if not signature or self._declared in [number for number, _ in self._excerpt.lines]:
             return False
-        console = self._out.console
-        room = max(console.width - len(_INDENT), 20) if console.is_terminal else len(signature)
+        out = self._out
+        room = max(out.console.width - len(_INDENT), 20) if out.is_terminal else len(signature)
         self._out.line(_INDENT + crop(signature, room), style="dim")
         return True
 
@@ -145,7 +151,7 @@ class Passage:
 
     def _colour(self) -> list[Text] | None:
         """The lines with the colours of their language; None where there are none."""
-        if not self._is_code or self._out.console.color_system is None:
+        if not self._is_code or self._out.plain is not None or self._out.console.color_system is None:
             return None
         from rich.text import Text
 

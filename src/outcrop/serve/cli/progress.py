@@ -50,7 +50,7 @@ def stop_on_signal(*numbers: signal.Signals) -> Iterator[threading.Event]:
 @contextmanager
 def show_progress(session: Session) -> Iterator[Callable[[Progress], None] | None]:
     """What to hand to the engine as `progress`; None where nobody watches."""
-    if session.quiet or not session.err.console.is_terminal:
+    if session.quiet or not session.err.is_terminal:
         yield None
         return
     line = _Line(session.err.console)

@@ -236,7 +236,7 @@ class _Columns:
     @classmethod
     def fit(cls, out: Screen, lines: Sequence[_Line]) -> _Columns:
         """As wide as the longest, but not so wide that one long path pushes every signature off the screen."""
-        if not out.console.is_terminal:
+        if not out.is_terminal:
             return cls(PIPE_COLUMNS)
         width = out.console.width
         place = max((len(line.place) for line in lines if len(line.place) <= 0.45 * width), default=0)

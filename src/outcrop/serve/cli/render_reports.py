@@ -218,7 +218,7 @@ def print_runs(out: Screen, runs: Sequence[RunLine], changes: Sequence[RankChang
         out.line("no runs yet; `outcrop eval FILE` makes one", style="dim")
         return
     width = max(9, *(len(clean_line(run.name)) for run in runs))
-    width = min(width, NAME_CHARS) if out.console.is_terminal else width
+    width = min(width, NAME_CHARS) if out.is_terminal else width
     heads = "".join(f"  {name:>5}" for name in _FIGURES.values())
     out.line(f"{'when':<11}  {'questions':<{width}}  queries{heads}  change", style="dim")
     above = ""

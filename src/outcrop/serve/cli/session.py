@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -23,10 +23,13 @@ T = TypeVar("T")
 
 
 class Screen:
-    """Where people read: a terminal, or the pipe that stands for one. rich is loaded when something is drawn."""
+    """Where people read: a terminal, or the pipe that stands for one. rich is loaded when something is drawn; lines
+    into a pipe are only written, for programs read those, and rich is a tenth of a cold search."""
 
-    def __init__(self, make: Callable[[], Console]) -> None:
+    def __init__(self, make: Callable[[], Console], *, plain: Callable[[str], object] | None = None) -> None:
         self._make = make
+        self.plain = plain
+        """Writes a line where nothing has a colour, a link or a width; None where rich draws."""
         self.links = "file"
         """What opens a place that is clicked on: the setting `links`."""
 
@@ -35,8 +38,16 @@ class Screen:
         """What draws tables and bars, and knows whether it is a terminal and how wide."""
         return self._make()
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether lines have a width and places can be clicked on."""
+        return self.plain is None and self.console.is_terminal
+
     def line(self, *parts: str | tuple[str, str], style: str = "") -> None:
         """One line of parts, each with its style. It is not wrapped: terminals do that, a pipe gets it whole."""
+        if self.plain is not None:
+            self.plain("".join(part if isinstance(part, str) else part[0] for part in parts))
+            return
         from rich.text import Text
 
         self.console.print(Text.assemble(*parts, style=style), soft_wrap=True)
@@ -82,12 +93,13 @@ class Session:
     @cached_property
     def out(self) -> Screen:
         """Where people read results."""
-        return Screen(partial(_console, self.no_color, stderr=False))
+        return Screen(partial(_console, self.no_color, stderr=False), plain=_plain(sys.stdout))
 
     @cached_property
     def err(self) -> Screen:
         """Where people read progress and remarks."""
-        return Screen(partial(_console, self.no_color, stderr=True, quiet=self.quiet))
+        make = partial(_console, self.no_color, stderr=True, quiet=self.quiet)
+        return Screen(make, plain=None if self.quiet else _plain(sys.stderr))
 
     def confirm(self, question: str, declined: str, about: Sequence[str] = ()) -> None:
         """Ask about what was listed; a no exits with 1. Where nobody can answer, --yes is needed."""
@@ -116,6 +128,12 @@ class Session:
     def print_json(self, value: object, *, line: bool = False) -> None:
         """The one JSON document of a `--json` run, or a `line` of several."""
         click.echo(dump(value, indent=2 if sys.stdout.isatty() and not line else None))
+
+
+def _plain(stream: TextIO) -> Callable[[str], None] | None:
+    from outcrop.config import is_colour_forced
+
+    return None if stream.isatty() or is_colour_forced() else partial(click.echo, err=stream is sys.stderr)
 
 
 def _console(no_color: bool, *, stderr: bool, quiet: bool = False) -> Console:

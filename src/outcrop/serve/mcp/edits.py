@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,10 +21,14 @@ _SPACE: Final = re.compile(r"\s*")
 _DECODER: Final = json.JSONDecoder()
 _HEADER: Final = re.compile(r"\s*\[")
 
+IsOurs = Callable[[Any], bool]
+"""Tells our item of a list from those of others."""
+
 
 @dataclass(slots=True)
 class Member:
-    """A key with its value: where the key begins, and where the comma after the value stands, if one does."""
+    """A key with its value: where the key begins, and where the comma after the value stands, if one does. In a list
+    the key is the item's number, and the item itself begins there."""
 
     key: str
     start: int
@@ -68,24 +73,28 @@ def _skip(text: str, at: int) -> int:
 
 def _read(bare: str, strict: str, at: int) -> Node:
     """The value at this place of a text that is JSON; in `bare` there is a comma after the last member, too."""
-    if strict[at] != "{":
+    if strict[at] not in "{[":
         value, end = _DECODER.raw_decode(strict, at)
         return Node(at, end, value)
-    node = Node(at, at, {})
+    is_list, node = strict[at] == "[", Node(at, at, None)
     at = _skip(strict, at + 1)
-    while strict[at] != "}":
-        key, colon = _DECODER.raw_decode(strict, at)
-        held = _read(bare, strict, _skip(strict, _skip(strict, colon) + 1))
+    while strict[at] not in "}]":
+        key, start = str(len(node.members)), at
+        if not is_list:
+            key, colon = _DECODER.raw_decode(strict, at)
+            start = _skip(strict, _skip(strict, colon) + 1)
+        held = _read(bare, strict, start)
         after = _skip(bare, held.end)
         comma = after if bare[after] == "," else None
         node.members.append(Member(key, at, held, comma))
-        node.value[key] = held.value
         at = after if comma is None else _skip(strict, after + 1)
     node.end = at + 1
+    values = [member.node.value for member in node.members]
+    node.value = values if is_list else dict(zip((member.key for member in node.members), values, strict=True))
     return node
 
 
-def put_entry(text: str, section: str, name: str, entry: dict[str, Any]) -> str:
+def put_entry(text: str, section: str, name: str, entry: Any) -> str:
     """The text with `section.name` set to the entry; sections and the file itself are made where there are none."""
     if not text.strip("\ufeff \t\r\n"):
         return json.dumps({section: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
@@ -109,10 +118,50 @@ def remove_entry(text: str, section: str, name: str) -> str:
     holder = _require_object(read_jsonc(text), "the file").find(section)
     if holder is None or holder.node.find(name) is None:
         return text
-    members = holder.node.members
-    at = next(number for number, member in enumerate(members) if member.key == name)
+    return _remove(
+        text, holder.node, next(at for at, each in enumerate(holder.node.members) if each.key == name)
+    )
+
+
+def put_item(text: str, section: str, name: str, item: dict[str, Any], is_ours: IsOurs) -> str:
+    """The text with the item in the list `section.name`: in the place of the one that is ours, or at the end."""
+    holder = _find_list(text, section, name)
+    if holder is None:
+        return put_entry(text, section, name, [item])
+    own = next((each for each in holder.members if is_ours(each.node.value)), None)
+    step = _step(text, read_jsonc(text))
+    if own is None:
+        return _add(text, holder, None, item, step)
+    shown = _render(text, item, _indent_of(text, own.start), step)
+    return text[: own.start] + shown + text[own.node.end :]
+
+
+def remove_item(text: str, section: str, name: str, is_ours: IsOurs) -> str:
+    """The text without our items of the list `section.name`, and without the list where nothing else is in it."""
+    while (holder := _find_list(text, section, name)) is not None:
+        own = [at for at, each in enumerate(holder.members) if is_ours(each.node.value)]
+        if not own:
+            return text
+        if len(holder.members) == 1:
+            return remove_entry(text, section, name)
+        text = _remove(text, holder, own[0])
+    return text
+
+
+def _find_list(text: str, section: str, name: str) -> Node | None:
+    if not text.strip("\ufeff \t\r\n"):
+        return None
+    holder = _require_object(read_jsonc(text), "the file").find(section)
+    member = _require_object(holder.node, section).find(name) if holder is not None else None
+    if member is not None and not isinstance(member.node.value, list):
+        raise ConfigError(f"{section}.{name} is not a list")
+    return member.node if member is not None else None
+
+
+def _remove(text: str, holder: Node, at: int) -> str:
+    members = holder.members
     member, before = members[at], members[at - 1] if at else None
-    opened = before.comma + 1 if before is not None and before.comma is not None else holder.node.start + 1
+    opened = before.comma + 1 if before is not None and before.comma is not None else holder.start + 1
     gap = text[opened : member.start]
     # A comment above keeps its line end, or it would swallow what follows.
     start = member.start if "//" in gap else opened + len(gap.rstrip())
@@ -130,12 +179,14 @@ def _require_object(node: Node, name: str) -> Node:
     return node
 
 
-def _add(text: str, holder: Node, key: str, value: Any, step: str) -> str:
-    """A member more, after the others. A comma goes behind the last value, the entry behind the comments after it."""
+def _add(text: str, holder: Node, key: str | None, value: Any, step: str) -> str:
+    """A member more, or an item where there is no key, after the others. A comma goes behind the last value, the entry
+    behind the comments after it."""
     close = holder.end - 1
     outer = _indent_of(text, close if text[holder.start : close].count("\n") else holder.start)
     indent = outer + step
-    entry = f"{json.dumps(key, ensure_ascii=False)}: {_render(text, value, indent, step)}"
+    name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
+    entry = name + _render(text, value, indent, step)
     last = holder.members[-1] if holder.members else None
     tail = ""
     if last is None:

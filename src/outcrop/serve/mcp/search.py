@@ -125,6 +125,7 @@ def _match(call: Call, pattern: str, literal: bool, wanted: _Wanted, options: di
     where |= {
         name: tuple(options[name]) for name in ("collections", "kinds", "paths", "tags") if options.get(name)
     }
+    where |= {name: options[name] for name in ("ref", "worktree") if options.get(name)}
     around = CONTEXT_LINES if wanted.detail == "passages" else 0
     grep = GrepOptions(
         literal=literal, where=Filter(**where), before=around, after=around, max_per_file=MAX_MATCHES

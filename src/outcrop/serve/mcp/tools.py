@@ -52,8 +52,10 @@ def _typed(kind: str, *names: str) -> dict[str, Any]:
     return {name: {"type": kind} for name in names}
 
 
-_FILTERS: Final = {name: option for name, option in FILTER_OPTIONS.items() if name != "documents"}
-_SEARCH: Final = _FILTERS | {"rerank": SEARCH_OPTIONS["rerank"]}
+_FILTERS: Final = {
+    name: option for name, option in FILTER_OPTIONS.items() if name not in ("documents", "ref", "worktree")
+}
+_SEARCH: Final = _FILTERS | {name: SEARCH_OPTIONS[name] for name in ("ref", "worktree", "rerank")}
 _COUNTS: Final = ("added", "changed", "moved", "unchanged", "removed", "chunks", "masked", "skipped")
 _REPORT: Final = _typed("integer", *_COUNTS) | _typed("array", "failed")
 _HITS: Final = _typed("array", "hits") | _typed("string", "note")
@@ -103,7 +105,8 @@ TOOLS: Final = {tool.name: tool for tool in (*_READING, *_WRITING)}
 
 _LEAN: Final = (
     replace(
-        TOOLS["search"], options={name: FILTER_OPTIONS[name] for name in ("collections", "kinds", "paths")}
+        TOOLS["search"],
+        options={name: FILTER_OPTIONS[name] for name in ("collections", "kinds", "paths", "ref")},
     ),
     replace(TOOLS["read_document"], without=("collection",)),
     replace(TOOLS["related"], without=("collection",)),

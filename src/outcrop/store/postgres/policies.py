@@ -55,6 +55,13 @@ _OTHER_TABLES: Final[Mapping[str, str]] = {
     "settings": f"{_ALL} OR name = 'model' OR starts_with(name, 'model ')",
 }
 
+_MANIFEST_TABLES: Final[Mapping[str, str]] = {
+    "manifests": f"{_ALL} OR EXISTS (SELECT 1 FROM {{schema}}.collections c WHERE c.name = manifests.collection)",
+    "manifest_documents": (
+        f"{_ALL} OR EXISTS (SELECT 1 FROM {{schema}}.manifests m WHERE m.id = manifest_documents.manifest_id)"
+    ),
+}
+
 # Columns that are never sampled: from the estimates of `EXPLAIN … WHERE title < 'm'` a patient role could otherwise
 # read sampled values letter by letter, no matter whose rows hold them. The hash of a word is as good as the word to
 # anyone who hashes a dictionary. Content keys are sampled: nobody can make one without the text.
@@ -80,7 +87,19 @@ def secure_tables(connection: Connection) -> None:
         restrict(connection, table)
     for table, condition in _OTHER_TABLES.items():
         _add_policy(connection, table, condition)
-    for table, columns in _UNSAMPLED.items():
+    _keep_unsampled(connection, _UNSAMPLED)
+
+
+def secure_manifests(connection: Connection) -> None:
+    """The same for the tables of manifests; whoever may read chunks may read them."""
+    for table, condition in _MANIFEST_TABLES.items():
+        _add_policy(connection, table, condition)
+        grant_as_chunks(connection, table)
+    _keep_unsampled(connection, {"manifests": ("collection", "name", "repository", "branch", "revision")})
+
+
+def _keep_unsampled(connection: Connection, tables: Mapping[str, tuple[str, ...]]) -> None:
+    for table, columns in tables.items():
         for column in columns:
             connection.execute(
                 sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET STATISTICS 0").format(

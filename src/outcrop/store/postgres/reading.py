@@ -128,6 +128,9 @@ def filter_sql(where: Filter) -> tuple[str, list[Any]]:
         values.append(list(where.kinds))
     for tag in dict.fromkeys(where.tags):
         need("d.id IN (SELECT document_id FROM tags WHERE tag = %s)", to_text(tag))
+    if where.manifests:
+        held = "SELECT document_id FROM manifest_documents WHERE manifest_id = ANY (%s)"
+        need(f"(d.origin != 'tree' OR d.id IN ({held}))", [int(id_) for id_ in where.manifests])
     if where.since is not None:
         need(f"{_DATE} >= %s", where.since)
     if where.until is not None:

@@ -13,7 +13,7 @@ from psycopg import errors, sql
 
 from outcrop.errors import NewerDatabase, StoreError
 from outcrop.store.postgres.connections import Connection
-from outcrop.store.postgres.policies import secure_tables
+from outcrop.store.postgres.policies import secure_manifests, secure_tables
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +196,30 @@ def _create_tables(connection: Connection) -> None:
     secure_tables(connection)
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables,)
+_MANIFESTS = """
+CREATE TABLE manifests (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    collection text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    repository text COLLATE "C" NOT NULL,
+    branch text COLLATE "C" NOT NULL,
+    revision text COLLATE "C" NOT NULL,
+    UNIQUE (collection, name)
+);
+CREATE TABLE manifest_documents (
+    manifest_id bigint NOT NULL,
+    document_id bigint NOT NULL,
+    PRIMARY KEY (manifest_id, document_id)
+);
+"""
+
+
+def _create_manifests(connection: Connection) -> None:
+    connection.execute(_MANIFESTS)
+    secure_manifests(connection)
+
+
+MIGRATIONS: Sequence[Migration] = (_create_tables, _create_manifests)
 """Step i brings a schema of version i to version i + 1. Append; never edit one that was released.
 `tests/store/example_steps.py` shows what a step looks like and how it is tested."""
 

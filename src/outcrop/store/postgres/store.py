@@ -25,7 +25,7 @@ from outcrop.store.postgres.deriving import FEED_TABLES
 from outcrop.store.postgres.schema import migrate, schema_version
 from outcrop.store.postgres.searching import Searching
 from outcrop.store.postgres.upkeep import rederive, settle
-from outcrop.store.postgres.values import register_vectors, text_row
+from outcrop.store.postgres.values import plain_row, register_vectors, text_row
 from outcrop.store.postgres.vectors import Tuning
 from outcrop.store.postgres.writing import (
     fill,
@@ -36,7 +36,7 @@ from outcrop.store.postgres.writing import (
     switch_model,
 )
 from outcrop.store.rows import FEED_COLUMNS, feed_rows
-from outcrop.store.sql import SqlStore
+from outcrop.store.sql import Ask, Remove, SqlStore
 from outcrop.system.arrays import NDArray
 
 _AS_IT_IS: Final = Tuning()
@@ -118,6 +118,19 @@ class PostgresStore(SqlStore, Searching):
 
     def _change(self, statement: str, values: Sequence[Any]) -> None:
         self._write(lambda connection, _: connection.execute(statement, text_row(values)))
+
+    _EACH = "SELECT jsonb_array_elements_text(%s::jsonb)::bigint"
+
+    def _transact(self, work: Callable[[Ask, Remove], T]) -> T:
+        def run(connection: Connection, state: State) -> T:
+            def ask(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+                done = connection.execute(statement, text_row(values))
+                return [plain_row(row) for row in done.fetchall()] if done.description else []
+
+            return work(ask, lambda ids: remove_documents(connection, state, ids))
+
+        done: T = self._write(run)
+        return done
 
     def _bound(self, *texts: str) -> Sequence[str]:
         return text_row(texts)

@@ -14,6 +14,7 @@ from outcrop.store.postgres.vectors import active_model, fresh, points
 
 _READABLE: Final = (
     *("state", "history", "settings", "folders", "models", "schema_version", "collections", "tenants"),
+    *("manifests", "manifest_documents"),
     *("pending", "removals", "documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared"),
 )
 

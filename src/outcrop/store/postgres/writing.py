@@ -22,6 +22,7 @@ from outcrop.store.postgres.vectors import Tuning, chosen, vector_indexes
 from outcrop.store.rows import (
     CHUNK_FIELDS,
     DOCUMENT_FIELDS,
+    DROP_EMPTY_MANIFESTS,
     NOTE_FIELDS,
     check_shape,
     chunk_rows,
@@ -130,6 +131,8 @@ def remove_documents(connection: Connection, state: State, document_ids: Collect
     if ids:
         abandoned = _clear(connection, state, ids)
         connection.execute("DELETE FROM documents WHERE id = ANY (%s)", (ids,))
+        if connection.execute("DELETE FROM manifest_documents WHERE document_id = ANY (%s)", (ids,)).rowcount:
+            connection.execute(DROP_EMPTY_MANIFESTS)
         stored_vectors.drop_unreferenced(connection, abandoned)
     return len(ids)
 

@@ -120,7 +120,31 @@ def _create_tables(connection: apsw.Connection) -> None:
     connection.execute(_TABLES).fetchall()
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables,)
+# Without an index by document: whether any manifest still holds some is asked for all of them at once, and a scan of
+# 125 000 rows (50 checkouts of 2 500 files) takes milliseconds.
+_MANIFESTS = """
+CREATE TABLE manifests (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection TEXT NOT NULL,
+    name TEXT NOT NULL,
+    repository TEXT NOT NULL,
+    branch TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    UNIQUE (collection, name)
+) STRICT;
+CREATE TABLE manifest_documents (
+    manifest_id INTEGER NOT NULL,
+    document_id INTEGER NOT NULL,
+    PRIMARY KEY (manifest_id, document_id)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+def _create_manifests(connection: apsw.Connection) -> None:
+    connection.execute(_MANIFESTS).fetchall()
+
+
+MIGRATIONS: Sequence[Migration] = (_create_tables, _create_manifests)
 """Step i brings a database of version i to version i + 1. Append; never edit one that was released.
 `tests/store/example_steps.py` shows what a step looks like and how it is tested."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from outcrop.store.rows import (
     require_complete,
     stored_chunk,
 )
-from outcrop.store.sql import SqlStore
+from outcrop.store.sql import Ask, Remove, SqlStore, T
 from outcrop.store.sqlite import vectors as stored_vectors
 from outcrop.store.sqlite.chunks import (
     chunk_rows,
@@ -185,6 +185,22 @@ class SqliteStore(SqlStore):
     def _change(self, statement: str, values: Sequence[Any]) -> None:
         with self._connections.writing() as connection:
             connection.execute(statement.replace("%s", "?"), values)
+
+    _EACH = "SELECT value FROM json_each(%s)"
+
+    def _transact(self, work: Callable[[Ask, Remove], T]) -> T:
+        removed = 0
+        with self._connections.writing() as connection:
+
+            def remove(ids: Collection[int]) -> int:
+                nonlocal removed
+                removed = remove_documents(connection, ids)
+                return removed
+
+            done = work(lambda query, values: fetch(connection, query.replace("%s", "?"), values), remove)
+        if removed:
+            self._connections.purge()
+        return done
 
     def _filter(self, where: Filter) -> tuple[str, Sequence[Any]]:
         return filter_sql(where)

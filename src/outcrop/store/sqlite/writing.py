@@ -13,6 +13,7 @@ from outcrop.errors import MissingVectors
 from outcrop.records import DocumentWrite, Model, Vector
 from outcrop.store.rows import (
     DOCUMENT_FIELDS,
+    DROP_EMPTY_MANIFESTS,
     check_shape,
     document_row,
     fetch,
@@ -89,6 +90,9 @@ def remove_documents(connection: apsw.Connection, document_ids: Collection[int])
     if count:
         abandoned = _clear(connection, json.loads(ids))
         connection.execute("DELETE FROM documents WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+        held = "document_id IN (SELECT value FROM json_each(?)) RETURNING manifest_id"
+        if fetch(connection, f"DELETE FROM manifest_documents WHERE {held}", (ids,)):
+            connection.execute(DROP_EMPTY_MANIFESTS)
         vectors.drop_unreferenced(connection, abandoned)
     return int(count)
 

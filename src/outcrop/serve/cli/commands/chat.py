@@ -190,7 +190,7 @@ class _Screen:
         self._waiting: Status | None = None
 
     def __enter__(self) -> _Screen:
-        if self._session.err.console.is_terminal and not self._session.as_json:
+        if self._session.err.is_terminal and not self._session.as_json:
             self._waiting = self._session.err.console.status("thinking")
             self._waiting.start()
         return self

@@ -134,19 +134,36 @@ def _cut(text: str, span: tuple[int, int | None]) -> str:
     return "\n".join(lines[first - 1 : last])
 
 
-@command("rm", "outcrop rm notes/old.md", "outcrop rm -c handbook --yes")
+@command("rm", "outcrop rm notes/old.md", "outcrop rm -c handbook --yes", "outcrop rm --ref release/1")
 @click.argument("references", nargs=-1, metavar="[REF]...")
 @collection_option("Remove this whole collection; with REF or --path: look only there.")
 @many("--path", "paths", metavar="GLOB", help="Remove documents with paths like this.")
+@option("--ref", metavar="REF", help="Remove this branch; what other branches share with it stays.")
+@option("--worktree", metavar="PATH", help="Remove the checkout in this folder, likewise.")
 @option("-y", "--yes", is_flag=True, help="Do not ask.")
 def rm_command(
-    session: Session, references: tuple[str, ...], collection: str | None, paths: tuple[str, ...], yes: bool
+    session: Session,
+    references: tuple[str, ...],
+    collection: str | None,
+    paths: tuple[str, ...],
+    ref: str | None,
+    worktree: str | None,
+    yes: bool,
 ) -> int:
     """Remove documents from the index.
 
     The files themselves are never touched. Removing more than one document asks first, or needs --yes where there is
     nobody to ask. A file that is still in an added folder comes back with the next sync.
     """
+    if ref is not None or worktree is not None:
+        if references or paths:
+            raise click.UsageError("--ref and --worktree go by themselves, or with -c.")
+        with session.open_existing() as index:
+            removed = index.forget(ref=ref, worktree=worktree, collection=collection)
+        session.tell(
+            {"removed": removed}, f"{ref or worktree} is forgotten, {say_count(removed, 'document')} removed"
+        )
+        return 0
     if not (references or collection or paths):
         raise click.UsageError("Nothing to remove: name documents, -c COLLECTION or --path GLOB.")
     with session.open_existing() as index:
@@ -174,5 +191,6 @@ def _to_remove(
     found = [index.get(reference, collection=collection) for reference in references]
     if paths or not references:
         collections = () if collection is None else (collection,)
-        found.extend(index.documents(Filter(collections=collections, paths=paths)))
+        trees = tuple(each.id for each in index.manifests())  # a branch that is not in use must not stay behind
+        found.extend(index.documents(Filter(collections=collections, paths=paths, manifests=trees)))
     return list({info.id: info for info in found}.values())

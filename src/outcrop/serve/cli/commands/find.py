@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from outcrop.records import Message
-from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS, SHOW
+from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS, SHOW, WHERE
 from outcrop.serve.cli.options import command, make_options, many, option, read_given
 from outcrop.serve.cli.render import print_answer, print_sources
 from outcrop.serve.cli.session import Session
@@ -31,13 +31,28 @@ _SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an o
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @make_options(SEARCH_OPTIONS, "limit", "offset")
 @option("--full", is_flag=True, group=SHOW, help="Show whole passages, not only the best lines.")
-def search_command(session: Session, /, query: tuple[str, ...], full: bool, **given: Any) -> int:
+@option(
+    "-a",
+    "--all",
+    "everything",
+    is_flag=True,
+    group=WHERE,
+    help="Search all projects, not only the one the current folder is in.",
+)
+def search_command(
+    session: Session, /, query: tuple[str, ...], full: bool, everything: bool, **given: Any
+) -> int:
     """Find the passages that answer a query.
 
     The words of the QUERY need no quotes; quoted phrases ('"exact phrase"') must occur word for word, in a short query,
-    if they do anywhere. Exits with 1 when there are no hits, as grep does.
+    if they do anywhere. In a folder that was added, its project alone is searched, and others are named where they are
+    clearly better; --all searches everything. Exits with 1 when there are no hits, as grep does.
     """
     with session.open_existing() as index:
+        from outcrop.engine.reading import current_folder  # loaded by now
+
+        if not everything and given["here"] is None:
+            given["here"] = current_folder()
         answer = index.search(" ".join(query), **read_given(given, index))
         if session.as_json:
             session.print_json(answer)

@@ -35,6 +35,7 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
 @command(
     "add",
     "outcrop add ~/notes ~/src/project",
+    "outcrop add ~/src/project --branches 'main,release/*'",
     "outcrop add https://example.org/handbook.html -c handbook",
     "git log -p -3 | outcrop add - --title 'latest changes'",
     "outcrop add --sessions claude",
@@ -53,6 +54,11 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
     is_flag=False,
     flag_value="local",
     help="Read, parse and embed on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; without ADDRESS on this machine.",
+)
+@option(
+    "--branches",
+    metavar="REF,...",
+    help="Also these branches of the repository a folder is in: main,release/*. Read without a checkout.",
 )
 @option("--history", is_flag=True, help="Also the commits of the repository a folder is in.")
 @option("--since", metavar="DATE", help="With --history: leave out older commits.")
@@ -73,6 +79,7 @@ def add_command(
     kind: str | None,
     text: str | None,
     ray: str | None,
+    branches: str | None,
     history: bool,
     since: str | None,
     sessions: tuple[str, ...],
@@ -93,6 +100,9 @@ def add_command(
         raise click.UsageError("--history goes with the folder of a repository, and --since with --history.")
     if kind is not None and (others or not texts):
         raise click.UsageError("--kind goes with a text; files and URLs tell theirs.")
+    patterns = [name.strip() for name in (branches or "").split(",") if name.strip()]
+    if branches is not None and (not patterns or ray or texts or any(map(is_url, others))):
+        raise click.UsageError("--branches takes names or patterns, and goes with the folder of a repository.")
     common: dict[str, Any] = {"collection": collection, "tags": tags, "force": force}
     with session.open() as index:
 
@@ -100,7 +110,7 @@ def add_command(
             if is_url(source):
                 return index.add(source, title=title, **common)
             with long_work(session) as told:
-                report = index.add(source, ray=ray, **common, **told)
+                report = index.add(source, ray=ray, branches=patterns, **common, **told)
                 if history:
                     report += index.add_history(source, collection=collection, since=since, **told)
                 return report

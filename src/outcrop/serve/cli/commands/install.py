@@ -8,8 +8,10 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.shell_completion import get_completion_class
@@ -20,6 +22,7 @@ from outcrop.serve.cli.options import command, option
 from outcrop.serve.cli.session import Session
 from outcrop.serve.mcp import clients
 from outcrop.serve.mcp.clients import CLIENTS
+from outcrop.serve.mcp.hooks import HOOK_FILES, hook_file, make_hook, with_hook, without_hook
 from outcrop.serve.terminal import clean
 from outcrop.system.disk import replace_file
 from outcrop.workers.process import python_command
@@ -39,7 +42,9 @@ alwaysApply: true
 """
 
 
-@command("install", "outcrop install claude", "outcrop install cursor --print")
+@command(
+    "install", "outcrop install claude", "outcrop install claude --hooks", "outcrop install cursor --print"
+)
 @click.argument("client", metavar="CLIENT", type=click.Choice(tuple(CLIENTS)))
 @option(
     "--project",
@@ -49,6 +54,7 @@ alwaysApply: true
 )
 @option("--read-only", is_flag=True, help="Let the client only read.")
 @option("--tools", metavar="NAMES", help="The tools to offer: lean (five of them), all, or names with commas.")
+@option("--hooks", is_flag=True, help="Also answer beside the agent's own searches, by a hook of the client.")
 @option("--print", "only_print", is_flag=True, help="Print what to add; change nothing.")
 @option("--remove", is_flag=True, help="Take it out again.")
 @option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -58,6 +64,7 @@ def install_command(
     project: Path | None,
     read_only: bool,
     tools: str | None,
+    hooks: bool,
     only_print: bool,
     remove: bool,
     yes: bool,
@@ -65,43 +72,96 @@ def install_command(
     """Let an agent's client start Outcrop.
 
     CLIENT is claude (Code), claude-desktop, cursor, vscode, codex, windsurf, zed or gemini. Shows what would change in
-    its configuration and asks; the file as it was is kept beside it.
+    its configuration and asks; the file as it was is kept beside it. --hooks (claude, codex, cursor, gemini) adds
+    Outcrop's hits to what the agent's own grep finds, where several words were searched or nothing was found. --remove
+    takes both out again, with --hooks only the hook.
     """
     from outcrop.config import user_folders
 
     chosen = CLIENTS[client]
     home, config_home = user_folders()
     settings = clients.settings_folder(home, config_home)
-    path = chosen.path(home, settings, project and project.absolute()).resolve()
+    base = project and project.absolute()
+    path = chosen.path(home, settings, base).resolve()
     options = [*(["--read-only"] if read_only else ()), *(["--tools", tools] if tools else ())]
     db, secret = _index_name(session.config())
     entry = clients.make_entry(chosen, [*own_command(), "mcp", "--db", db, *options])
+    changes: list[_Change] = []
+    if not (remove and hooks):
+        changes.append(_server_change(chosen, path, entry, remove=remove))
+    if hooks or (remove and client in HOOK_FILES):
+        place = hook_file(client, chosen.title).path(home, base).resolve()
+        changes.append(_hook_change(client, place, make_hook(client, db), remove=remove))
     if secret and not remove:
         click.echo(
             "The password was left out: give it to the client's environment as PGPASSWORD, or put it into ~/.pgpass.",
             err=True,
         )
     if only_print:
-        if session.as_json:
-            session.print_json({"client": client, "file": str(path), "entry": entry})
-        else:
-            click.echo(f"Add to {clean(str(path))}:", err=True)
-            click.echo(clean(clients.snippet(chosen, path, entry)), nl=False)
+        _print(session, client, changes)
         return
-    before = _read(path)
-    try:
+    changed = _change_files(session, changes, remove=remove, yes=yes)
+    _tell(session, chosen, path, changed, remove=remove)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A file, what is done to its text, and what goes in: its name, its value, and a text that holds only that."""
+
+    path: Path
+    edit: Callable[[str], str]
+    name: str
+    value: dict[str, Any]
+    snippet: str
+
+
+def _server_change(client: Client, path: Path, entry: dict[str, Any], *, remove: bool) -> _Change:
+    def edit(text: str) -> str:
         if remove:
-            after = clients.without_entry(chosen, path, before)
-        else:
-            after = clients.with_entry(chosen, path, before, entry)
-    except ConfigError as error:
-        todo = "take the entry out" if remove else f"add this yourself:\n{clients.snippet(chosen, path, entry)}"
-        raise ConfigError(f"{path} was left as it is: {error}; {todo}") from error
-    changed = after != before
-    if changed:
-        _agree(session, path, before, after, yes=yes)
-        _write(path, before, after)
-    _tell(session, chosen, path, changed=changed, remove=remove)
+            return clients.without_entry(client, path, text)
+        return clients.with_entry(client, path, text, entry)
+
+    return _Change(path, edit, "entry", entry, clients.snippet(client, path, entry))
+
+
+def _hook_change(client: str, path: Path, hook: dict[str, Any], *, remove: bool) -> _Change:
+    def edit(text: str) -> str:
+        return without_hook(client, text) if remove else with_hook(client, text, hook)
+
+    return _Change(path, edit, "hook", hook, with_hook(client, "", hook))
+
+
+def _print(session: Session, client: str, changes: Sequence[_Change]) -> None:
+    if session.as_json:
+        first, *others = changes
+        told = {"client": client, "file": str(first.path), first.name: first.value}
+        for change in others:
+            told |= {f"{change.name}_file": str(change.path), change.name: change.value}
+        session.print_json(told)
+        return
+    for change in changes:
+        click.echo(f"Add to {clean(str(change.path))}:", err=True)
+        click.echo(clean(change.snippet), nl=False)
+
+
+def _change_files(session: Session, changes: Sequence[_Change], *, remove: bool, yes: bool) -> list[Path]:
+    """Show, ask and write; the files that changed. Nothing is written before all of it is known to be possible."""
+    before: dict[Path, str] = {}
+    after: dict[Path, str] = {}
+    for change in changes:
+        if change.path not in before:
+            before[change.path] = after[change.path] = _read(change.path)
+        try:
+            after[change.path] = change.edit(after[change.path])
+        except ConfigError as error:
+            todo = f"take the {change.name} out" if remove else f"add this yourself:\n{change.snippet}"
+            raise ConfigError(f"{change.path} was left as it is: {error}; {todo}") from error
+    changed = [path for path in before if after[path] != before[path]]
+    for path in changed:
+        _agree(session, path, before[path], after[path], yes=yes)
+    for path in changed:
+        _write(path, before[path], after[path])
+    return changed
 
 
 def _index_name(config: Config) -> tuple[str, bool]:
@@ -166,13 +226,14 @@ def _write(path: Path, before: str, after: str) -> None:
         ) from error
 
 
-def _tell(session: Session, client: Client, path: Path, *, changed: bool, remove: bool) -> None:
+def _tell(session: Session, client: Client, path: Path, changed: Sequence[Path], *, remove: bool) -> None:
     if changed:
         done = "taken out of" if remove else "added to"
-        line = f"Outcrop was {done} {path}. Restart {client.title} to pick it up."
+        line = f"Outcrop was {done} {' and '.join(map(str, changed))}. Restart {client.title} to pick it up."
     else:
         line = f"{client.title} " + ("did not know Outcrop." if remove else "knows Outcrop already.")
-    session.tell({"client": client.title, "file": str(path), "changed": changed}, clean(line))
+    told = {"client": client.title, "file": str(path), "changed": bool(changed), "files": [*map(str, changed)]}
+    session.tell(told, clean(line))
 
 
 @command("instructions")

@@ -1,0 +1,368 @@
+"""TREES: branches and checkouts of one repository become manifests over documents that they share.
+
+A document of a tree is named after its path and content, so it never changes: what two trees have in common is read,
+chunked, stored and embedded once. A tree is a list of such documents, replaced as a whole in one transaction. What a
+killed run left behind is found again by its name, or removed an hour later.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from outcrop.contracts import Store
+from outcrop.errors import Conflict, NotFound, SourceError
+from outcrop.records import Failure, Filter, IngestReport, Manifest, Skipped, SourceFile
+from outcrop.sources.checkout import Checkout, Checkouts, Repository, blob_id, repository_at
+from outcrop.sources.commits import History
+from outcrop.sources.files import read_plain
+from outcrop.sources.folder import shields, walk
+from outcrop.sources.gitpacks import ObjectTooLarge
+from outcrop.sources.trees import blob_of, blob_uri, match_refs, walk_tree, worktree_folders
+from outcrop.write.add import Adder, collection_of, tags_of
+from outcrop.write.ingest import Ingestor
+from outcrop.write.plan import WriteOptions
+from outcrop.write.prepare import Job, NoText, Outcome, Prepare, Recipe, Unreadable, prepare_file
+
+BRANCHES: Final = "branches:"
+"""Settings of an index that begin so name a repository; the value is JSON: its collection and patterns of branches."""
+UNLISTED_S: Final = 3600.0
+"""Documents that no tree lists: a run is about to list them, or was killed that long ago (not measured)."""
+_SHA1_DIGITS: Final = 40
+MAX_TRIES: Final = 4
+"""How often a tree is read again because another process removed what it shares meanwhile (not measured)."""
+
+Read = Callable[[SourceFile], bytes]
+
+
+def add_branches(
+    adder: Adder,
+    path: Path,
+    collection: str | None,
+    patterns: Sequence[str],
+    tags: Sequence[str],
+    options: WriteOptions,
+) -> IngestReport:
+    """Add the branches of a repository that match some patterns, and the checkout that the folder is in. Later syncs
+    go by the same patterns: new branches come in, deleted ones leave."""
+    repository = find_repository(path)
+    match_refs(repository, patterns)  # NotFound before anything is written
+    name = collection_of_repository(adder.store, repository, collection)
+    adder.store.put_setting(f"{BRANCHES}{repository.common_dir}", json.dumps([name, list(patterns)]))
+    return add_checkout(adder, repository, name, tags, options)
+
+
+def add_checkout(
+    adder: Adder, repository: Repository, collection: str | None, tags: Sequence[str], options: WriteOptions
+) -> IngestReport:
+    """Add one checkout of a repository whose trees are in the index, or a linked one of any, with the branches that
+    were asked for. The repository's own checkout becomes a manifest too where it was added by itself."""
+    store = adder.store
+    name = collection_of_repository(store, repository, collection)
+    tags_of(store, name, repository.common_dir, tags)
+    own = repository.common_dir.parent
+    joins = own != repository.top and (name, str(own)) in store.roots() and repository_at(own) is not None
+
+    def work(ingestor: Ingestor) -> IngestReport:
+        trees = Trees(store, ingestor, repository, name, options)
+        report = trees.sync_checkout(repository.top)
+        if joins:
+            report += trees.sync_checkout(own)
+        patterns = remembered_patterns(store, repository, name)
+        return report + trees.sync_refs(patterns) if patterns else report
+
+    return adder.run(work)
+
+
+def sync_repositories(adder: Adder, collection: str | None, options: WriteOptions) -> IngestReport:
+    """Bring all checkouts and branches that are in the index up to date."""
+    places = {(each.repository, each.collection) for each in adder.store.manifests()}
+    reports = []
+    for key, name in sorted(places):
+        if collection not in (None, name):
+            continue
+        repository = _reach(adder.store, key, name)
+        if repository is None:
+            reports.append(IngestReport(failed=(Failure(key, "cannot be read; its branches are kept"),)))
+            continue
+        reports.append(adder.run(partial(_sync_all, adder.store, repository, name, options)))
+    return sum(reports, IngestReport())
+
+
+def _sync_all(
+    store: Store, repository: Repository, collection: str, options: WriteOptions, ingestor: Ingestor
+) -> IngestReport:
+    trees = Trees(store, ingestor, repository, collection, options)
+    report = trees.sync_checkouts()
+    store.drop_unlisted(time.time() - UNLISTED_S)
+    try:
+        patterns = remembered_patterns(store, repository, collection)
+        return report + trees.sync_refs(patterns) if patterns else report
+    except (SourceError, NotFound) as error:
+        return report + IngestReport(failed=(Failure(str(repository.top), f"{error}; its branches are kept"),))
+
+
+def _reach(store: Store, key: str, collection: str) -> Repository | None:
+    """A repository by the folder of its objects, through any checkout that is still there."""
+    folders = [
+        each.folder for each in store.manifests() if (each.repository, each.collection) == (key, collection)
+    ]
+    for folder in (str(Path(key).parent), *filter(None, folders)):
+        found = repository_at(Path(folder))
+        if found is not None and str(found.common_dir) == key:
+            return found
+    return None
+
+
+def remembered_patterns(store: Store, repository: Repository, collection: str) -> list[str]:
+    """The patterns of branches that were asked for last."""
+    said = store.setting(f"{BRANCHES}{repository.common_dir}")
+    name, patterns = json.loads(said) if said else (collection, [])
+    return list(patterns) if name == collection else []
+
+
+def forget_pattern(store: Store, manifest: Manifest) -> None:
+    """Do not bring a branch back that was asked for by its name; one that a wildcard matches comes with the next
+    sync."""
+    key = f"{BRANCHES}{manifest.repository}"
+    said = store.setting(key)
+    if said and manifest.folder is None:
+        collection, patterns = json.loads(said)
+        names = (manifest.name, manifest.branch)
+        store.put_setting(key, json.dumps([collection, [each for each in patterns if each not in names]]))
+
+
+def find_repository(path: Path) -> Repository:
+    """The repository that a folder is in."""
+    real = path.expanduser().resolve()
+    found = (repository_at(folder) for folder in (real, *real.parents))
+    repository = next((each for each in found if each is not None), None)
+    if repository is None:
+        raise SourceError(f"{path} is not in a git repository; branches are read from one")
+    return repository
+
+
+def tree_repository(store: Store, path: Path) -> Repository | None:
+    """The repository whose checkout this very folder is, if it is kept as a manifest: trees of it are in the index, or
+    it is a linked worktree, which shares what it has with the others."""
+    repository = repository_at(path.resolve()) if path.is_dir() else None
+    if repository is None:
+        return None
+    is_linked = repository.git_dir != repository.common_dir
+    is_known = is_linked or any(each.repository == str(repository.common_dir) for each in store.manifests())
+    return repository if is_known else None
+
+
+def collection_of_repository(store: Store, repository: Repository, given: str | None) -> str:
+    """The collection of a repository's trees: the one given, the one they are in already, that of its own checkout."""
+    known = [each.collection for each in store.manifests() if each.repository == str(repository.common_dir)]
+    own = repository.common_dir.parent if repository.common_dir.name == ".git" else repository.top
+    return given or (known[0] if known else collection_of(store, own, None))
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """The trees of one repository in one collection. `ingestor` writes their documents."""
+
+    store: Store
+    ingestor: Ingestor
+    repository: Repository
+    collection: str
+    options: WriteOptions
+
+    @property
+    def recipe(self) -> Recipe:
+        """How files become documents."""
+        return self.ingestor.recipe
+
+    @property
+    def key(self) -> str:
+        """What its manifests are known to belong together by."""
+        return str(self.repository.common_dir)
+
+    def known(self) -> list[Manifest]:
+        """The manifests of this repository in this collection."""
+        return [
+            each
+            for each in self.store.manifests()
+            if (each.repository, each.collection) == (self.key, self.collection)
+        ]
+
+    # ------------------------------------------------------------------ branches
+
+    def sync_refs(self, patterns: Sequence[str]) -> IngestReport:
+        """Bring the branches that match into the index, or up to date; those that are gone leave it."""
+        history = History(self.repository)
+        refs = match_refs(self.repository, patterns)
+        known = {each.name: each for each in self.known()}
+        report = IngestReport()
+        for name, revision in refs.items():
+            before = known.get(name)
+            if before is not None and before.revision == revision and not self.options.force:
+                continue
+            report += self._sync_ref(history, name, revision)
+        for name, each in known.items():
+            if each.folder is None and name not in refs:
+                report += IngestReport(removed=self.store.drop_manifest(each.id))
+        return report
+
+    def _sync_ref(self, history: History, name: str, revision: str) -> IngestReport:
+        short = name.split("/", 2)[-1]
+        try:
+            tree = history.commit(history.resolve(revision)).tree
+        except (SourceError, NotFound) as error:
+            return IngestReport(failed=(Failure(short, f"{error}; what was read of it before is kept"),))
+        limit = self.recipe.max_file_bytes
+
+        def read(file: SourceFile) -> bytes:
+            return history.objects.read(blob_of(file.uri), "blob", limit)
+
+        def items() -> Iterator[SourceFile | Skipped | Failure]:
+            return walk_tree(history, tree, include_secrets=self.recipe.index_secrets)
+
+        return self._sync_tree(items, read, name, branch=short, revision=revision)
+
+    # ------------------------------------------------------------------ checkouts
+
+    def sync_checkout(self, top: Path) -> IngestReport:
+        """Bring the checkout in a folder into the index, or up to date. Files that git's own index proves unchanged
+        are not read; documents that were added of the same folder by themselves are replaced."""
+        repository = repository_at(top)
+        if repository is None:
+            raise SourceError(f"{top} is no checkout of a git repository any more")
+        found: dict[str, str] = {}
+        others = worktree_folders(repository) - {str(top)}
+        inside = tuple(f"{other}/" for other in others if other.startswith(f"{top}/"))
+        limit = self.recipe.max_file_bytes
+
+        def items() -> Iterator[SourceFile | Skipped | Failure]:
+            checkouts = Checkouts()
+            states = self.store.states(self.collection)
+            checkout = checkouts.at(str(top))
+            secrets = self.recipe.index_secrets
+            for item in walk(top, max_file_bytes=limit, include_secrets=secrets, checkouts=checkouts):
+                if not isinstance(item, SourceFile):
+                    yield item
+                elif not item.uri.startswith(inside) and not self.ingestor.is_own(item.uri):
+                    named = _name_content(item, checkout, states.keys(), limit)
+                    if isinstance(named, SourceFile):
+                        found[named.uri] = item.uri
+                    yield named
+
+        def read(file: SourceFile) -> bytes:
+            data = read_plain(Path(found[file.uri]), limit)
+            blob = blob_of(file.uri)
+            if blob_id(data, "sha1" if len(blob) == _SHA1_DIGITS else "sha256") != blob:
+                raise SourceError("it changed while it was read; sync again")
+            return data
+
+        branch, revision = repository.branch or "", repository.revision or ""
+        report = self._sync_tree(items, read, str(top), branch=branch, revision=revision)
+        plain = self.store.states(self.collection, str(top))
+        if plain:
+            self.store.delete([state.document_id for state in plain.values()])
+        return report
+
+    def sync_checkouts(self) -> IngestReport:
+        """All checkouts that are known. One that git forgot leaves the index; one that cannot be reached stays."""
+        report = IngestReport()
+        living = worktree_folders(self.repository)
+        for each in self.known():
+            if each.folder is None:
+                continue
+            if not Path(each.folder).is_dir() and each.folder not in living:
+                report += IngestReport(removed=self.store.drop_manifest(each.id))
+                continue
+            try:
+                report += self.sync_checkout(Path(each.folder))
+            except SourceError as error:  # an unplugged disk must not empty the index
+                report += IngestReport(failed=(Failure(each.folder, f"{error}; its documents are kept"),))
+        return report
+
+    # ------------------------------------------------------------------ both
+
+    def _sync_tree(
+        self,
+        items: Callable[[], Iterator[SourceFile | Skipped | Failure]],
+        read: Read,
+        name: str,
+        *,
+        branch: str,
+        revision: str,
+    ) -> IngestReport:
+        prepare: Prepare = partial(_prepare_tree, read=read)
+        tags, _ = tags_of(self.store, self.collection, Path(self.key), ())
+        added = chunks = 0
+        for tries in range(1, MAX_TRIES + 1):
+            ids, report = self.ingestor.add_tree(items(), self.collection, tags, self.options, prepare)
+            added, chunks = added + report.added, chunks + report.chunks
+            ids += self._shielded(name, report)
+            # A tree that was not read as a whole has no revision, so that the next run reads it again.
+            about = {"repository": self.key, "branch": branch, "revision": "" if report.failed else revision}
+            try:
+                removed = self.store.put_manifest(self.collection, name, ids, **about)
+                return replace(report, added=added, chunks=chunks, removed=report.removed + removed)
+            except Conflict:
+                if tries == MAX_TRIES:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _shielded(self, name: str, report: IngestReport) -> list[int]:
+        """Documents of the tree as it was whose files could not be read this time: what was indexed is not lost."""
+        before = [each.id for each in self.known() if each.name == name] if report.failed else []
+        if not before:
+            return []
+        where = Filter(collections=(self.collection,), manifests=tuple(before))
+        return [
+            info.id
+            for info in self.store.documents(where)
+            if info.origin == "tree" and any(shields(failure, info.path) for failure in report.failed)
+        ]
+
+
+def _prepare_tree(
+    jobs: Sequence[Job], recipe: Recipe, check_stopped: Callable[[], None], *, read: Read
+) -> Generator[Outcome, None, None]:
+    """As `prepare_here`, for files whose size shows only when they are read."""
+    for job in jobs:
+        check_stopped()
+        try:
+            data = read(job.file)
+        except ObjectTooLarge as error:
+            yield NoText(job.file, str(error))
+        except SourceError as error:
+            yield Unreadable(job.file, str(error))
+        else:
+            sized = replace(job.file, size=len(data))
+            at_hand = partial(_give, data)
+            yield prepare_file(Job(sized, None), recipe, at_hand) if data else NoText(sized, "empty")
+
+
+def _give(data: bytes, _: SourceFile) -> bytes:
+    return data
+
+
+def _name_content(
+    file: SourceFile, checkout: Checkout | None, known: Container[str], limit: int
+) -> SourceFile | Failure:
+    """A file of a checkout under the name of its content. Where git's index proves what is in it, and a document of
+    that is there, it is not read."""
+    assert file.mtime_ns is not None  # noqa: S101  a file on disk has one
+    assert file.size is not None  # noqa: S101
+    tracked = None if checkout is None else checkout.tracked
+    if tracked is not None and tracked.proves_unchanged(file.path, file.mtime_ns, file.size):
+        entry = tracked.get(file.path)
+        uri = blob_uri(entry.blob, file.path) if entry else ""
+        if uri in known:
+            return SourceFile(uri, file.path, "tree", size=file.size)
+    try:
+        data = read_plain(Path(file.uri), limit)
+    except SourceError as error:
+        return Failure(file.path, str(error))
+    algorithm = "sha1" if tracked is None else tracked.algorithm
+    return SourceFile(blob_uri(blob_id(data, algorithm), file.path), file.path, "tree", size=file.size)

@@ -1,0 +1,69 @@
+"""Where one stands is the scope of a search."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from outcrop import open as open_index
+from outcrop.engine import Engine
+from outcrop.read.here import projects_at
+from outcrop.serve.cli.app import cli
+
+ROOTS = [("home", "/home/me"), ("project", "/home/me/project"), ("docs", "/home/me/project/docs")]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Engine:
+    for name, text in {
+        "bakery": "# Bread\n\nThe oven is heated to 230 degrees before the loaf goes in.\n",
+        "garage": "# Brakes\n\nThe oven of the paint shop is locked. Bleed the brakes every two years.\n",
+    }.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "guide.md").write_text(text)
+    engine = open_index(tmp_path / "index.db")
+    engine.add(tmp_path / "bakery")
+    engine.add(tmp_path / "garage")
+    return engine
+
+
+def test_the_innermost_folder_is_the_project() -> None:
+    assert projects_at("/home/me/project/src", ROOTS) == ("project",)
+    assert projects_at("/home/me/project/docs", ROOTS) == ("docs",)
+    assert projects_at("/home/me/projects", ROOTS) == ("home",)
+    assert projects_at("/", ROOTS) == ()
+
+
+def test_a_search_stays_in_the_project_one_stands_in(index: Engine, tmp_path: Path) -> None:
+    everything = index.search("oven")
+    assert {hit.document.collection for hit in everything.hits} == {"bakery", "garage"}
+    here = index.search("oven", here=str(tmp_path / "garage"))
+    assert {hit.document.collection for hit in here.hits} == {"garage"}
+    assert index.search("oven", here=str(tmp_path)).hits == everything.hits  # in no project
+    named = index.search("oven", here=str(tmp_path / "garage"), collections=["bakery"])
+    assert {hit.document.collection for hit in named.hits} == {"bakery"}
+
+
+def test_another_project_is_named_where_it_is_clearly_better(index: Engine, tmp_path: Path) -> None:
+    answer = index.search("how hot is the oven for a loaf of bread", here=str(tmp_path / "garage"))
+    assert {hit.document.collection for hit in answer.hits} <= {"garage"}
+    assert [each.collection for each in answer.elsewhere] == ["bakery"]
+    assert answer.elsewhere[0].place.startswith("guide.md")
+    assert "better matches elsewhere: bakery" in answer.detail
+    assert index.search("how often to bleed the brakes", here=str(tmp_path / "garage")).elsewhere == ()
+
+
+def test_the_command_line_stands_in_the_current_folder(
+    index: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.close()
+    monkeypatch.chdir(tmp_path / "garage")
+    asked = ["--db", str(tmp_path / "index.db"), "search", "--json", "oven"]
+    inside = json.loads(CliRunner().invoke(cli, asked).stdout)
+    assert {hit["document"]["collection"] for hit in inside["hits"]} == {"garage"}
+    everything = json.loads(CliRunner().invoke(cli, [*asked, "--all"]).stdout)
+    assert {hit["document"]["collection"] for hit in everything["hits"]} == {"bakery", "garage"}
