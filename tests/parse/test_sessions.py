@@ -58,7 +58,11 @@ CLAUDE = lines(
     claude("user", result("1\tclass RetryPolicy:\n2\t    attempts = 3\n" * 500), "10:00:07"),
     claude("assistant", [tool("Bash", command="pytest -q tests/test_retry.py")], "10:00:08"),
     claude("user", result("Error: no module named courier\n  at line 3", is_error=True), "10:00:09"),
-    claude("assistant", [{"type": "text", "text": "The gateway drops them: three attempts do not last."}], "10:01:00"),
+    claude(
+        "assistant",
+        [{"type": "text", "text": "The gateway drops them: three attempts do not last."}],
+        "10:01:00",
+    ),
     claude(
         "user",
         [{"type": "text", "text": "<system-reminder>Todos are empty.</system-reminder>Then make it five."}],
@@ -97,7 +101,10 @@ def test_a_claude_session_is_turns_with_speaker_time_commands_and_files() -> Non
 
 
 def test_a_summary_is_the_title_and_a_slash_command_is_what_was_typed() -> None:
-    command = "<command-name>/review</command-name>\n<command-message>review</command-message>\n<command-args>main</command-args>"
+    command = (
+        "<command-name>/review</command-name>\n<command-message>review</command-message>\n"
+        "<command-args>main</command-args>"
+    )
     document = read(
         lines(
             {"type": "summary", "summary": "Retries after a deploy", "leafUuid": "u-1"},
@@ -118,8 +125,15 @@ def said(role: str, text: str) -> dict[str, object]:
 
 
 CODEX = lines(
-    codex("session_meta", "10:00:00", id="c1", cwd="/srv/app", originator="codex_cli_rs", git={"branch": "main"}),
-    codex("response_item", "10:00:00", type="message", **said("user", "<environment_context>\n<cwd>/srv/app</cwd>")),
+    codex(
+        "session_meta", "10:00:00", id="c1", cwd="/srv/app", originator="codex_cli_rs", git={"branch": "main"}
+    ),
+    codex(
+        "response_item",
+        "10:00:00",
+        type="message",
+        **said("user", "<environment_context>\n<cwd>/srv/app</cwd>"),
+    ),
     codex("response_item", "10:00:01", type="message", **said("user", "Why is the cache cold?")),
     codex("event_msg", "10:00:01", type="user_message", message="Why is the cache cold?"),
     codex("response_item", "10:00:02", type="reasoning", summary=[], encrypted_content="gAAA"),
@@ -159,12 +173,20 @@ def gemini(id_: str, kind: str, content: object, **fields: object) -> dict[str, 
 
 
 GEMINI_HEAD = {"sessionId": "g1", "projectHash": "ab", "startTime": "2026-03-02T10:00:00Z", "lastUpdated": "x"}
-CALL = {"name": "replace", "args": {"file_path": "/srv/app/a.py"}, "status": "error", "resultDisplay": "0 occurrences"}
+CALL = {
+    "name": "replace",
+    "args": {"file_path": "/srv/app/a.py"},
+    "status": "error",
+    "resultDisplay": "0 occurrences",
+}
 
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_gemini_session_is_one_json_text(indent: int | None) -> None:
-    messages = [gemini("1", "user", "Rename it."), gemini("2", "gemini", "Done.", toolCalls=[CALL], thoughts=[])]
+    messages = [
+        gemini("1", "user", "Rename it."),
+        gemini("2", "gemini", "Done.", toolCalls=[CALL], thoughts=[]),
+    ]
     document = read(json.dumps({**GEMINI_HEAD, "messages": messages}, indent=indent), "session-1.json")
     assert document.text == (
         "User, 2026-03-02 10:00\nRename it.\n\n"
