@@ -14,7 +14,7 @@ MAX_AROUND_CHARS: Final = 200
 """Turns before and after that a turn is searched with, and how much of each. On the half of `benchmarks.dialogue` that
 is for choosing, recall@10 was .84 with one turn (300 characters), .86 with two before and one after, .87 with two and
 two (200 or 300), .87 with three and two; without any .75."""
-OPENER: Final = "User"
+OPENERS: Final = ("User", "Task")
 """Whoever asks. What was asked stays with all that follows, however many steps an answer takes."""
 
 
@@ -38,7 +38,7 @@ class Dialogue:
                 before[0] = began[asked]
             after = began[number + 1 : number + 1 + TURNS_AROUND]
             self._places.append((heading.title, *filter(None, (*before, *after))))
-            if heading.title.partition(",")[0] == OPENER:
+            if heading.title.partition(",")[0] in OPENERS:
                 asked = number
 
     def place(self, start: int) -> tuple[str, ...]:

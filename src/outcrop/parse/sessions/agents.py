@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
-from outcrop.parse.sessions.turns import USER, Session, as_command, text_of
+from outcrop.parse.sessions.turns import TASK, Session, as_command, text_of
 
 Record = dict[str, Any]
 
@@ -68,14 +68,21 @@ def take(session: Session, record: object) -> None:
 
 def _take_claude(session: Session, record: Record) -> bool:
     kind, message = record.get("type"), record.get("message")
-    if kind in ("summary", "custom-title", "ai-title"):
-        session.note(title=record.get("customTitle") or record.get("aiTitle") or record.get("summary"))
+    if kind == "summary":
+        session.summarise(record.get("leafUuid"), record.get("summary"))
+        return True
+    if kind in ("custom-title", "ai-title"):
+        session.name(str(kind), record.get("customTitle") or record.get("aiTitle"))
         return True
     if kind not in ("user", "assistant"):
         return kind in _CLAUDE_ASIDE
+    session.know(record.get("uuid"))
+    aside = bool(record.get("isSidechain"))
+    if aside and not session.id:
+        session.asker = TASK  # a file of its own
     session.note(id=record.get("sessionId"), folder=record.get("cwd"), branch=record.get("gitBranch"))
-    if record.get("isSidechain") or record.get("isMeta") or record.get("isCompactSummary"):
-        return True  # what another agent was told, what the program adds, what was said before
+    if aside != (session.asker == TASK) or _is_added(record):
+        return True  # another agent's part, or the program's
     if not isinstance(message, dict):
         return False
     when, content = record.get("timestamp"), message.get("content")
@@ -83,7 +90,7 @@ def _take_claude(session: Session, record: Record) -> bool:
         for part in content if isinstance(content, list) else ():
             if isinstance(part, dict) and part.get("type") == "tool_result" and part.get("is_error"):
                 session.fail(part.get("content"), when)
-        session.say(USER, _typed(text_of(content)), when)
+        session.say(session.asker, _typed(text_of(content)), when)
         return True
     for part in content if isinstance(content, list) else (content,):
         if isinstance(part, dict) and part.get("type") == "tool_use":
@@ -91,6 +98,12 @@ def _take_claude(session: Session, record: Record) -> bool:
         else:
             session.say(session.agent, text_of(part), when)
     return True
+
+
+def _is_added(record: Record) -> bool:
+    """Whether nobody said it: the program adds it, or makes a shorter copy of what was said before."""
+    copied = str(record.get("agentId")).startswith("acompact")
+    return bool(record.get("isMeta") or record.get("isCompactSummary") or copied)
 
 
 def _typed(text: str) -> str:
@@ -116,6 +129,8 @@ def _take_codex(session: Session, record: Record) -> bool:
         git = payload.get("git")
         branch = git.get("branch") if isinstance(git, dict) else None
         session.note(id=payload.get("id"), folder=payload.get("cwd"), branch=branch)
+        if isinstance(payload.get("source"), dict) and "subagent" in payload["source"]:
+            session.asker = TASK
         return True
     if kind == "event_msg":
         return _take_codex_event(session, payload, when)
@@ -132,9 +147,8 @@ def _take_codex_item(session: Session, item: Record, when: object) -> bool:
     if kind == "message":
         role, text = item.get("role"), text_of(item.get("content"))
         if role in ("user", "assistant"):
-            session.say(
-                USER if role == "user" else session.agent, _typed(text) if role == "user" else text, when
-            )
+            asked = role == "user"
+            session.say(session.asker if asked else session.agent, _typed(text) if asked else text, when)
         return role in ("user", "assistant", "developer", "system")
     if kind in ("function_call", "custom_tool_call", "local_shell_call"):
         used = item.get("arguments") or item.get("input") or item.get("action")
@@ -181,17 +195,24 @@ def _id_of(message: object, at: int) -> str:
 
 def _take_gemini(session: Session, record: Record) -> bool:
     if "projectHash" in record:  # the whole session, or its head
-        session.note(id=record.get("sessionId"), title=record.get("summary"))
+        session.note(id=record.get("sessionId"))
+        session.name("summary", record.get("summary"))
+        if record.get("kind") == "subagent":
+            session.asker = TASK
         messages = record.get("messages")
         for message in messages if isinstance(messages, list) else ():
             take(session, message)
         return True
     if "$set" in record:
+        if isinstance(record["$set"], dict):
+            session.name("summary", record["$set"].get("summary"))
         return isinstance(record["$set"], dict)
     kind, when = record.get("type"), record.get("timestamp")
     if kind == "user":
         session.note(id=record.get("sessionId"))
-        session.say(USER, _typed(text_of(record.get("content", record.get("message")))), when)
+        # What was typed is displayed; the content has the files in it that were named there.
+        typed = record.get("displayContent") or record.get("content", record.get("message"))
+        session.say(session.asker, _typed(text_of(typed)), when)
     elif kind == "gemini":
         session.say(session.agent, text_of(record.get("content")), when)
         calls = record.get("toolCalls")

@@ -13,12 +13,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 USER: Final = "User"
+TASK: Final = "Task"
+"""Who asks: a person, or the agent that gives a part of its work to another."""
 MAX_COMMAND_CHARS: Final = 200
 MAX_LISTED: Final = 40
 """Commands and files that are named in one turn; more are counted."""
-MAX_FILES: Final = 1000
-"""Files that are remembered of a session."""
+MAX_FILES: Final = 100
+"""Files that are properties of a session, which come with every hit; each turn names its own (not measured)."""
+MAX_PROPERTY_CHARS: Final = 1000
 MAX_CONTENT_DEPTH: Final = 4
+_TITLES: Final = ("custom-title", "ai-title", "summary")
 
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,1000})$", re.MULTILINE)
 _FILE_FIELDS: Final = ("file_path", "path", "notebook_path", "absolute_path", "target_file")
@@ -48,20 +52,46 @@ class Session:
     """A session as it is read. `damaged` lines are no JSON, `unknown` ones of a kind that is not known here."""
 
     agent: str
+    asker: str = USER
     turns: list[Turn] = field(default_factory=list)
     id: str = ""
-    title: str = ""
     folder: str = ""
     branch: str = ""
     damaged: int = 0
     unknown: int = 0
     last: datetime | None = None
+    _titles: dict[str, str] = field(default_factory=dict)
+    _summaries: dict[str, str] = field(default_factory=dict)
+    _messages: set[str] = field(default_factory=set)
+
+    @property
+    def title(self) -> str:
+        """The last title that a person gave the session, else the program's. A summary counts where it is of a message
+        of this session: Claude Code also writes those of other sessions into a file."""
+        own = [text for message, text in self._summaries.items() if message in self._messages]
+        given = (self._titles.get(kind, "") for kind in _TITLES)
+        return next(filter(None, (*given, *reversed(own))), "")
+
+    def name(self, kind: str, title: object) -> None:
+        """Remember a title, the last of each kind."""
+        if isinstance(title, str) and title:
+            self._titles[kind] = title[:MAX_PROPERTY_CHARS]
+
+    def summarise(self, message: object, summary: object) -> None:
+        """Remember the summary of what led to a message."""
+        if isinstance(message, str) and isinstance(summary, str):
+            self._summaries[message] = summary[:MAX_PROPERTY_CHARS]
+
+    def know(self, message: object) -> None:
+        """Remember that a message is of this session."""
+        if isinstance(message, str):
+            self._messages.add(message)
 
     def note(self, **properties: object) -> None:
         """Remember properties that are texts, the first of each kind."""
         for name, value in properties.items():
             if isinstance(value, str) and value and not getattr(self, name):
-                setattr(self, name, value[:1000])
+                setattr(self, name, value[:MAX_PROPERTY_CHARS])
 
     def say(self, speaker: str, text: str, when: object) -> None:
         """Add words. They go on with the turn unless somebody else spoke or something was done in between."""
