@@ -34,7 +34,7 @@ class Dialogue:
         for number, heading in enumerate(headings):
             first = max(number - TURNS_AROUND, 0)
             before = began[first:number]
-            if asked < first:
+            if before and asked < first:
                 before[0] = began[asked]
             after = began[number + 1 : number + 1 + TURNS_AROUND]
             self._places.append((heading.title, *filter(None, (*before, *after))))
