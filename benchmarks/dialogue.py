@@ -2,11 +2,12 @@
 
 FOLDER holds the conversations of LoCoMo (a JSON file each: `session_1`, `session_2` … with turns that have a `dia_id`,
 and `qa` with questions and the turns that are their `evidence`). Every session is written as a coding agent writes
-one, and all of them make one index: with turns that are searched alone, and with what was said around them. Every
-other conversation is for choosing constants (`--choose`); the rest judges.
+one, and all of them make one index: of turns as sections of any document, of turns whose own words count for more,
+and of turns that are searched with what was said around them. Every other conversation is for choosing constants
+(`--choose`); the rest judges.
 
-A turn counts as found where one of the ten best hits holds it. The rank is that of the first single turn among
-unjoined hits, so that it shows whether a turn that answers stands before those beside it.
+A turn counts as found where one of the ten best hits holds it. The reciprocal rank and the share of questions with a
+right turn first go by hits of single turns, so that they show whether a turn that answers stands before its neighbours.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import Report  # isort: skip  (before numpy)
-
 import outcrop
+from benchmarks.report import Report
 from outcrop.chunk import dialogue
+from outcrop.index import columns
 
 FOUND_WITHIN = 10
 MIN_GAIN = 0.05
@@ -111,11 +112,15 @@ def measure(files: dict[str, str], questions: list[Question]) -> Measured:
             index.add_sessions(folder)
             for question in questions:
                 hits = index.search(question.text, limit=FOUND_WITHIN).hits
-                held = {mark for hit in hits for path in hit.headings for mark in places[hit.document.path, path[0]]}
+                held = {
+                    mark for hit in hits for path in hit.headings for mark in places[hit.document.path, path[0]]
+                }
                 recall += len(question.evidence & held) / len(question.evidence)
                 tokens += sum(hit.tokens for hit in hits)
                 single = index.search(question.text, limit=FOUND_WITHIN, merge=False).hits
-                right = [bool(places[hit.document.path, hit.heading_path[0]] & question.evidence) for hit in single]
+                right = [
+                    bool(places[hit.document.path, hit.heading_path[0]] & question.evidence) for hit in single
+                ]
                 rank += 1 / (right.index(True) + 1) if any(right) else 0
                 first += bool(right and right[0])
     count = len(questions)
@@ -129,13 +134,30 @@ def main() -> int:
     parser.add_argument("--choose", action="store_true", help="ask the half that constants are chosen on")
     given = parser.parse_args()
     files, questions = read_set(given.data, choose=given.choose)
-    around = dialogue.TURNS_AROUND
-    rows = {}
-    for name, count in (("alone", 0), ("with neighbours", around)):
-        dialogue.TURNS_AROUND = count  # type: ignore[misc]
-        rows[name] = measure(files, questions)
-        print(name, rows[name], len(questions))
-    return 0
+    if not questions:
+        parser.error(f"there are no conversations with questions in {given.data}")
+    report = Report("dialogue", {"half": "choose" if given.choose else "judge", "questions": len(questions)})
+    turns, weight = dialogue.TURNS_AROUND, columns.OWN_WEIGHT
+    ways = {
+        "sections of any document": (0, 1),
+        "turns alone": (0, weight),
+        "turns and those around": (turns, weight),
+    }
+    measured: dict[str, Measured] = {}
+    for name, (dialogue.TURNS_AROUND, columns.OWN_WEIGHT) in ways.items():
+        measured[name] = measure(files, questions)
+    report.add_table(
+        "conversations", [{"turns": name, **asdict(figures)} for name, figures in measured.items()]
+    )
+    plain, alone, now = measured.values()
+    best = max(plain.recall, alone.recall)
+    report.add("recall@10, gain over turns alone", now.recall - best, "", at_least=MIN_GAIN)
+    report.add(
+        "right turn first, gain over turns alone", now.first - max(plain.first, alone.first), "", at_least=0
+    )
+    if not given.choose:
+        report.keep()
+    return 1 if report.failed else 0
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ def _evidence(chunk: StoredChunk, name: str) -> tuple[int, str]:
 def _named(chunk: StoredChunk, line: int) -> str:
     """What the line stands in: the declaration, or the section of a document."""
     if chunk.code is None or not chunk.document.language:
-        return " › ".join(chunk.heading_path) or chunk.document.title
+        return " › ".join(chunk.shown_path) or chunk.document.title
     before = [item for item in chunk.code.defines if item.line <= line and item.kind not in ("local", "field")]
     if chunk.code.kind and chunk.code.symbol:
         return chunk.code.symbol

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b, file_digest
 from pathlib import Path, PurePosixPath
 
+from outcrop.records import SESSION
+
 _KEY_BYTES = 16
 """128 bits: among a billion chunks the odds that any two collide are about one in 10^21."""
 # The personalisation of blake2b keeps the kinds apart: a text and a path of the same letters differ.
@@ -23,7 +25,7 @@ _NUMBERING = re.compile(r"(?<![^\W_])(?<!\.)(?:[^\W\d_]?\d[\d.]*)(?![^\W_])")
 
 
 def text_key(context: str, text: str) -> bytes:
-    """Content address of a chunk's vector, from its context (see `context_head`) and its text, 16 bytes."""
+    """Content address of a chunk's vector, from its context and its text (see `context_parts`), 16 bytes."""
     head = context.encode("utf-8", "surrogatepass")
     digest = blake2b(len(head).to_bytes(8, "little"), digest_size=_KEY_BYTES, person=_TEXT)
     digest.update(head)
@@ -61,10 +63,18 @@ def context_head(title: str, heading_path: Sequence[str]) -> str:
     return "".join(lines)
 
 
-def context_text(title: str, heading_path: Sequence[str], text: str) -> str:
+def context_parts(title: str, heading_path: Sequence[str], text: str, kind: str) -> tuple[str, str]:
+    """What is embedded for a chunk: the lines before it, and its text. What was said around a turn of a conversation
+    follows it: in a heading those words would weigh more than its own."""
+    if kind == SESSION:
+        return context_head(title, heading_path[:1]), "\n".join((text, *heading_path[1:]))
+    return context_head(title, heading_path), text
+
+
+def context_text(title: str, heading_path: Sequence[str], text: str, kind: str = "") -> str:
     """The text that is embedded for a chunk: title, section, an empty line, and its own text."""
-    head = context_head(title, heading_path)
-    return f"{head}\n{text}" if head else text
+    head, body = context_parts(title, heading_path, text, kind)
+    return f"{head}\n{body}" if head else body
 
 
 def split_context(text: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from outcrop.contracts import Embedder, Store
-from outcrop.embed.keys import context_head, path_key, text_key
+from outcrop.embed.keys import context_parts, path_key, text_key
 from outcrop.index.seam import Index
 from outcrop.records import Check, DocumentWrite, Filter, StaleDocument
 from outcrop.sources.revisions import change_of
@@ -67,8 +67,10 @@ def examine_content(store: Store) -> list[str]:
 
 
 def _is_as_written(write: DocumentWrite) -> bool:
-    title = write.document.title
-    keys = tuple(text_key(context_head(title, chunk.heading_path), chunk.text) for chunk in write.chunks)
+    title, kind = write.document.title, write.document.kind
+    keys = tuple(
+        text_key(*context_parts(title, chunk.heading_path, chunk.text, kind)) for chunk in write.chunks
+    )
     return keys == write.text_keys and path_key(write.file.path) == write.path_key
 
 

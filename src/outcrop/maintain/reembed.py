@@ -126,7 +126,7 @@ _Reader = Callable[[Store, dict[int, bytes]], dict[bytes, str]]
 def read_texts(store: Store, keys: dict[int, bytes]) -> dict[bytes, str]:
     """What is embedded of these chunks, by the key of its vector; those that are gone by now are left out."""
     return {
-        keys[chunk.id]: context_text(chunk.document.title, chunk.heading_path, chunk.text)
+        keys[chunk.id]: context_text(chunk.document.title, chunk.heading_path, chunk.text, chunk.document.kind)
         for chunk in store.chunks(list(keys))
     }
 

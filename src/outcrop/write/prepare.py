@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
-from outcrop.embed.keys import context_head, context_text, path_key, summary_key, text_key
+from outcrop.embed.keys import context_parts, context_text, path_key, summary_key, text_key
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
@@ -146,7 +146,8 @@ def prepare_parsed(file: SourceFile, document: Document, digest: str, recipe: Re
         document, masked = _without_secrets(document, recipe)
         chunks = chunk_document(document, recipe.chunking)
         keys = tuple(
-            text_key(context_head(document.title, chunk.heading_path), chunk.text) for chunk in timed(chunks)
+            text_key(*context_parts(document.title, chunk.heading_path, chunk.text, document.kind))
+            for chunk in timed(chunks)
         )
     summaries: tuple[bytes, ...] = ()
     if document.outline is not None:
@@ -193,7 +194,7 @@ def texts_to_embed(
         title = write.document.title
         for key, chunk in zip(write.text_keys, write.chunks, strict=True):
             if key in missing and key not in texts:
-                texts[key] = context_text(title, chunk.heading_path, chunk.text)
+                texts[key] = context_text(title, chunk.heading_path, chunk.text, write.document.kind)
         for key, chunk in zip(write.summary_keys, write.chunks, strict=bool(write.summary_keys)):
             if key in missing and chunk.code is not None:
                 texts.setdefault(key, chunk.code.summary)
