@@ -20,8 +20,8 @@ OPENERS: Final = ("User", "Task")
 
 class Dialogue:
     """The turns of a session, by their headings. The place of a turn is who speaks and when, how the turns before it
-    began, and how those after it begin: all of it is searched and embedded with the turn, for less than its own words, and
-    only the first is shown (`StoredChunk.shown_path`)."""
+    began, and how those after it begin: all of it is searched and embedded with the turn, where its own words count
+    for more, and only the first is shown (`StoredChunk.shown_path`)."""
 
     def __init__(self, text: str, headings: Sequence[Heading]) -> None:
         self._starts = [heading.start for heading in headings]
