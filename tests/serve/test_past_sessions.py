@@ -43,7 +43,7 @@ def test_an_agent_finds_and_reads_what_was_said(tmp_path: Path) -> None:
     state.engine.add_sessions(path.parent)
     state.engine.close()
     found = library.call("search", query=QUERY)
-    assert f"Why do the first calls after a deploy fail? › {WHO}" in found
+    assert f"5f0c.jsonl text 1-18 · {WHO} · score" in found
     assert "three attempts do not last" in found
     read = library.call("read", path=str(path))
     assert "User, 2026-03-02 10:02\nThen make it five." in read

@@ -49,7 +49,7 @@ def test_a_collection_and_a_folder_can_be_named_and_sync_follows(outcrop: Outcro
 
 def test_the_whole_session_can_be_read(outcrop: Outcrop, home: Path) -> None:
     outcrop("add", "--sessions", "claude")
-    shown = outcrop("show", "-home-ann-courier/5f0c.jsonl")
+    shown = outcrop("show", home / ".claude/projects/-home-ann-courier/5f0c.jsonl")
     assert "User, 2026-03-02 10:02\nThen make it five." in shown.stdout
 
 
