@@ -238,4 +238,7 @@ cli.examples = ("outcrop add ~/notes", "outcrop search how are retries configure
 def main() -> NoReturn:
     """The `outcrop` command."""
     gc.set_threshold(GC_OBJECTS)
-    cli.main(prog_name="outcrop")
+    try:
+        cli.main(prog_name="outcrop")
+    finally:
+        gc.freeze()  # else Python looks through everything once more as it ends: a twentieth of a search
