@@ -45,6 +45,6 @@ def test_an_agent_finds_and_reads_what_was_said(tmp_path: Path) -> None:
     found = library.call("search", query=QUERY)
     assert f"5f0c.jsonl text 1-18 · {WHO} · score" in found
     assert "three attempts do not last" in found
-    read = library.call("read", path=str(path))
+    read = library.call("read_document", document=str(path))
     assert "User, 2026-03-02 10:02\nThen make it five." in read
     assert "toolu_1" not in read, "what was said, not the file's records"

@@ -12,7 +12,11 @@ def formats() -> str:
     """Every format but source code: its kind, its extensions, and what its lines are lines of."""
     own, made = "the file's own text", "text made from the file, in a process of its own"
     rows = [
-        (f"`{form.kind}`", codes(form.extensions), own if isinstance(form, TextFormat) else made)
+        (
+            f"`{form.kind}`",
+            codes(form.extensions) or "told by its content",
+            own if isinstance(form, TextFormat) else made,
+        )
         for form in FORMATS
         if form is not SOURCE_CODE
     ]
