@@ -5,12 +5,29 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.parse.recorded import CALL, CLAUDE, CODEX, GEMINI_HEAD, claude, gemini, lines, result
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.parse.recorded import CALL, CLAUDE, CODEX, GEMINI_HEAD, claude, gemini, lines, result, tool
 
+from outcrop.parse import sessions
 from outcrop.parse.entry import parse
-from outcrop.parse.limits import ParseLimits
+from outcrop.parse.limits import ParseLimits, RawFile
 from outcrop.records import Document
 
+FIELDS = (
+    "type",
+    "message",
+    "payload",
+    "content",
+    "role",
+    "timestamp",
+    "cwd",
+    "text",
+    "name",
+    "input",
+    "uuid",
+    "git",
+)
 LIMITS = ParseLimits(timeout_s=30, memory_bytes=1024**3)
 
 
@@ -88,6 +105,15 @@ def test_a_file_of_a_subagent_is_a_session_that_begins_with_a_task() -> None:
     assert document.meta["session"] == "5f0c"  # that of the session which gave the task
 
 
+def test_the_folder_that_a_tool_looks_in_is_no_file_that_was_touched() -> None:
+    calls = [
+        tool("Grep", pattern="retry", path="/home/ann/courier/src"),
+        tool("Edit", file_path="/home/ann/courier/a.py"),
+    ]
+    document = read(CLAUDE + lines(claude("assistant", calls, "10:05:00")))
+    assert document.meta["files"].split("\n") == ["src/retry.py", "a.py"]
+
+
 def test_what_was_said_before_is_not_read_again_from_the_copy_a_program_makes_of_it() -> None:
     copies = (
         claude("user", "This session continues an earlier one.", "10:04:00", isCompactSummary=True),
@@ -106,6 +132,11 @@ def test_a_codex_session_says_each_thing_once() -> None:
     )
     assert (document.meta["branch"], document.meta["folder"]) == ("main", "/srv/app")
     assert document.remark == ""
+
+
+def read_session(data: bytes) -> Document:
+    """In this process, for many of them."""
+    return sessions.read(RawFile(data, "s.jsonl", None, 1_000_000))
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -174,6 +205,31 @@ def test_bad_lines_are_counted_and_the_rest_is_read() -> None:
     document = read(CLAUDE + lines(*bad) + CLAUDE[:40])
     assert document.text == read(CLAUDE).text
     assert document.remark == "4 lines damaged and 2 lines of unknown kind left out"
+
+
+@given(st.data())
+def test_a_session_with_anything_in_it_is_read(data: st.DataObject) -> None:
+    """Fields go, change their type or hold text that is none: nothing but a complaint of the parser may come of it."""
+    records = [json.loads(line) for line in (CLAUDE, CODEX)[data.draw(st.integers(0, 1))].splitlines()]
+    values = st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.text(st.characters(), max_size=20)
+        | st.just("\ud800 \x00\x1b["),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=3),
+        max_leaves=8,
+    )
+    for _ in range(data.draw(st.integers(1, 4))):
+        record = records[data.draw(st.integers(0, len(records) - 1))]
+        inside = data.draw(st.sampled_from(["", "message", "payload"]))
+        where = record.get(inside) if inside else record
+        if isinstance(where, dict):
+            where[data.draw(st.sampled_from(FIELDS))] = data.draw(values)
+    document = read_session(lines(*records).encode())
+    document.text.encode("utf-8")
+    assert all(document.text.startswith(heading.title, heading.start) for heading in document.headings)
+    assert all(isinstance(value, str) for value in document.meta.values())
 
 
 @pytest.mark.parametrize(

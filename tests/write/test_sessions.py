@@ -163,6 +163,11 @@ def test_a_bad_file_among_sessions_is_a_line_in_the_report(small: outcrop.Engine
 
 
 def test_the_output_of_tools_beside_sessions_is_left_out(small: outcrop.Engine, folder: Path) -> None:
+    write(
+        folder,
+        ".claude/projects/-home-ann-courier/sessions-index.json",
+        '{"entries": [{"firstPrompt": "Why"}]}',
+    )
     report = small.add_sessions(folder / ".claude/projects")
     (left_out,) = report.skipped
     assert left_out.reason == "output of a coding agent's tools"

@@ -38,7 +38,7 @@ def tell_agent(record: object) -> str | None:
     """Which agent wrote a record, by the fields that only it has; None where that cannot be told."""
     if not isinstance(record, dict):
         return None
-    kind = record.get("type")
+    kind = _kind(record)
     if "payload" in record and "timestamp" in record and kind in ("session_meta", "response_item", "event_msg"):
         return CODEX
     if "sessionId" in record and ("projectHash" in record or "messageId" in record):
@@ -54,6 +54,12 @@ def tell_agent(record: object) -> str | None:
     return None
 
 
+def _kind(record: Record) -> str | None:
+    """What a record says it is; a question mark where that is no text."""
+    kind = record.get("type")
+    return kind if kind is None or isinstance(kind, str) else "?"
+
+
 def take(session: Session, record: object) -> None:
     """Add what one record says to a session."""
     if not isinstance(record, dict):
@@ -67,12 +73,12 @@ def take(session: Session, record: object) -> None:
 
 
 def _take_claude(session: Session, record: Record) -> bool:
-    kind, message = record.get("type"), record.get("message")
+    kind, message = _kind(record), record.get("message")
     if kind == "summary":
         session.summarise(record.get("leafUuid"), record.get("summary"))
         return True
     if kind in ("custom-title", "ai-title"):
-        session.name(str(kind), record.get("customTitle") or record.get("aiTitle"))
+        session.name(kind, record.get("customTitle") or record.get("aiTitle"))
         return True
     if kind not in ("user", "assistant"):
         return kind in _CLAUDE_ASIDE
@@ -124,7 +130,7 @@ def _typed(text: str) -> str:
 
 
 def _take_codex(session: Session, record: Record) -> bool:
-    kind, payload, when = record.get("type"), record.get("payload"), record.get("timestamp")
+    kind, payload, when = _kind(record), record.get("payload"), record.get("timestamp")
     if kind == "session_meta" and isinstance(payload, dict):
         git = payload.get("git")
         branch = git.get("branch") if isinstance(git, dict) else None
@@ -143,7 +149,7 @@ def _take_codex(session: Session, record: Record) -> bool:
 
 
 def _take_codex_item(session: Session, item: Record, when: object) -> bool:
-    kind = item.get("type")
+    kind = _kind(item)
     if kind == "message":
         role, text = item.get("role"), text_of(item.get("content"))
         if role in ("user", "assistant"):
@@ -207,7 +213,7 @@ def _take_gemini(session: Session, record: Record) -> bool:
         if isinstance(record["$set"], dict):
             session.name("summary", record["$set"].get("summary"))
         return isinstance(record["$set"], dict)
-    kind, when = record.get("type"), record.get("timestamp")
+    kind, when = _kind(record), record.get("timestamp")
     if kind == "user":
         session.note(id=record.get("sessionId"))
         # What was typed is displayed; the content has the files in it that were named there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
@@ -73,6 +74,7 @@ def _read_session(data: bytes) -> Session | None:
 
 
 _DAMAGED: Final = object()
+_LINE: Final = re.compile(r"[^\n]+")
 
 
 def _records(data: bytes) -> Iterator[object]:
@@ -86,8 +88,9 @@ def _records(data: bytes) -> Iterator[object]:
         if whole is not None:
             yield from whole if isinstance(whole, list) else (whole,)
             return
-    for line in text.split("\n"):
-        if line.strip():
+    for found in _LINE.finditer(text):
+        line = found[0].strip()
+        if line:
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError):

@@ -27,6 +27,10 @@ _TITLES: Final = ("custom-title", "ai-title", "summary")
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,1000})$", re.MULTILINE)
 _FILE_FIELDS: Final = ("file_path", "path", "notebook_path", "absolute_path", "target_file")
 _COMMAND_FIELDS: Final = ("command", "cmd")
+_LOOKING: Final = frozenset(
+    {"Glob", "Grep", "LS", "glob", "grep_files", "list_dir", "list_directory", "search_file_content"}
+)
+"""Tools whose path is where they look, mostly a folder."""
 _REMINDER: Final = ("<system-reminder>", "</system-reminder>")
 
 
@@ -111,7 +115,7 @@ class Session:
             if not paths and (decoded := _decode(arguments)) is not None:
                 self.use(tool, decoded, when)
         elif isinstance(arguments, dict):
-            for name in _FILE_FIELDS:
+            for name in _FILE_FIELDS if tool not in _LOOKING else ():
                 if isinstance(path := arguments.get(name), str) and path:
                     turn.files[path[:1000]] = None
             for name in (*_COMMAND_FIELDS, "input"):
