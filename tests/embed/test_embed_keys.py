@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from outcrop.embed.keys import context_head, context_text, path_key, path_text, text_key
+from outcrop.embed.keys import context_head, context_parts, context_text, path_key, path_text, text_key
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,12 @@ def test_a_file_named_by_a_number_is_not_named_above_its_text() -> None:
     assert context_head("0421.py", ("paste",)) == "Section: paste\n"
     assert context_head("2.users.py", ()) == "Document: 2.users.py\n"
     assert context_head("1984", ()) == "Document: 1984\n"  # a title, not a file's name
+
+
+def test_what_was_said_around_a_turn_follows_its_words_and_is_part_of_its_key() -> None:
+    turn = ("Retries", ("Claude, 10:01", "Why do they fail?"), "Three attempts do not last.")
+    assert context_text(*turn, "session") == (
+        "Document: Retries\nSection: Claude, 10:01\n\nThree attempts do not last.\nWhy do they fail?"
+    )
+    other = (turn[0], ("Claude, 10:01", "What was it?"), turn[2])
+    assert text_key(*context_parts(*turn, "session")) != text_key(*context_parts(*other, "session"))
