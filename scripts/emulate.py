@@ -71,6 +71,9 @@ def _write_environment(home: Path, command: list[str], python: Path, packages: P
     (home / "pyvenv.cfg").write_text(f"home = {python.parent}\n", "utf-8")
     # Where this machine's processor is named for OpenBLAS, it would run instructions that the emulated one lacks.
     start = f'unset OPENBLAS_CORETYPE\nexec {shlex.join(command)} -0 "$0" {shlex.quote(str(python))} "$@"'
+    rg = Path(sys.executable).with_name("rg")
+    if rg.exists() and not (home / "bin" / "rg").is_symlink():
+        (home / "bin" / "rg").symlink_to(rg)  # a program of its own, which need not be emulated
     for name, line in (("python", start), ("outcrop", 'exec "${0%/*}/python" -m outcrop "$@"')):
         (home / "bin" / name).write_text(f"#!/bin/sh\n{line}\n", "utf-8")
         (home / "bin" / name).chmod(0o755)
