@@ -150,6 +150,18 @@ def test_where_one_stands_is_what_is_searched(
     assert list(index.grep("depends", GrepOptions(where=Filter(paths=("README.md",))))) != []
 
 
+def test_here_names_the_checkout_too(index: Engine, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = project.parent / "elsewhere"
+    git(project, "worktree", "add", "-q", str(tree), "feature/x")
+    index.add(project)
+    index.add(tree)
+    monkeypatch.chdir(project)
+    assert "src/drone.py" not in paths(index, "launch a delivery drone", here=".")
+    assert paths(index, "launch a delivery drone", here=str(tree / "src"))[0] == "src/drone.py"
+    monkeypatch.chdir(tree)
+    assert paths(index, "launch a delivery drone", here=".")[0] == "src/drone.py"
+
+
 def test_a_switch_of_branches_is_seen_at_once(
     index: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

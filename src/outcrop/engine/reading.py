@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
@@ -29,7 +31,7 @@ from outcrop.records import (
     SearchOptions,
     StoredChunk,
 )
-from outcrop.records.asked import CONTEXT_DEFAULTS
+from outcrop.records.asked import CONTEXT_DEFAULTS, HERE
 from outcrop.sources.revisions import Revisions, looks_stale
 from outcrop.store.opening import open_store
 from outcrop.text.terms import WORD
@@ -154,12 +156,28 @@ class OpenedIndex:
         self.close()
 
 
-def current_folder() -> str | None:
-    """The folder one stands in; None where it was removed."""
+_standing: ContextVar[tuple[str, ...] | None] = ContextVar("outcrop_standing", default=None)
+
+
+def current_folders() -> tuple[str, ...]:
+    """The folders one stands in, as real paths: the current one, if it is still there, unless others were named."""
+    named = _standing.get()
+    if named is not None:
+        return named
     try:
-        return os.getcwd()  # noqa: PTH109 - which is absolute and free of links already
+        return (os.getcwd(),)  # noqa: PTH109 - which is absolute and free of links already
     except OSError:
-        return None
+        return ()
+
+
+@contextmanager
+def standing_in(*folders: str) -> Iterator[None]:
+    """Whoever asks meanwhile stands in these folders."""
+    token = _standing.set(tuple(os.path.realpath(os.path.expanduser(folder)) for folder in folders))  # noqa: PTH111
+    try:
+        yield
+    finally:
+        _standing.reset(token)
 
 
 EVERYTHING = Filter()
@@ -179,44 +197,57 @@ class Reading(OpenedIndex):
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising."""
         if options.here is not None:
-            return self._search_here(query, options, options.here, stopped)
+            with self._standing(options.here):
+                return self._search_here(query, replace(options, here=None), stopped)
         options = replace(options, where=self._scope(options.where))
         answer = answer_query(self._maker, query, self._known.leave_out_histories(options), stopped)
         return replace(answer, hits=self._dated(answer.hits, options.where)) if answer.hits else answer
 
-    def _search_here(self, query: str, options: SearchOptions, here: str, stopped: Stop | None) -> Answer:
-        """A search of the project that a folder is in, if it is in one and nothing else is asked for by name."""
-        from outcrop.read.here import NOTES, find_better, projects_at, tell_better
+    @staticmethod
+    def _standing(here: str | None) -> AbstractContextManager[None]:
+        return standing_in(*(current_folders() if here in (None, HERE) else (here,)))
 
-        options = replace(options, here=None)
-        where = options.where
-        named = where.collections or where.documents or where.ref or where.worktree
-        roots = [(info.name, root) for info in self.collections(roots=True) for root in info.roots]
-        projects = () if named else projects_at(os.path.realpath(os.path.expanduser(here)), roots)  # noqa: PTH111
-        if not projects:
-            return self.run_search(query, options, stopped)
-        hidden = history_collections(self._store)
-        kept = {*projects, *(name for name in self._known.names() if name == NOTES)}
-        others = tuple(name for name in self._known.names() if name not in kept and name not in hidden)
-        inside = replace(options, where=replace(where, collections=tuple(sorted(kept))))
+    def _search_here(self, query: str, options: SearchOptions, stopped: Stop | None) -> Answer:
+        """A search of the project one stands in, which also names others where they are clearly better."""
+        from outcrop.read.here import find_better, tell_better
+
+        inside = replace(options, where=self.in_project(options.where))
         answer = self.run_search(query, inside, stopped)
+        if inside.where is options.where:
+            return answer
+        hidden = {*inside.where.collections, *history_collections(self._store)}
+        others = tuple(name for name in self._known.names() if name not in hidden)
         if not others:
             return answer
-        wide = replace(options, where=replace(where, collections=others), limit=3, offset=0, explain=False)
-        better = find_better(answer, self.run_search(query, wide, stopped))
+        wide = replace(options.where, collections=others)
+        beyond = self.run_search(query, replace(options, where=wide, limit=3, offset=0, explain=False), stopped)
+        better = find_better(answer, beyond)
         told = "; ".join(filter(None, (answer.detail, tell_better(better))))
         return replace(answer, elsewhere=better, detail=told) if better else answer
 
+    def in_project(self, where: Filter = EVERYTHING) -> Filter:
+        """The filter for the project one stands in, with the notes, which belong to every project. The very same
+        filter where it names collections, documents, a ref or a worktree, or where one stands in no project."""
+        from outcrop.read.here import NOTES, projects_at
+
+        named = where.collections or where.documents or where.ref or where.worktree
+        if named or "commit" in where.kinds:  # which are in collections of their own
+            return where
+        roots = [(info.name, root) for info in self.collections(roots=True) for root in info.roots]
+        projects = {name for folder in current_folders() for name in projects_at(folder, roots)}
+        notes = {name for name in self._known.names() if name == NOTES}
+        return replace(where, collections=tuple(sorted(projects | notes))) if projects else where
+
     def _scope(self, where: Filter) -> Filter:
-        """A filter with the branch or checkout that is meant: the one it names, else the one that the current folder
-        is in. NotFound where there is none of that name, or no such collection."""
+        """A filter with the branch or checkout that is meant: the one it names, else the one that one stands in.
+        NotFound where there is none of that name, or no such collection."""
         self._known.require(where.collections)
         known = self._known.manifests()
         if where.manifests or not (known or where.ref or where.worktree):
             return where
         from outcrop.read.manifests import choose_manifests, narrow
 
-        return narrow(where, choose_manifests(known, where, current_folder()))
+        return narrow(where, choose_manifests(known, where, current_folders()))
 
     def _view(self, where: Filter = EVERYTHING) -> Store:
         """The store as it looks from the branch or checkout that is meant."""

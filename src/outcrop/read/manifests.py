@@ -1,7 +1,7 @@
 """Which branch or checkout of a repository is meant, and an index as it looks from there.
 
-Trees are never mixed: of each repository one counts, the one that is asked for, the one the current folder is in, or
-its own checkout. What belongs to no repository that is kept this way is always there.
+Trees are never mixed: of each repository one counts, the one that is asked for, the one that one stands in, or its own
+checkout. What belongs to no repository that is kept this way is always there.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ NONE: Final = -1
 _NAMED: Final = 8
 
 
-def choose_manifests(known: Sequence[Manifest], where: Filter, here: str | None = None) -> tuple[Manifest, ...]:
-    """The trees that a filter means, at most one of each repository and collection; `here` is the folder one stands
-    in. NotFound, with what there is, where none is called that."""
+def choose_manifests(
+    known: Sequence[Manifest], where: Filter, here: Sequence[str] = ()
+) -> tuple[Manifest, ...]:
+    """The trees that a filter means, at most one of each repository and collection; `here` are the folders one stands
+    in, the first counts most. NotFound, with what there is, where none is called that."""
     if where.ref is not None and where.worktree is not None:
         raise NotFound("a ref and a worktree cannot both be meant; give one of them")
     if where.collections:
@@ -86,11 +88,12 @@ def _holding(known: Sequence[Manifest], place: str) -> tuple[Manifest, ...]:
     return tuple(each for each in found if len(each.name) == longest)
 
 
-def _by_default(known: Sequence[Manifest], here: str | None) -> tuple[Manifest, ...]:
+def _by_default(known: Sequence[Manifest], here: Sequence[str]) -> tuple[Manifest, ...]:
     """The tree one stands in; of other repositories their own checkout, else the oldest one, else the first ref."""
     chosen: dict[tuple[str, str], Manifest] = {}
-    for each in _holding(known, here) if here else ():
-        chosen[each.repository, each.collection] = _follow_switch(each, known)
+    for each in (holding for folder in here for holding in _holding(known, folder)):
+        if (each.repository, each.collection) not in chosen:
+            chosen[each.repository, each.collection] = _follow_switch(each, known)
     for each in sorted(
         known, key=lambda one: (one.folder is None, f"{one.folder}/.git" != one.repository, one.id)
     ):

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from outcrop.records import Message
-from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS, SHOW, WHERE
+from outcrop.records.asked import CONTEXT_OPTIONS, HERE, SEARCH_OPTIONS, SHOW, WHERE
 from outcrop.serve.cli.options import command, make_options, many, option, read_given
 from outcrop.serve.cli.render import print_answer, print_sources
 from outcrop.serve.cli.session import Session
@@ -49,10 +49,8 @@ def search_command(
     clearly better; --all searches everything. Exits with 1 when there are no hits, as grep does.
     """
     with session.open_existing() as index:
-        from outcrop.engine.reading import current_folder  # loaded by now
-
         if not everything and given["here"] is None:
-            given["here"] = current_folder()
+            given["here"] = HERE
         answer = index.search(" ".join(query), **read_given(given, index))
         if session.as_json:
             session.print_json(answer)
