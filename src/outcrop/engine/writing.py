@@ -81,6 +81,16 @@ class Writing(Reading):
         wanted = Text("", title=title, tags=tuple(tags))
         return self._adder.run(lambda ingestor: ingestor.add(file, data, target, wanted, options))
 
+    def repository_places(self, path: str | Path) -> tuple[Path, ...]:
+        """What adding branches of the repository that a folder is in reads: its checkout, its folder of objects and
+        those it borrows from, as real paths. Whoever lets others add should know them."""
+        from outcrop.sources.gitobjects import object_folders
+        from outcrop.write.trees import find_repository
+
+        repository = find_repository(Path(path))
+        places = (repository.top, repository.common_dir, *object_folders(repository.common_dir / "objects"))
+        return tuple(dict.fromkeys(place.resolve() for place in places))
+
     def _cluster(self, address: str | None, *, defer_embedding: bool) -> Prepare | None:
         if address is None:
             return None

@@ -161,6 +161,11 @@ class IngestBody(Strict):
     collection: Name | None = None
     tags: Names = []
     force: bool = Field(default=False, description="Read again what did not change.")
+    branches: Names = Field(
+        default=[],
+        description="Also these branches of the repository that the folder is in, read without a checkout: "
+        "`main`, `release/*`.",
+    )
 
 
 class SyncBody(Strict):
