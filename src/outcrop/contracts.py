@@ -235,9 +235,9 @@ class Store(Protocol):
     def drop_manifest(self, manifest_id: int) -> int:
         """Forget a manifest with the documents that no other holds; how many went."""
 
-    def drop_unlisted(self, before: float) -> int:
-        """Remove documents of trees that no manifest holds and that were written before a time: a run was killed
-        before it listed them. How many went."""
+    def drop_unlisted(self, older_than_s: float) -> int:
+        """Remove documents of trees that no manifest holds and that were written longer ago than this: a run was
+        killed before it listed them. How many went."""
 
     def setting(self, name: str) -> str | None:
         """A setting kept with the index, such as the name under which its model is opened."""

@@ -13,7 +13,7 @@ import docx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cost import cpu_below
+from tests.cost import PATIENCE_S, cpu_below
 
 from outcrop.errors import ParseError
 from outcrop.parse import isolate
@@ -141,7 +141,7 @@ def test_a_parse_past_its_deadline_is_stopped_and_the_next_works() -> None:
 
 
 def test_a_parse_past_its_memory_is_an_error_and_the_next_works() -> None:
-    small = ParseLimits(timeout_s=30, memory_bytes=48 * 1024**2)
+    small = ParseLimits(timeout_s=PATIENCE_S, memory_bytes=48 * 1024**2)
     with pytest.raises(ParseError, match="48 MiB of memory"):
         read("<p>x</p>" * 1_000_000, "x.html", small)
     assert read("<p>fine", "x.html", small).text == "fine"

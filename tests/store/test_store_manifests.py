@@ -97,8 +97,8 @@ def test_what_a_killed_run_left_goes_only_when_it_is_old(store: Store) -> None:
     stale = replace(tree_write("stale.md", "its run was killed"), created_at=1.0, updated_at=1.0)
     held, fresh_id, stale_id = put(store, tree_write("a.md", "held"), fresh, stale)
     assert store.put_manifest("main", "refs/heads/main", [held], repository=REPOSITORY) == 0
-    assert store.drop_unlisted(before=1000.0) == 1
-    assert store.drop_unlisted(before=1000.0) == 0
+    assert store.drop_unlisted(older_than_s=1000.0) == 1
+    assert store.drop_unlisted(older_than_s=1000.0) == 0
     assert store.document(fresh_id) is not None
     assert store.document(stale_id) is None
     assert store.document(held) is not None

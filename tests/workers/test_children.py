@@ -24,6 +24,7 @@ from outcrop.engine import Engine
 from outcrop.parse.isolate import close_worker, parse_isolated
 from outcrop.parse.limits import ParseLimits
 from outcrop.serve.http.searchers import Searchers
+from outcrop.serve.mcp.hooks import HOOK_FILES, make_hook
 from outcrop.workers.process import DEVNULL, child_environment, start_child, start_program
 from outcrop.write.readers import _Reader
 
@@ -35,6 +36,8 @@ MODULES = (
     "outcrop.cluster.driver",
     "outcrop.write.reader",
 )
+BY_CLIENTS = "outcrop.serve.hook"
+"""Started by agents' programs, with the command that `outcrop install --hooks` writes for them."""
 STARTERS = {
     "os": ("system", "popen", "startfile", "fork", "forkpty", "exec", "spawn", "posix_spawn"),
     "asyncio": ("create_subprocess_",),
@@ -175,7 +178,7 @@ def test_every_module_that_is_started_is_tried_below() -> None:
         for path in PACKAGE.rglob("*.py")
         if 'if __name__ == "__main__"' in path.read_text("utf-8")
     }
-    assert runnable == {*MODULES, "outcrop.__main__"}
+    assert runnable == {*MODULES, BY_CLIENTS, "outcrop.__main__"}
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -261,6 +264,22 @@ def test_what_install_writes_runs_nothing_of_the_project(tmp_path: Path, trap: P
         check=False,
     )
     assert started.returncode == 0, started.stderr
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("client", HOOK_FILES)
+def test_a_hook_runs_nothing_of_the_project(client: str, tmp_path: Path, trap: Path) -> None:
+    db = tmp_path / "index.db"
+    with Engine(load_config({"db": str(db)}, environ={})) as engine:
+        engine.add(write_notes(tmp_path / "notes"))
+    entry = make_hook(client, str(db))
+    (command,) = [each["command"] for each in entry.get("hooks", [entry])]
+    event = {"cwd": str(tmp_path / "notes"), "tool_input": {"pattern": "how is a request retried"}}
+    assert BY_CLIENTS in command
+    started = subprocess.run(
+        command, shell=True, input=json.dumps(event), text=True, capture_output=True, timeout=120, check=False
+    )
+    assert json.loads(started.stdout) is not None
     assert not trap.exists()
 
 

@@ -32,6 +32,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -101,8 +102,14 @@ class _Stretches(dict[bytes, bytes]):
         super().__init__()
         self._ids = ids
         self._tokens = tokens
-        self._longest = max(map(len, ids), default=0)
-        self._first_letters = frozenset(map(itemgetter(slice(1)), ids))
+
+    @cached_property  # most searches hold no word that has to be spelled
+    def _longest(self) -> int:
+        return max(map(len, self._ids), default=0)
+
+    @cached_property
+    def _first_letters(self) -> frozenset[str]:
+        return frozenset(map(itemgetter(slice(1)), self._ids))
 
     def __missing__(self, stretch: bytes) -> bytes:
         text = stretch.decode("utf-8")

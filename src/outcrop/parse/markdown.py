@@ -7,11 +7,9 @@ does not open a section.
 
 from __future__ import annotations
 
-import html
 import re
 from itertools import dropwhile, islice, repeat
 
-from outcrop.parse.front_matter import read_front_matter
 from outcrop.parse.limits import MAX_HEADINGS
 from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.records import Document, Heading
@@ -73,6 +71,8 @@ _BLANK_LINES = re.compile(r"(?<=\n\n)\n+(?=\n)")
 
 def read_markdown(text: str, path: str) -> Document:
     """A Markdown file with its front matter, headings and title."""
+    from outcrop.parse.front_matter import read_front_matter  # a search, which looks for headings, does without
+
     front = read_front_matter(text)
     headings = find_headings(text, front.end)
     top = next((h for h in headings if h.level == 1), headings[0] if headings else None)
@@ -360,6 +360,9 @@ def strip_inline(title: str) -> str:
         title = _UNDERSCORES.sub(r"\2", title)
     title = _TAG.sub("", title)
     title = _ATTRIBUTES.sub("", title)
-    title = html.unescape(title) if "&" in title else title
+    if "&" in title:
+        import html  # only here, with its table of entities
+
+        title = html.unescape(title)
     title = _KEPT.sub(lambda match: kept[int(match[1])], title)
     return " ".join(title.replace("\0", "").split())

@@ -20,6 +20,9 @@ MAX_LINE_CHARS: Final = 320
 
 Span = tuple[int, int]
 
+_ONE_PART: Final = re.compile(r"[A-Z]?[a-z]+")
+"""Most words: those that do not come apart."""
+
 
 class Marker:
     """Finds what a search matched in a text: words in any inflection, phrases verbatim."""
@@ -32,6 +35,7 @@ class Marker:
         words = {word.lower() for term in terms for word in WORD.findall(term)}
         self._stems = {self._stem(word) for word in words}
         # Scripts without spaces have no words to compare: what was asked for is looked up as it stands.
+        self._known: dict[str, bool] = {}
         self._verbatim = [word for word in words if not word.isascii()]
 
     def spans(self, text: str) -> list[Span]:
@@ -40,6 +44,8 @@ class Marker:
         for word in WORD.finditer(text):
             if self._matches(word.group()):
                 found.append(word.span())
+                continue
+            if _ONE_PART.fullmatch(word.group()):
                 continue
             # camelCase: getUserName is found by `user`
             found.extend(
@@ -61,7 +67,10 @@ class Marker:
         return [span for phrase in self.phrases for span in phrase_spans(text, phrase)]
 
     def _matches(self, word: str) -> bool:
-        return self._stem(word.lower()) in self._stems
+        known = self._known.get(word)
+        if known is None:
+            known = self._known[word] = self._stem(word.lower()) in self._stems
+        return known
 
 
 def _without_overlaps(spans: list[Span]) -> list[Span]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -174,7 +175,8 @@ class SqlStore(ABC):
 
         return self._transact(work)
 
-    def drop_unlisted(self, before: float) -> int:
+    def drop_unlisted(self, older_than_s: float) -> int:
+        before = time.time() - older_than_s
         old = f"origin = 'tree' AND updated_at < %s AND {_UNHELD}"
         if not self._ask(f"SELECT 1 FROM documents WHERE {old} LIMIT 1", (before,)):
             return 0

@@ -16,6 +16,7 @@ import errno
 import logging
 import math
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -23,7 +24,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired, list2cmdline
 from typing import IO, Any, BinaryIO, Final, Self
 from weakref import WeakSet
 
@@ -102,6 +103,13 @@ def python_command() -> list[str]:
     if not sys.executable:
         raise OSError("this Python does not know where its interpreter is")
     return [sys.executable, "-P"]
+
+
+def command_line(words: Sequence[str]) -> str:
+    """A command as one line that this system's shell takes apart into the same words."""
+    if sys.platform == "win32":
+        return list2cmdline(words)
+    return shlex.join(words)
 
 
 def child_environment(inherited: Mapping[str, str] | None = None) -> dict[str, str]:

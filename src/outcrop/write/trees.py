@@ -8,7 +8,6 @@ killed run left behind is found again by its name, or removed an hour later.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -99,7 +98,7 @@ def _sync_all(
 ) -> IngestReport:
     trees = Trees(store, ingestor, repository, collection, options)
     report = trees.sync_checkouts()
-    store.drop_unlisted(time.time() - UNLISTED_S)
+    store.drop_unlisted(UNLISTED_S)
     try:
         patterns = remembered_patterns(store, repository, collection)
         return report + trees.sync_refs(patterns) if patterns else report

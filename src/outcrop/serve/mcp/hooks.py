@@ -6,9 +6,6 @@ what a tool answered are not here.
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +13,7 @@ from typing import Any, Final
 from outcrop.errors import ConfigError
 from outcrop.serve.hook import DEADLINE_S, EVENTS
 from outcrop.serve.mcp.edits import put_item, read_jsonc, remove_item
-from outcrop.workers.process import python_command
+from outcrop.workers.process import command_line, python_command
 
 MODULE: Final = "outcrop.serve.hook"
 """What our command runs, and what it is known by."""
@@ -69,7 +66,7 @@ def make_hook(client: str, db: str) -> dict[str, Any]:
     (-P) nor what Python's variables name (-E)."""
     file = HOOK_FILES[client]
     words = [*python_command(), "-E", "-m", MODULE, client, "--db", db]
-    shown = subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+    shown = command_line(words)
     timeout = _PATIENCE_S * 1000 if file.is_in_ms else _PATIENCE_S
     if file.is_flat:
         return {"command": shown, "matcher": file.tools, "timeout": timeout}
