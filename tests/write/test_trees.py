@@ -158,6 +158,10 @@ def test_here_names_the_checkout_too(index: Engine, project: Path, monkeypatch: 
     monkeypatch.chdir(project)
     assert "src/drone.py" not in paths(index, "launch a delivery drone", here=".")
     assert paths(index, "launch a delivery drone", here=str(tree / "src"))[0] == "src/drone.py"
+    for ask in (index.context, index.code_context):
+        assert "delivery" not in ask("launch a delivery drone", here=".").text
+        packed = ask("launch a delivery drone", here=str(tree))
+        assert packed.sources[0].hit.document.uri == str(tree / "src/drone.py")
     monkeypatch.chdir(tree)
     assert paths(index, "launch a delivery drone", here=".")[0] == "src/drone.py"
 

@@ -209,19 +209,23 @@ class Reading(OpenedIndex):
 
     def _search_here(self, query: str, options: SearchOptions, stopped: Stop | None) -> Answer:
         """A search of the project one stands in, which also names others where they are clearly better."""
+        inside = self.in_project(options.where)
+        answer = self.run_search(query, replace(options, where=inside), stopped)
+        return self._name_better(answer, options, inside, stopped)
+
+    def _name_better(
+        self, answer: Answer, options: SearchOptions, inside: Filter, stopped: Stop | None = None
+    ) -> Answer:
+        """An answer from `inside` with collections outside of it that are clearly better."""
         from outcrop.read.here import find_better, tell_better
 
-        inside = replace(options, where=self.in_project(options.where))
-        answer = self.run_search(query, inside, stopped)
-        if inside.where is options.where:
-            return answer
-        hidden = {*inside.where.collections, *history_collections(self._store)}
+        hidden = {*inside.collections, *history_collections(self._store)}
         others = tuple(name for name in self._known.names() if name not in hidden)
-        if not others:
+        if inside is options.where or not others:
             return answer
-        wide = replace(options.where, collections=others)
-        beyond = self.run_search(query, replace(options, where=wide, limit=3, offset=0, explain=False), stopped)
-        better = find_better(answer, beyond)
+        wide = replace(options, where=replace(options.where, collections=others))
+        wide = replace(wide, here=None, limit=3, offset=0, explain=False)
+        better = find_better(answer, self.run_search(answer.query, wide, stopped))
         told = "; ".join(filter(None, (answer.detail, tell_better(better))))
         return replace(answer, elsewhere=better, detail=told) if better else answer
 
@@ -283,7 +287,6 @@ class Reading(OpenedIndex):
         given, 40 chunks are chosen from, and none that scores less than half of the best."""
         budget = self._budget(budget_tokens)
         asked = read_options(self.config, **{**CONTEXT_DEFAULTS, **options, "merge": False})
-        answer = self.run_search(query, asked, stopped)
         from outcrop.rank.merge import merge_hits
         from outcrop.read.beside import look_beside
         from outcrop.read.pack import pack
@@ -291,8 +294,10 @@ class Reading(OpenedIndex):
         def join_neighbours(hits: Sequence[Hit]) -> Sequence[Hit]:
             return merge_hits(hits, len(hits), repeats=True)
 
-        _, parts = look_beside(answer.hits, self._store.chunks, parts_only=True)
-        beside = self._dated(parts, read_options(self.config, **options).where)
+        with self._standing(asked.here):
+            answer = self.run_search(query, asked, stopped)
+            _, parts = look_beside(answer.hits, self._store.chunks, parts_only=True)
+            beside = self._dated(parts, asked.where)
         return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours, beside)
 
     def grep(self, pattern: str, options: GrepOptions | None = None, *, masked: bool | None = None) -> Matches:

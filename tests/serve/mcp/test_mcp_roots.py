@@ -103,6 +103,13 @@ def test_better_matches_of_other_projects_are_named_and_how_to_ask_for_them(ask:
     assert "better matches elsewhere: bakery" in found
     assert "all_projects" in found
     assert "all_projects" not in ask("search", garage, query="how often to bleed the brakes")
+    for code in (False, True):
+        packed = ask("context", garage, query="how hot is the oven for a loaf of bread", code=code)
+        assert "230 degrees" not in packed
+        assert "better matches elsewhere: bakery" in packed
+        assert "all_projects" in packed
+        wide = ask("context", garage, query="how hot is the oven for a loaf", code=code, all_projects=True)
+        assert "230 degrees" in wide
     for mode in ("exact", "regex"):
         none = ask("search", garage, query="230 degrees", mode=mode)
         assert none.startswith("No hits in this project")

@@ -15,7 +15,7 @@ from pydantic import Field
 from outcrop.records import Filter
 from outcrop.records.asked import HERE
 from outcrop.serve.mcp.desk import Call
-from outcrop.serve.mcp.find import QUOTED, no_hits, show_answer, why_empty
+from outcrop.serve.mcp.find import QUOTED, WIDER, no_hits, show_answer, why_empty
 from outcrop.serve.mcp.params import Limit, MaxTokens, Offset, Text
 from outcrop.serve.mcp.reply import DEFAULT_TOKENS, Reply, fence_text, one_line, readable
 from outcrop.serve.terminal import clean, say_count
@@ -36,7 +36,6 @@ HIT_LINES: Final = 3
 """Lines of a passage under `lines`, CONTEXT_LINES those around a match under `passages` (not measured)."""
 CONTEXT_LINES: Final = 2
 
-WIDER: Final = "all_projects=true searches every project"
 LONGEST_SHOWN: Final = 200
 """Characters of a matching line; a minified file has one of megabytes."""
 
