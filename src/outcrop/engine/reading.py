@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from outcrop.config import DEFAULT_TOKENIZER, Config
 from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Tokenizer
@@ -199,9 +199,10 @@ class Reading(OpenedIndex):
         if options.here is not None:
             with self._standing(options.here):
                 return self._search_here(query, replace(options, here=None), stopped)
-        options = replace(options, where=self._scope(options.where))
+        asked = options.where
+        options = replace(options, where=self._scope(asked))
         answer = answer_query(self._maker, query, self._known.leave_out_histories(options), stopped)
-        return replace(answer, hits=self._dated(answer.hits, options.where)) if answer.hits else answer
+        return replace(answer, hits=self._dated(answer.hits, asked)) if answer.hits else answer
 
     @staticmethod
     def _standing(here: str | None) -> AbstractContextManager[None]:
@@ -255,24 +256,33 @@ class Reading(OpenedIndex):
 
     def _view(self, where: Filter = EVERYTHING) -> Store:
         """The store as it looks from the branch or checkout that is meant."""
-        known = self._known.manifests()
-        if not known:
+        trees = self._trees(where)
+        if trees is None:
             return self._store
         from outcrop.read.manifests import view_store
 
-        chosen = frozenset(self._scope(where).manifests)
-        return view_store(self._store, [each for each in known if each.id in chosen])
+        return view_store(self._store, trees)
+
+    def _trees(self, where: Filter) -> Sequence[Manifest] | None:
+        """The branches or checkouts that are meant; None where the index has none at all."""
+        known = self._known.manifests()
+        if not known:
+            return None
+        from outcrop.read.manifests import place_switched
+
+        ids = frozenset(self._scope(where).manifests)
+        chosen = [each for each in known if each.id in ids]
+        return chosen if where.ref else place_switched(chosen, known, current_folders())
 
     def _dated(self, hits: Iterable[Hit], where: Filter = EVERYTHING) -> tuple[Hit, ...]:
         """Hits with the commit they came from, and whether their files have changed since."""
         dated = self._revisions.dated(hits)
-        known = self._known.manifests()
-        if not known:
+        trees = self._trees(where)
+        if trees is None:
             return dated
         from outcrop.read.manifests import TreeView
 
-        chosen = frozenset(self._scope(where).manifests)
-        return TreeView(self._store, [each for each in known if each.id in chosen]).dated(dated)
+        return TreeView(self._store, trees).dated(dated)
 
     def context(
         self,
@@ -307,18 +317,25 @@ class Reading(OpenedIndex):
         from outcrop.read.grep import Matches
         from outcrop.records import GrepOptions
 
-        options = options or GrepOptions()
-        options = replace(options, where=self._scope(options.where))
-        hidden = not self.config.index_secrets if masked is None else masked
-        limit, signatures = self.config.max_file_bytes, Signatures(self.config.beside(SIGNATURES))
-        return Matches(self._view(options.where), pattern, options, limit, masked=hidden, signatures=signatures)
+        asked = options or GrepOptions()
+        options = replace(asked, where=self._scope(asked.where))
+        about: dict[str, Any] = {"masked": not self.config.index_secrets if masked is None else masked}
+        about["signatures"] = Signatures(self.config.beside(SIGNATURES))
+        refs = [each for each in self._trees(asked.where) or () if each.folder is None]
+        if refs:
+            from outcrop.read.blobs import list_blobs
+
+            about["blobs"] = list_blobs(self._store, refs, options)
+        return Matches(self._view(asked.where), pattern, options, self.config.max_file_bytes, **about)
 
     def rank_files(self, pattern: str, found: Iterable[MatchedFile]) -> list[MatchedFile]:
         """Files that match a pattern in the order in which a search for its words would find them, then the others."""
         files = list(found)
-        where = [file.document.id for file in files[:MAX_RANKED]]
+        ids = tuple(file.document.id for file in files[:MAX_RANKED])
         words = " ".join(WORD.findall(pattern))
-        hits = self.search(words, documents=where, limit=MAX_RANKED).hits if where else ()
+        where = Filter(documents=ids, manifests=tuple(each.id for each in self._known.manifests()))
+        options = replace(read_options(self.config, limit=MAX_RANKED), where=where)
+        hits = self.run_search(words, options).hits if ids else ()
         order: dict[int, int] = {}
         for hit in hits:
             order.setdefault(hit.document.id, len(order))

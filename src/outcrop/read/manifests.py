@@ -101,6 +101,10 @@ def _by_default(known: Sequence[Manifest], here: Sequence[str]) -> tuple[Manifes
     return tuple(chosen.values())
 
 
+def _key(manifest: Manifest) -> tuple[str, str]:
+    return manifest.repository, manifest.collection
+
+
 def _follow_switch(manifest: Manifest, known: Sequence[Manifest]) -> Manifest:
     """A checkout that was switched to another branch since it was read: that branch, if it is known as it is now."""
     from outcrop.sources.checkout import repository_at  # only for who stands in a checkout
@@ -109,8 +113,21 @@ def _follow_switch(manifest: Manifest, known: Sequence[Manifest]) -> Manifest:
     revision = None if repository is None else repository.revision
     if revision is None or revision == manifest.revision:
         return manifest
-    same = (each for each in known if each.repository == manifest.repository)
+    same = (each for each in known if _key(each) == _key(manifest))
     return next((each for each in same if each.folder is None and each.revision == revision), manifest)
+
+
+def place_switched(
+    chosen: Sequence[Manifest], known: Sequence[Manifest], here: Sequence[str]
+) -> tuple[Manifest, ...]:
+    """The same trees; a branch that the checkout one stands in was switched to is one of files there."""
+    refs = [each for each in chosen if each.folder is None]
+    placed: dict[int, Manifest] = {}
+    for held in (each for folder in here for each in _holding(known, folder)) if refs else ():
+        followed = _follow_switch(held, known)
+        if followed in refs:
+            placed.setdefault(followed.id, replace(followed, name=held.name))
+    return tuple(placed.get(each.id, each) for each in chosen)
 
 
 def narrow(where: Filter, chosen: Sequence[Manifest]) -> Filter:

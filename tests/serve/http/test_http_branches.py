@@ -39,6 +39,11 @@ def test_branches_are_added_and_searched_by_name(tmp_path: Path, project: Path) 
         assert add(server, project, "main", "feature/*") == ("done", "")
         assert "drone.md" in paths(server, ref="feature/x")
         assert "drone.md" not in paths(server, ref="main")
+        found = server.client.post("/api/grep", json={"pattern": "delivers", "ref": "feature/x"}).json()
+        assert [(file["document"]["path"], file["ref"]) for file in found["files"]] == [
+            ("drone.md", "feature/x")
+        ]
+        assert not server.client.post("/api/grep", json={"pattern": "delivers", "ref": "main"}).json()["files"]
         state, error = add(server, project, "nope")
         assert state == "failed"
         assert "no branch 'nope'" in error

@@ -579,6 +579,9 @@ def test_branches_of_an_allowed_repository_are_added(library: Library, tmp_path:
     state.engine.close()
     assert "added" in library.call("add", path=str(top), branches=["feature/*"])
     assert "drone" in library.call("search", query="drone", ref="feature/x")
+    lines = library.call("search", query="delivers", mode="exact", ref="feature/x")
+    assert "below feature/x" in lines
+    assert "A drone delivers parcels" in lines
     assert "no branch 'nope'" in library.refusal("add", path=str(top), branches=["nope"])
 
 

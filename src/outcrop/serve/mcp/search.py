@@ -172,7 +172,7 @@ def _as_items(file: MatchedFile, around: int) -> Iterable[_Item]:
         if line.matched:
             near = [other for other in file.lines if abs(other.number - line.number) <= around]
             lines = tuple((other.number, _cut(other)) for other in near)
-            yield _Item(info.path, info.root or "", f":{line.number}", "", lines)
+            yield _Item(info.path, info.root or file.ref or "", f":{line.number}", "", lines)
 
 
 def _cut(line: MatchedLine) -> str:
