@@ -289,3 +289,76 @@ def test_a_copy_has_the_same_trees(index: Engine, project: Path, tmp_path: Path)
         assert stored(copy) == stored(index)
         assert documents(copy, ref="feature/x") == documents(index, ref="feature/x")
         assert copy.sync().added == 0
+
+
+@pytest.fixture
+def bare(project: Path) -> Path:
+    """A server's copy of the project, in which nothing is checked out."""
+    git(project.parent, "clone", "-q", "--bare", str(project), "parcels.git")
+    return project.parent / "parcels.git"
+
+
+def test_a_bare_repository_is_nothing_but_branches(index: Engine, bare: Path) -> None:
+    report = index.add(bare, branches=["feature/*", "main", "release/*"])
+    assert not report.failed
+    assert [info.name for info in index.collections()] == ["parcels"]
+    assert stored(index) == 15
+    assert "src/drone.py" in documents(index, ref="feature/x")
+    assert documents(index) == {*SHARED, "README.md"}  # its HEAD, which is main
+    git(bare, "update-ref", "refs/heads/main", "refs/heads/feature/x")
+    git(bare, "update-ref", "-d", "refs/heads/release/1")
+    git(bare, "pack-refs", "--all")
+    git(bare, "gc", "-q", "--prune=now")
+    report = index.sync()
+    assert not report.failed
+    assert ("release/*", "no branch matches any more") in [(item.path, item.reason) for item in report.skipped]
+    assert {each.branch for each in index.manifests()} == {"main", "feature/x"}
+    assert "src/drone.py" in documents(index)
+    assert [file.ref for file in index.grep("delivery")] == ["main"]
+    assert index.add_history(bare).added == 3
+    bare.rename(bare.with_name("unplugged.git"))
+    report = index.sync()
+    assert [failure.path for failure in report.failed] == [str(bare)]
+    assert "src/drone.py" in documents(index)  # kept
+
+
+def test_a_bare_repository_without_branches_named_has_the_one_of_its_head(index: Engine, bare: Path) -> None:
+    index.add(bare)
+    assert [each.branch for each in index.manifests()] == ["main"]
+    assert documents(index) == {*SHARED, "README.md"}
+    index.add(bare, branches=["feature/x"])
+    index.add(bare)  # as it was asked for last
+    assert [each.branch for each in index.manifests()] == ["feature/x"]
+    empty = make(bare.with_name("empty.git"), "--bare")
+    with pytest.raises(SourceError, match="nothing on its own branch; name others with --branches"):
+        index.add(empty)
+
+
+def test_worktrees_of_a_bare_repository_share_its_collection(index: Engine, bare: Path) -> None:
+    around = bare.with_name("parcels")
+    around.mkdir()
+    bare.rename(around / ".bare")
+    (around / ".git").write_text("gitdir: ./.bare\n")
+    git(around, "worktree", "add", "-q", "work", "feature/x")
+    assert not index.add(around / "work").failed
+    assert stored(index) == 14
+    assert not index.add(around, branches=["main"]).failed
+    assert [info.name for info in index.collections()] == ["parcels"]
+    assert stored(index) == 14
+    assert documents(index, worktree=str(around / "work")) == documents(index, ref="main") | {"src/drone.py"}
+    assert {each.name for each in index.manifests()} == {str(around / "work"), "refs/heads/main"}
+    git(around, "worktree", "remove", "work")
+    assert not index.sync().failed
+    assert {each.name for each in index.manifests()} == {"refs/heads/main"}
+
+
+def test_a_folder_that_only_looks_like_a_bare_repository_is_a_folder(index: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "looks"
+    for name in ("objects", "refs"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text("A page about heads of state.\n")
+    (folder / "config").write_text("[core]\n\tbare = false\n")
+    (folder / "page.md").write_text("# Tides\n\nThe tide turns at six.\n")
+    index.add(folder)
+    assert "page.md" in documents(index)
+    assert index.manifests() == ()

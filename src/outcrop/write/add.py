@@ -201,9 +201,11 @@ class Adder:
         """Add a file or a folder and bring it up to date; what is gone from a folder leaves the index."""
         if not path.exists():
             raise SourceError(f"there is no file or folder {path}")
-        from outcrop.write.trees import add_checkout, tree_repository  # which few folders need
+        from outcrop.write.trees import add_bare, add_checkout, tree_repository  # which few folders need
 
         repository = tree_repository(self.store, path)
+        if repository is not None and repository.is_bare:
+            return add_bare(self, repository, collection, tags, options)
         if repository is not None:
             return add_checkout(self, repository, collection, tags, options)
         target = collection_of(self.store, path, collection)

@@ -17,12 +17,20 @@ from typing import Final
 from outcrop.contracts import Store
 from outcrop.errors import Conflict, NotFound, SourceError
 from outcrop.records import Failure, Filter, IngestReport, Manifest, Skipped, SourceFile
-from outcrop.sources.checkout import Checkout, Checkouts, Repository, blob_id, repository_at
+from outcrop.sources.checkout import (
+    Checkout,
+    Checkouts,
+    Repository,
+    bare_at,
+    blob_id,
+    repository_at,
+    repository_holding,
+)
 from outcrop.sources.commits import History
 from outcrop.sources.files import read_plain
 from outcrop.sources.folder import shields, walk
 from outcrop.sources.gitpacks import ObjectTooLarge
-from outcrop.sources.trees import blob_of, blob_uri, match_refs, walk_tree, worktree_folders
+from outcrop.sources.trees import blob_of, blob_uri, match_known_refs, match_refs, walk_tree, worktree_folders
 from outcrop.write.add import Adder, collection_of, tags_of
 from outcrop.write.ingest import Ingestor
 from outcrop.write.plan import WriteOptions
@@ -64,18 +72,31 @@ def add_checkout(
     store = adder.store
     name = collection_of_repository(store, repository, collection)
     tags_of(store, name, repository.common_dir, tags)
-    own = repository.common_dir.parent
-    joins = own != repository.top and (name, str(own)) in store.roots() and repository_at(own) is not None
+    own = repository_at(repository.common_dir.parent)
+    joins = own is not None and own.common_dir == repository.common_dir and own.top != repository.top
+    joins = joins and (name, str(repository.common_dir.parent)) in store.roots()
 
     def work(ingestor: Ingestor) -> IngestReport:
         trees = Trees(store, ingestor, repository, name, options)
-        report = trees.sync_checkout(repository.top)
+        report = IngestReport() if repository.is_bare else trees.sync_checkout(repository.top)
         if joins:
-            report += trees.sync_checkout(own)
+            report += trees.sync_checkout(repository.common_dir.parent)
         patterns = remembered_patterns(store, repository, name)
         return report + trees.sync_refs(patterns) if patterns else report
 
     return adder.run(work)
+
+
+def add_bare(
+    adder: Adder, repository: Repository, collection: str | None, tags: Sequence[str], options: WriteOptions
+) -> IngestReport:
+    """Add a bare repository, of which no branches were named: those that were before, else the one of its HEAD."""
+    name = collection_of_repository(adder.store, repository, collection)
+    if remembered_patterns(adder.store, repository, name):
+        return add_checkout(adder, repository, name, tags, options)
+    if repository.branch is None or repository.revision is None:
+        raise SourceError(f"{repository.top} has nothing on its own branch; name others with --branches")
+    return add_branches(adder, repository.top, name, [repository.branch], tags, options)
 
 
 def sync_repositories(adder: Adder, collection: str | None, options: WriteOptions) -> IngestReport:
@@ -111,8 +132,8 @@ def _reach(store: Store, key: str, collection: str) -> Repository | None:
     folders = [
         each.folder for each in store.manifests() if (each.repository, each.collection) == (key, collection)
     ]
-    for folder in (str(Path(key).parent), *filter(None, folders)):
-        found = repository_at(Path(folder))
+    for folder in (key, str(Path(key).parent), *filter(None, folders)):
+        found = bare_at(Path(folder)) or repository_at(Path(folder))
         if found is not None and str(found.common_dir) == key:
             return found
     return None
@@ -138,9 +159,7 @@ def forget_pattern(store: Store, manifest: Manifest) -> None:
 
 def find_repository(path: Path) -> Repository:
     """The repository that a folder is in."""
-    real = path.expanduser().resolve()
-    found = (repository_at(folder) for folder in (real, *real.parents))
-    repository = next((each for each in found if each is not None), None)
+    repository = repository_holding(path.expanduser().resolve())
     if repository is None:
         raise SourceError(f"{path} is not in a git repository; branches are read from one")
     return repository
@@ -148,10 +167,11 @@ def find_repository(path: Path) -> Repository:
 
 def tree_repository(store: Store, path: Path) -> Repository | None:
     """The repository whose checkout this very folder is, if it is kept as a manifest: trees of it are in the index, or
-    it is a linked worktree, which shares what it has with the others."""
-    repository = repository_at(path.resolve()) if path.is_dir() else None
-    if repository is None:
-        return None
+    it is a linked worktree, which shares what it has with the others. Also a bare one, which is nothing but trees."""
+    real = path.resolve()
+    repository = (bare_at(real) or repository_at(real)) if path.is_dir() else None
+    if repository is None or repository.is_bare:
+        return repository
     is_linked = repository.git_dir != repository.common_dir
     is_known = is_linked or any(each.repository == str(repository.common_dir) for each in store.manifests())
     return repository if is_known else None
@@ -160,8 +180,13 @@ def tree_repository(store: Store, path: Path) -> Repository | None:
 def collection_of_repository(store: Store, repository: Repository, given: str | None) -> str:
     """The collection of a repository's trees: the one given, the one they are in already, that of its own checkout."""
     known = [each.collection for each in store.manifests() if each.repository == str(repository.common_dir)]
-    own = repository.common_dir.parent if repository.common_dir.name == ".git" else repository.top
-    return given or (known[0] if known else collection_of(store, own, None))
+    common = repository.common_dir
+    if given or known:
+        return given or known[0]
+    if bare_at(common) is not None and not common.name.startswith("."):
+        return common.name.removesuffix(".git")
+    own = common.parent if bare_at(common) is not None or common.name == ".git" else repository.top
+    return collection_of(store, own, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +222,13 @@ class Trees:
     def sync_refs(self, patterns: Sequence[str]) -> IngestReport:
         """Bring the branches that match into the index, or up to date; those that are gone leave it."""
         history = History(self.repository)
-        refs = match_refs(self.repository, patterns)
+        matched, unmatched = match_known_refs(self.repository, patterns)
+        if not matched:  # as a repository looks whose refs cannot be read
+            raise NotFound(f"{self.repository.top} has no branch {unmatched[0]!r} any more")
+        first = f"refs/heads/{self.repository.branch}"  # which counts where nobody says which
+        refs = {name: matched[name] for name in sorted(matched, key=lambda name: name != first)}
         known = {each.name: each for each in self.known()}
-        report = IngestReport()
+        report = IngestReport(skipped=tuple(Skipped(each, "no branch matches any more") for each in unmatched))
         for name, revision in refs.items():
             before = known.get(name)
             if before is not None and before.revision == revision and not self.options.force:
