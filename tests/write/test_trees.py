@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.sources.repositories import commit, git, make
+from tests.store.conftest import STORES
+from tests.write.trees_child import ADDED
 
 from outcrop import open as open_index
 from outcrop.engine import Engine
@@ -32,10 +38,19 @@ def project(tmp_path: Path) -> Path:
     return top
 
 
+@pytest.fixture(params=STORES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an index is: a file, or a URL."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return str(tmp_path / "index.db")
+
+
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def index(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.chdir(tmp_path)
-    return open_index(tmp_path / "index.db")
+    with open_index(place) as opened:
+        yield opened
 
 
 def paths(index: Engine, query: str, **options: object) -> list[str]:
@@ -317,8 +332,7 @@ def test_a_bare_repository_is_nothing_but_branches(index: Engine, bare: Path) ->
     assert [file.ref for file in index.grep("delivery")] == ["main"]
     assert index.add_history(bare).added == 3
     bare.rename(bare.with_name("unplugged.git"))
-    report = index.sync()
-    assert [failure.path for failure in report.failed] == [str(bare)]
+    assert {failure.path for failure in index.sync().failed} == {str(bare)}
     assert "src/drone.py" in documents(index)  # kept
 
 
@@ -362,3 +376,75 @@ def test_a_folder_that_only_looks_like_a_bare_repository_is_a_folder(index: Engi
     index.add(folder)
     assert "page.md" in documents(index)
     assert index.manifests() == ()
+
+
+# ------------------------------------------------------------------ kills, and several processes
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.write.trees_child", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, text=True, stderr=subprocess.PIPE)
+
+
+def end(process: subprocess.Popen[str]) -> int:
+    with process:
+        _, said = process.communicate(timeout=300)
+    assert process.returncode in (0, -signal.SIGKILL), said
+    return process.returncode
+
+
+def trees_of(index: Engine) -> dict[str, set[tuple[str, str]]]:
+    """What each tree holds: paths and contents."""
+    return {
+        each.name: {
+            (info.path, info.sha256)
+            for info in index._store.documents(Filter(manifests=(each.id,)))
+            if info.origin == "tree"
+        }
+        for each in index.manifests()
+    }
+
+
+def test_a_kill_at_any_step_leaves_whole_trees_and_the_next_run_goes_on(
+    place: str, project: Path, tmp_path: Path
+) -> None:
+    with open_index(tmp_path / "whole.db") as index:
+        index.add(project, branches=ADDED)
+        whole, count = trees_of(index), stored(index)
+    kills = 0
+    with open_index(place):
+        pass  # the tables are made once
+    while end(start("kill", place, project, kills)) == -signal.SIGKILL:
+        kills += 1
+        with open_index(place) as index:
+            assert list(index._store.check()) == []
+            assert trees_of(index).items() <= whole.items()  # each is there as a whole, or not at all
+            assert not index.add(project, branches=ADDED).failed
+            assert (trees_of(index), stored(index)) == (whole, count)
+            assert "src/drone.py" in paths(index, "launch a delivery drone", ref="feature/x")
+            index.delete(where=Filter(collections=("project",)))
+            assert stored(index) == 0
+    assert kills >= 2 * (len(ADDED) + 1)  # before and after each tree at least
+
+
+def test_two_processes_that_add_and_forget_the_same_trees_lose_and_mix_nothing(
+    place: str, project: Path, tmp_path: Path
+) -> None:
+    trees = [project.parent / name for name in ("first", "second")]
+    for number, tree in enumerate(trees):
+        git(project, "worktree", "add", "-q", "--detach", str(tree), "feature/x")
+        (tree / "own.md").write_text(f"# Own\n\nOnly of tree {number}.\n")
+    with open_index(tmp_path / "whole.db") as index:
+        for tree in trees:
+            index.add(tree, branches=ADDED)
+        whole, count = trees_of(index), stored(index)
+    with open_index(place):
+        pass
+    for process in [start("add", place, tree, 6) for tree in trees]:
+        assert end(process) == 0
+    with open_index(place) as index:
+        assert list(index._store.check()) == []
+        assert (trees_of(index), stored(index)) == (whole, count)
+        assert [check for check in index.doctor() if not check.ok] == []

@@ -85,7 +85,7 @@ class Writing(Reading):
         """What adding branches of the repository that a folder is in reads: its checkout, its folder of objects and
         those it borrows from, as real paths. Whoever lets others add should know them."""
         from outcrop.sources.gitobjects import object_folders
-        from outcrop.write.trees import find_repository
+        from outcrop.write.repositories import find_repository
 
         repository = find_repository(Path(path))
         places = (repository.top, repository.common_dir, *object_folders(repository.common_dir / "objects"))
@@ -201,7 +201,7 @@ class Writing(Reading):
     ) -> int:
         """Forget a branch or a checkout, with the documents that no other holds; how many went."""
         from outcrop.read.manifests import choose_manifests
-        from outcrop.write.trees import forget_pattern
+        from outcrop.write.repositories import forget_pattern
 
         if (ref is None) == (worktree is None):
             raise QueryError("give a ref or a worktree to forget")

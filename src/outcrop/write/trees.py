@@ -17,27 +17,24 @@ from typing import Final
 from outcrop.contracts import Store
 from outcrop.errors import Conflict, NotFound, SourceError
 from outcrop.records import Failure, Filter, IngestReport, Manifest, Skipped, SourceFile
-from outcrop.sources.checkout import (
-    Checkout,
-    Checkouts,
-    Repository,
-    bare_at,
-    blob_id,
-    repository_at,
-    repository_holding,
-)
+from outcrop.sources.checkout import Checkout, Checkouts, Repository, blob_id, repository_at
 from outcrop.sources.commits import History
 from outcrop.sources.files import read_plain
 from outcrop.sources.folder import shields, walk
 from outcrop.sources.gitpacks import ObjectTooLarge
 from outcrop.sources.trees import blob_of, blob_uri, match_known_refs, match_refs, walk_tree, worktree_folders
-from outcrop.write.add import Adder, collection_of, tags_of
+from outcrop.write.add import Adder, tags_of
 from outcrop.write.ingest import Ingestor
 from outcrop.write.plan import WriteOptions
 from outcrop.write.prepare import Job, NoText, Outcome, Prepare, Recipe, Unreadable, prepare_file
+from outcrop.write.repositories import (
+    BRANCHES,
+    collection_of_repository,
+    find_repository,
+    reach_repository,
+    remembered_patterns,
+)
 
-BRANCHES: Final = "branches:"
-"""Settings of an index that begin so name a repository; the value is JSON: its collection and patterns of branches."""
 UNLISTED_S: Final = 3600.0
 """Documents that no tree lists: a run is about to list them, or was killed that long ago (not measured)."""
 _SHA1_DIGITS: Final = 40
@@ -61,14 +58,19 @@ def add_branches(
     match_refs(repository, patterns)  # NotFound before anything is written
     name = collection_of_repository(adder.store, repository, collection)
     adder.store.put_setting(f"{BRANCHES}{repository.common_dir}", json.dumps([name, list(patterns)]))
-    return add_checkout(adder, repository, name, tags, options)
+    return add_checkout(adder, repository, name, tags, options, patterns)
 
 
 def add_checkout(
-    adder: Adder, repository: Repository, collection: str | None, tags: Sequence[str], options: WriteOptions
+    adder: Adder,
+    repository: Repository,
+    collection: str | None,
+    tags: Sequence[str],
+    options: WriteOptions,
+    branches: Sequence[str] = (),
 ) -> IngestReport:
-    """Add one checkout of a repository whose trees are in the index, or a linked one of any, with the branches that
-    were asked for. The repository's own checkout becomes a manifest too where it was added by itself."""
+    """Add one checkout of a repository whose trees are in the index, or a linked one of any, with these branches, or
+    those that were asked for last. Its own checkout becomes a manifest too where it was added by itself."""
     store = adder.store
     name = collection_of_repository(store, repository, collection)
     tags_of(store, name, repository.common_dir, tags)
@@ -81,7 +83,7 @@ def add_checkout(
         report = IngestReport() if repository.is_bare else trees.sync_checkout(repository.top)
         if joins:
             report += trees.sync_checkout(repository.common_dir.parent)
-        patterns = remembered_patterns(store, repository, name)
+        patterns = branches or remembered_patterns(store, repository, name)
         return report + trees.sync_refs(patterns) if patterns else report
 
     return adder.run(work)
@@ -106,7 +108,7 @@ def sync_repositories(adder: Adder, collection: str | None, options: WriteOption
     for key, name in sorted(places):
         if collection not in (None, name):
             continue
-        repository = _reach(adder.store, key, name)
+        repository = reach_repository(adder.store, key, name)
         if repository is None:
             reports.append(IngestReport(failed=(Failure(key, "cannot be read; its branches are kept"),)))
             continue
@@ -125,68 +127,6 @@ def _sync_all(
         return report + trees.sync_refs(patterns) if patterns else report
     except (SourceError, NotFound) as error:
         return report + IngestReport(failed=(Failure(str(repository.top), f"{error}; its branches are kept"),))
-
-
-def _reach(store: Store, key: str, collection: str) -> Repository | None:
-    """A repository by the folder of its objects, through any checkout that is still there."""
-    folders = [
-        each.folder for each in store.manifests() if (each.repository, each.collection) == (key, collection)
-    ]
-    for folder in (key, str(Path(key).parent), *filter(None, folders)):
-        found = bare_at(Path(folder)) or repository_at(Path(folder))
-        if found is not None and str(found.common_dir) == key:
-            return found
-    return None
-
-
-def remembered_patterns(store: Store, repository: Repository, collection: str) -> list[str]:
-    """The patterns of branches that were asked for last."""
-    said = store.setting(f"{BRANCHES}{repository.common_dir}")
-    name, patterns = json.loads(said) if said else (collection, [])
-    return list(patterns) if name == collection else []
-
-
-def forget_pattern(store: Store, manifest: Manifest) -> None:
-    """Do not bring a branch back that was asked for by its name; one that a wildcard matches comes with the next
-    sync."""
-    key = f"{BRANCHES}{manifest.repository}"
-    said = store.setting(key)
-    if said and manifest.folder is None:
-        collection, patterns = json.loads(said)
-        names = (manifest.name, manifest.branch)
-        store.put_setting(key, json.dumps([collection, [each for each in patterns if each not in names]]))
-
-
-def find_repository(path: Path) -> Repository:
-    """The repository that a folder is in."""
-    repository = repository_holding(path.expanduser().resolve())
-    if repository is None:
-        raise SourceError(f"{path} is not in a git repository; branches are read from one")
-    return repository
-
-
-def tree_repository(store: Store, path: Path) -> Repository | None:
-    """The repository whose checkout this very folder is, if it is kept as a manifest: trees of it are in the index, or
-    it is a linked worktree, which shares what it has with the others. Also a bare one, which is nothing but trees."""
-    real = path.resolve()
-    repository = (bare_at(real) or repository_at(real)) if path.is_dir() else None
-    if repository is None or repository.is_bare:
-        return repository
-    is_linked = repository.git_dir != repository.common_dir
-    is_known = is_linked or any(each.repository == str(repository.common_dir) for each in store.manifests())
-    return repository if is_known else None
-
-
-def collection_of_repository(store: Store, repository: Repository, given: str | None) -> str:
-    """The collection of a repository's trees: the one given, the one they are in already, that of its own checkout."""
-    known = [each.collection for each in store.manifests() if each.repository == str(repository.common_dir)]
-    common = repository.common_dir
-    if given or known:
-        return given or known[0]
-    if bare_at(common) is not None and not common.name.startswith("."):
-        return common.name.removesuffix(".git")
-    own = common.parent if bare_at(common) is not None or common.name == ".git" else repository.top
-    return collection_of(store, own, None)
 
 
 @dataclass(frozen=True, slots=True)
