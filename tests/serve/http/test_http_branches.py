@@ -44,6 +44,8 @@ def test_branches_are_added_and_searched_by_name(tmp_path: Path, project: Path) 
             ("drone.md", "feature/x")
         ]
         assert not server.client.post("/api/grep", json={"pattern": "delivers", "ref": "main"}).json()["files"]
+        counted = server.client.post("/api/overview", json={"ref": "feature/x"}).json()
+        assert counted["documents"] == 3
         state, error = add(server, project, "nope")
         assert state == "failed"
         assert "no branch 'nope'" in error
