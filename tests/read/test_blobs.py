@@ -17,7 +17,7 @@ from outcrop.engine import Engine
 from outcrop.errors import Cancelled, NotFound
 from outcrop.read import blobs
 from outcrop.read.grep import find_ripgrep
-from outcrop.records import Filter, GrepOptions
+from outcrop.records import DocumentInfo, Filter, GrepOptions
 from outcrop.serve.cli.app import cli
 from outcrop.system.limits import wanted_while
 
@@ -196,3 +196,21 @@ def test_after_a_switch_the_files_of_the_checkout_are_read(
         )
         assert place.startswith("blob:")
     git(places / "project", "checkout", "-q", "main")
+
+
+def test_matching_files_of_a_checkout_are_not_looked_up_one_by_one(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_index(places / "index.db") as index:
+        asked: list[Filter] = []
+        documents = index._store.documents
+
+        def count(where: Filter = Filter(), *given: int | None) -> list[DocumentInfo]:  # noqa: B008
+            asked.append(where)
+            return documents(where, *given)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(index._store, "documents", count)
+        monkeypatch.chdir(places / "project")
+        found = [file.document.path for file in index.grep("e", masked=False)]
+        assert len(found) >= 2
+        assert len(asked) == 1

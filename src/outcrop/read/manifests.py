@@ -148,6 +148,8 @@ class TreeView:
         self._chosen = tuple(chosen)
         self._scope = narrow(Filter(), chosen)
         self._held: dict[int, frozenset[int]] = {}
+        self._listed: dict[tuple[str, str], DocumentInfo] = {}
+        """Files of checkouts that `states` listed, for who then asks for one after the other."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -215,6 +217,8 @@ class TreeView:
 
     def find(self, collection: str, uri: str) -> DocumentInfo | None:
         """As the store's; also the file of a checkout."""
+        if (collection, uri) in self._listed:
+            return self._listed[collection, uri]
         found = self._store.find(collection, uri)
         for each in () if found else self._chosen:
             folder = f"{(each.folder or '').rstrip('/')}/"
@@ -238,6 +242,7 @@ class TreeView:
                 uri = f"{folder}/{info.path}"
                 if info.origin == "tree" and (root is None or f"{uri}/".startswith(f"{root.rstrip('/')}/")):
                     found[uri] = FileState(info.id, 0, info.size, info.sha256)
+                    self._listed[collection, uri] = replace(info, uri=uri, origin="file", root=each.folder)
         return found
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
