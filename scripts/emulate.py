@@ -32,6 +32,8 @@ PROCESSORS: Final = {
     "neoverse-n1": ("qemu-aarch64", "neoverse-n1"),
 }
 """Which emulator, and what it calls the processor."""
+_RUN: Final = "import sys; del sys.argv[0]; from outcrop.serve.cli.app import main; main()"
+"""The program `outcrop`, under the name by which it was called."""
 _SOURCES: Final = ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
 """Where Debian says which mirror it uses: its arm64 packages are there too."""
 _DEBIAN_PACKAGES: Final = ("python3", "libstdc++6", "libgomp1", "libsqlite3-0", "zlib1g")
@@ -74,7 +76,10 @@ def _write_environment(home: Path, command: list[str], python: Path, packages: P
     rg = Path(sys.executable).with_name("rg")
     if rg.exists() and not (home / "bin" / "rg").is_symlink():
         (home / "bin" / "rg").symlink_to(rg)  # a program of its own, which need not be emulated
-    for name, line in (("python", start), ("outcrop", 'exec "${0%/*}/python" -m outcrop "$@"')):
+    for name, line in (
+        ("python", start),
+        ("outcrop", f'exec "${{0%/*}}/python" -c {shlex.quote(_RUN)} "$0" "$@"'),
+    ):
         (home / "bin" / name).write_text(f"#!/bin/sh\n{line}\n", "utf-8")
         (home / "bin" / name).chmod(0o755)
 

@@ -67,3 +67,34 @@ def test_the_command_line_stands_in_the_current_folder(
     assert {hit["document"]["collection"] for hit in inside["hits"]} == {"garage"}
     everything = json.loads(CliRunner().invoke(cli, [*asked, "--all"]).stdout)
     assert {hit["document"]["collection"] for hit in everything["hits"]} == {"bakery", "garage"}
+
+
+@pytest.mark.parametrize("code", [False, True])
+def test_a_context_is_of_the_project_one_stands_in(index: Engine, tmp_path: Path, code: bool) -> None:
+    ask = index.code_context if code else index.context
+    query = "how hot is the oven for a loaf of bread"
+    everything = ask(query)
+    assert "230 degrees" in everything.text
+    assert everything.elsewhere == ()
+    here = ask(query, here=str(tmp_path / "garage"))
+    assert "230 degrees" not in here.text
+    assert {source.hit.document.collection for source in here.sources} <= {"garage"}
+    assert [each.collection for each in here.elsewhere] == ["bakery"]
+    assert "better matches elsewhere: bakery" in here.detail
+    assert ask(query, here=str(tmp_path)).text == everything.text
+    assert "230 degrees" in ask(query, here=str(tmp_path / "garage"), collections=["bakery"]).text
+
+
+def test_context_on_the_command_line_stands_in_the_current_folder(
+    index: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.close()
+    monkeypatch.chdir(tmp_path / "garage")
+    base = ["--db", str(tmp_path / "index.db"), "context", "oven"]
+    here = CliRunner().invoke(cli, base)
+    assert "paint shop" in here.stdout
+    assert "loaf" not in here.stdout
+    for wide in (["--all"], ["-c", "bakery"], ["--here", str(tmp_path / "bakery")]):
+        assert "loaf" in CliRunner().invoke(cli, [*base, *wide]).stdout
+    assert "loaf" not in CliRunner().invoke(cli, [*base, "--code"]).stdout
+    assert "loaf" in CliRunner().invoke(cli, [*base, "--code", "-a"]).stdout

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from tests.sources.repositories import commit, git, make
+
 import outcrop
 from outcrop.records import Filter
 from outcrop.serve.overview import FacetValue, make_overview
@@ -68,3 +70,20 @@ def test_an_index_without_headings_or_code_has_fewer_examples(tmp_path: Path) ->
         assert make_overview(engine, Filter()).examples == ()
         engine.add(text="Only a line.", id="line")
         assert make_overview(engine, Filter()).examples == ()
+
+
+def test_branches_and_worktrees_are_counted_each_in_itself(tmp_path: Path) -> None:
+    top = make(tmp_path / "project")
+    commit(top, "start", {"a.md": "# A\n\nA page.\n", "b.py": "b = 1\n"})
+    git(top, "branch", "old")
+    commit(top, "more", {"c.md": "# C\n\nOne more page.\n"})
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(top, branches=["old", "main"])
+        engine.add(text="A note about tides.", id="tides", collection="home")
+        facets = make_overview(engine, Filter()).facets
+        assert facets.refs == (FacetValue("main", 3), FacetValue("old", 2))
+        assert facets.worktrees == (FacetValue(str(top), 3),)
+        narrow = make_overview(engine, Filter(kinds=("markdown",), ref="old"))
+        assert narrow.documents == 1
+        assert narrow.facets.refs == (FacetValue("main", 2), FacetValue("old", 1))
+        assert make_overview(engine, Filter(collections=("home",))).facets.refs == ()

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.sources.repositories import commit, git, make
+from tests.store.conftest import STORES
+from tests.write.trees_child import ADDED
 
 from outcrop import open as open_index
 from outcrop.engine import Engine
@@ -32,10 +38,19 @@ def project(tmp_path: Path) -> Path:
     return top
 
 
+@pytest.fixture(params=STORES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an index is: a file, or a URL."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return str(tmp_path / "index.db")
+
+
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def index(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.chdir(tmp_path)
-    return open_index(tmp_path / "index.db")
+    with open_index(place) as opened:
+        yield opened
 
 
 def paths(index: Engine, query: str, **options: object) -> list[str]:
@@ -148,6 +163,22 @@ def test_where_one_stands_is_what_is_searched(
     monkeypatch.chdir(project)
     assert list(index.grep("delivery")) == []
     assert list(index.grep("depends", GrepOptions(where=Filter(paths=("README.md",))))) != []
+
+
+def test_here_names_the_checkout_too(index: Engine, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = project.parent / "elsewhere"
+    git(project, "worktree", "add", "-q", str(tree), "feature/x")
+    index.add(project)
+    index.add(tree)
+    monkeypatch.chdir(project)
+    assert "src/drone.py" not in paths(index, "launch a delivery drone", here=".")
+    assert paths(index, "launch a delivery drone", here=str(tree / "src"))[0] == "src/drone.py"
+    for ask in (index.context, index.code_context):
+        assert "delivery" not in ask("launch a delivery drone", here=".").text
+        packed = ask("launch a delivery drone", here=str(tree))
+        assert packed.sources[0].hit.document.uri == str(tree / "src/drone.py")
+    monkeypatch.chdir(tree)
+    assert paths(index, "launch a delivery drone", here=".")[0] == "src/drone.py"
 
 
 def test_a_switch_of_branches_is_seen_at_once(
@@ -273,3 +304,147 @@ def test_a_copy_has_the_same_trees(index: Engine, project: Path, tmp_path: Path)
         assert stored(copy) == stored(index)
         assert documents(copy, ref="feature/x") == documents(index, ref="feature/x")
         assert copy.sync().added == 0
+
+
+@pytest.fixture
+def bare(project: Path) -> Path:
+    """A server's copy of the project, in which nothing is checked out."""
+    git(project.parent, "clone", "-q", "--bare", str(project), "parcels.git")
+    return project.parent / "parcels.git"
+
+
+def test_a_bare_repository_is_nothing_but_branches(index: Engine, bare: Path) -> None:
+    report = index.add(bare, branches=["feature/*", "main", "release/*"])
+    assert not report.failed
+    assert [info.name for info in index.collections()] == ["parcels"]
+    assert stored(index) == 15
+    assert "src/drone.py" in documents(index, ref="feature/x")
+    assert documents(index) == {*SHARED, "README.md"}  # its HEAD, which is main
+    git(bare, "update-ref", "refs/heads/main", "refs/heads/feature/x")
+    git(bare, "update-ref", "-d", "refs/heads/release/1")
+    git(bare, "pack-refs", "--all")
+    git(bare, "gc", "-q", "--prune=now")
+    report = index.sync()
+    assert not report.failed
+    assert ("release/*", "no branch matches any more") in [(item.path, item.reason) for item in report.skipped]
+    assert {each.branch for each in index.manifests()} == {"main", "feature/x"}
+    assert "src/drone.py" in documents(index)
+    assert [file.ref for file in index.grep("delivery")] == ["main"]
+    assert index.add_history(bare).added == 3
+    bare.rename(bare.with_name("unplugged.git"))
+    assert {failure.path for failure in index.sync().failed} == {str(bare)}
+    assert "src/drone.py" in documents(index)  # kept
+
+
+def test_a_bare_repository_without_branches_named_has_the_one_of_its_head(index: Engine, bare: Path) -> None:
+    index.add(bare)
+    assert [each.branch for each in index.manifests()] == ["main"]
+    assert documents(index) == {*SHARED, "README.md"}
+    index.add(bare, branches=["feature/x"])
+    index.add(bare)  # as it was asked for last
+    assert [each.branch for each in index.manifests()] == ["feature/x"]
+    empty = make(bare.with_name("empty.git"), "--bare")
+    with pytest.raises(SourceError, match="nothing on its own branch; name others with --branches"):
+        index.add(empty)
+
+
+def test_worktrees_of_a_bare_repository_share_its_collection(index: Engine, bare: Path) -> None:
+    around = bare.with_name("parcels")
+    around.mkdir()
+    bare.rename(around / ".bare")
+    (around / ".git").write_text("gitdir: ./.bare\n")
+    git(around, "worktree", "add", "-q", "work", "feature/x")
+    assert not index.add(around / "work").failed
+    assert stored(index) == 14
+    assert not index.add(around, branches=["main"]).failed
+    assert [info.name for info in index.collections()] == ["parcels"]
+    assert stored(index) == 14
+    assert documents(index, worktree=str(around / "work")) == documents(index, ref="main") | {"src/drone.py"}
+    assert {each.name for each in index.manifests()} == {str(around / "work"), "refs/heads/main"}
+    git(around, "worktree", "remove", "work")
+    assert not index.sync().failed
+    assert {each.name for each in index.manifests()} == {"refs/heads/main"}
+
+
+def test_a_folder_that_only_looks_like_a_bare_repository_is_a_folder(index: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "looks"
+    for name in ("objects", "refs"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text("A page about heads of state.\n")
+    (folder / "config").write_text("[core]\n\tbare = false\n")
+    (folder / "page.md").write_text("# Tides\n\nThe tide turns at six.\n")
+    index.add(folder)
+    assert "page.md" in documents(index)
+    assert index.manifests() == ()
+
+
+# ------------------------------------------------------------------ kills, and several processes
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.write.trees_child", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, text=True, stderr=subprocess.PIPE)
+
+
+def end(process: subprocess.Popen[str]) -> int:
+    with process:
+        _, said = process.communicate(timeout=300)
+    assert process.returncode in (0, -signal.SIGKILL), said
+    return process.returncode
+
+
+def trees_of(index: Engine) -> dict[str, set[tuple[str, str]]]:
+    """What each tree holds: paths and contents."""
+    return {
+        each.name: {
+            (info.path, info.sha256)
+            for info in index._store.documents(Filter(manifests=(each.id,)))
+            if info.origin == "tree"
+        }
+        for each in index.manifests()
+    }
+
+
+def test_a_kill_at_any_step_leaves_whole_trees_and_the_next_run_goes_on(
+    place: str, project: Path, tmp_path: Path
+) -> None:
+    with open_index(tmp_path / "whole.db") as index:
+        index.add(project, branches=ADDED)
+        whole, count = trees_of(index), stored(index)
+    kills = 0
+    with open_index(place):
+        pass  # the tables are made once
+    while end(start("kill", place, project, kills)) == -signal.SIGKILL:
+        kills += 1
+        with open_index(place) as index:
+            assert list(index._store.check()) == []
+            assert trees_of(index).items() <= whole.items()  # each is there as a whole, or not at all
+            assert not index.add(project, branches=ADDED).failed
+            assert (trees_of(index), stored(index)) == (whole, count)
+            assert "src/drone.py" in paths(index, "launch a delivery drone", ref="feature/x")
+            index.delete(where=Filter(collections=("project",)))
+            assert stored(index) == 0
+    assert kills >= 2 * (len(ADDED) + 1)  # before and after each tree at least
+
+
+def test_two_processes_that_add_and_forget_the_same_trees_lose_and_mix_nothing(
+    place: str, project: Path, tmp_path: Path
+) -> None:
+    trees = [project.parent / name for name in ("first", "second")]
+    for number, tree in enumerate(trees):
+        git(project, "worktree", "add", "-q", "--detach", str(tree), "feature/x")
+        (tree / "own.md").write_text(f"# Own\n\nOnly of tree {number}.\n")
+    with open_index(tmp_path / "whole.db") as index:
+        for tree in trees:
+            index.add(tree, branches=ADDED)
+        whole, count = trees_of(index), stored(index)
+    with open_index(place):
+        pass
+    for process in [start("add", place, tree, 6) for tree in trees]:
+        assert end(process) == 0
+    with open_index(place) as index:
+        assert list(index._store.check()) == []
+        assert (trees_of(index), stored(index)) == (whole, count)
+        assert [check for check in index.doctor() if not check.ok] == []

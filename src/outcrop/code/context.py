@@ -79,8 +79,8 @@ def pack_gathered(gathered: Gathered, budget_tokens: int, count: Count) -> Conte
     answer = gathered.answer
     context = pack_code(gathered.hits, budget_tokens, must=gathered.must, beside=gathered.beside, count=count)
     missing = "; ".join(f"must {name!r} is not in the index" for name in gathered.unknown)
-    is_told = not context.sources or answer.reason == "error" or answer.unmatched_phrases or answer.is_doubtful
-    note = answer.detail if is_told else ""
+    is_told = answer.reason == "error" or answer.unmatched_phrases or answer.is_doubtful or answer.elsewhere
+    note = answer.detail if is_told or not context.sources else ""
     detail = "; ".join(part for part in (note, missing, context.detail) if part)
     context = replace(context, reason=None if context.sources else answer.reason, detail=detail)
     return tell_dropped(context, answer)

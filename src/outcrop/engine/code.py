@@ -42,12 +42,16 @@ class CodeQuestions(Reading):
         budget = self._budget(budget_tokens)
         read = read_request(request, must, prefer)
         asked = read_options(self.config, **options)
-        asked = replace(asked, where=self._scope(asked.where))
-        gathering = Gathering(self._view(asked.where), self.parts.index, self.run_search)
-        found = gathering.gather(read, replace(asked, reference_follow=1.0), asked.reference_follow)
-        dated = partial(self._dated, where=asked.where)
-        found = replace(found, hits=dated(found.hits), must=dated(found.must), beside=dated(found.beside))
-        return pack_gathered(found, budget, (tokenizer or self._tokenizer).count)
+        with self._standing(asked.here):
+            inside = asked.where if asked.here is None else self.in_project(asked.where)
+            where = self._scope(inside)
+            gathering = Gathering(self._view(where), self.parts.index, self.run_search)
+            wanted = replace(asked, where=where, here=None, reference_follow=1.0)
+            found = gathering.gather(read, wanted, asked.reference_follow)
+            answer = self._name_better(found.answer, asked, inside)
+            dated = partial(self._dated, where=where)
+            found = replace(found, hits=dated(found.hits), must=dated(found.must), beside=dated(found.beside))
+        return pack_gathered(replace(found, answer=answer), budget, (tokenizer or self._tokenizer).count)
 
     @staticmethod
     def query_of(messages: Sequence[Message]) -> str:

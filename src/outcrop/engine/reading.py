@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from outcrop.config import DEFAULT_TOKENIZER, Config
 from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Tokenizer
@@ -29,7 +31,7 @@ from outcrop.records import (
     SearchOptions,
     StoredChunk,
 )
-from outcrop.records.asked import CONTEXT_DEFAULTS
+from outcrop.records.asked import CONTEXT_DEFAULTS, HERE
 from outcrop.sources.revisions import Revisions, looks_stale
 from outcrop.store.opening import open_store
 from outcrop.text.terms import WORD
@@ -154,12 +156,28 @@ class OpenedIndex:
         self.close()
 
 
-def current_folder() -> str | None:
-    """The folder one stands in; None where it was removed."""
+_standing: ContextVar[tuple[str, ...] | None] = ContextVar("outcrop_standing", default=None)
+
+
+def current_folders() -> tuple[str, ...]:
+    """The folders one stands in, as real paths: the current one, if it is still there, unless others were named."""
+    named = _standing.get()
+    if named is not None:
+        return named
     try:
-        return os.getcwd()  # noqa: PTH109 - which is absolute and free of links already
+        return (os.getcwd(),)  # noqa: PTH109 - which is absolute and free of links already
     except OSError:
-        return None
+        return ()
+
+
+@contextmanager
+def standing_in(*folders: str) -> Iterator[None]:
+    """Whoever asks meanwhile stands in these folders."""
+    token = _standing.set(tuple(os.path.realpath(os.path.expanduser(folder)) for folder in folders))  # noqa: PTH111
+    try:
+        yield
+    finally:
+        _standing.reset(token)
 
 
 EVERYTHING = Filter()
@@ -179,65 +197,92 @@ class Reading(OpenedIndex):
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising."""
         if options.here is not None:
-            return self._search_here(query, options, options.here, stopped)
-        options = replace(options, where=self._scope(options.where))
+            with self._standing(options.here):
+                return self._search_here(query, replace(options, here=None), stopped)
+        asked = options.where
+        options = replace(options, where=self._scope(asked))
         answer = answer_query(self._maker, query, self._known.leave_out_histories(options), stopped)
-        return replace(answer, hits=self._dated(answer.hits, options.where)) if answer.hits else answer
+        return replace(answer, hits=self._dated(answer.hits, asked)) if answer.hits else answer
 
-    def _search_here(self, query: str, options: SearchOptions, here: str, stopped: Stop | None) -> Answer:
-        """A search of the project that a folder is in, if it is in one and nothing else is asked for by name."""
-        from outcrop.read.here import NOTES, find_better, projects_at, tell_better
+    @staticmethod
+    def _standing(here: str | None) -> AbstractContextManager[None]:
+        return standing_in(*(current_folders() if here in (None, HERE) else (here,)))
 
-        options = replace(options, here=None)
-        where = options.where
-        named = where.collections or where.documents or where.ref or where.worktree
-        roots = [(info.name, root) for info in self.collections(roots=True) for root in info.roots]
-        projects = () if named else projects_at(os.path.realpath(os.path.expanduser(here)), roots)  # noqa: PTH111
-        if not projects:
-            return self.run_search(query, options, stopped)
-        hidden = history_collections(self._store)
-        kept = {*projects, *(name for name in self._known.names() if name == NOTES)}
-        others = tuple(name for name in self._known.names() if name not in kept and name not in hidden)
-        inside = replace(options, where=replace(where, collections=tuple(sorted(kept))))
-        answer = self.run_search(query, inside, stopped)
-        if not others:
+    def _search_here(self, query: str, options: SearchOptions, stopped: Stop | None) -> Answer:
+        """A search of the project one stands in, which also names others where they are clearly better."""
+        inside = self.in_project(options.where)
+        answer = self.run_search(query, replace(options, where=inside), stopped)
+        return self._name_better(answer, options, inside, stopped)
+
+    def _name_better(
+        self, answer: Answer, options: SearchOptions, inside: Filter, stopped: Stop | None = None
+    ) -> Answer:
+        """An answer from `inside` with collections outside of it that are clearly better."""
+        from outcrop.read.here import find_better, tell_better
+
+        hidden = {*inside.collections, *history_collections(self._store)}
+        others = tuple(name for name in self._known.names() if name not in hidden)
+        if inside is options.where or not others:
             return answer
-        wide = replace(options, where=replace(where, collections=others), limit=3, offset=0, explain=False)
-        better = find_better(answer, self.run_search(query, wide, stopped))
+        wide = replace(options, where=replace(options.where, collections=others))
+        wide = replace(wide, here=None, limit=3, offset=0, explain=False)
+        better = find_better(answer, self.run_search(answer.query, wide, stopped))
         told = "; ".join(filter(None, (answer.detail, tell_better(better))))
         return replace(answer, elsewhere=better, detail=told) if better else answer
 
+    def in_project(self, where: Filter = EVERYTHING) -> Filter:
+        """The filter for the project one stands in, with the notes, which belong to every project. The very same
+        filter where it names collections, documents, a ref or a worktree, or where one stands in no project."""
+        from outcrop.read.here import NOTES, projects_at
+
+        named = where.collections or where.documents or where.ref or where.worktree
+        if named or "commit" in where.kinds:  # which are in collections of their own
+            return where
+        roots = [(info.name, root) for info in self.collections(roots=True) for root in info.roots]
+        projects = {name for folder in current_folders() for name in projects_at(folder, roots)}
+        notes = {name for name in self._known.names() if name == NOTES}
+        return replace(where, collections=tuple(sorted(projects | notes))) if projects else where
+
     def _scope(self, where: Filter) -> Filter:
-        """A filter with the branch or checkout that is meant: the one it names, else the one that the current folder
-        is in. NotFound where there is none of that name, or no such collection."""
+        """A filter with the branch or checkout that is meant: the one it names, else the one that one stands in.
+        NotFound where there is none of that name, or no such collection."""
         self._known.require(where.collections)
         known = self._known.manifests()
         if where.manifests or not (known or where.ref or where.worktree):
             return where
         from outcrop.read.manifests import choose_manifests, narrow
 
-        return narrow(where, choose_manifests(known, where, current_folder()))
+        return narrow(where, choose_manifests(known, where, current_folders()))
 
     def _view(self, where: Filter = EVERYTHING) -> Store:
         """The store as it looks from the branch or checkout that is meant."""
-        known = self._known.manifests()
-        if not known:
+        trees = self._trees(where)
+        if trees is None:
             return self._store
         from outcrop.read.manifests import view_store
 
-        chosen = frozenset(self._scope(where).manifests)
-        return view_store(self._store, [each for each in known if each.id in chosen])
+        return view_store(self._store, trees)
+
+    def _trees(self, where: Filter) -> Sequence[Manifest] | None:
+        """The branches or checkouts that are meant; None where the index has none at all."""
+        known = self._known.manifests()
+        if not known:
+            return None
+        from outcrop.read.manifests import place_switched
+
+        ids = frozenset(self._scope(where).manifests)
+        chosen = [each for each in known if each.id in ids]
+        return chosen if where.ref else place_switched(chosen, known, current_folders())
 
     def _dated(self, hits: Iterable[Hit], where: Filter = EVERYTHING) -> tuple[Hit, ...]:
         """Hits with the commit they came from, and whether their files have changed since."""
         dated = self._revisions.dated(hits)
-        known = self._known.manifests()
-        if not known:
+        trees = self._trees(where)
+        if trees is None:
             return dated
         from outcrop.read.manifests import TreeView
 
-        chosen = frozenset(self._scope(where).manifests)
-        return TreeView(self._store, [each for each in known if each.id in chosen]).dated(dated)
+        return TreeView(self._store, trees).dated(dated)
 
     def context(
         self,
@@ -252,7 +297,6 @@ class Reading(OpenedIndex):
         given, 40 chunks are chosen from, and none that scores less than half of the best."""
         budget = self._budget(budget_tokens)
         asked = read_options(self.config, **{**CONTEXT_DEFAULTS, **options, "merge": False})
-        answer = self.run_search(query, asked, stopped)
         from outcrop.rank.merge import merge_hits
         from outcrop.read.beside import look_beside
         from outcrop.read.pack import pack
@@ -260,8 +304,10 @@ class Reading(OpenedIndex):
         def join_neighbours(hits: Sequence[Hit]) -> Sequence[Hit]:
             return merge_hits(hits, len(hits), repeats=True)
 
-        _, parts = look_beside(answer.hits, self._store.chunks, parts_only=True)
-        beside = self._dated(parts, read_options(self.config, **options).where)
+        with self._standing(asked.here):
+            answer = self.run_search(query, asked, stopped)
+            _, parts = look_beside(answer.hits, self._store.chunks, parts_only=True)
+            beside = self._dated(parts, asked.where)
         return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours, beside)
 
     def grep(self, pattern: str, options: GrepOptions | None = None, *, masked: bool | None = None) -> Matches:
@@ -271,18 +317,25 @@ class Reading(OpenedIndex):
         from outcrop.read.grep import Matches
         from outcrop.records import GrepOptions
 
-        options = options or GrepOptions()
-        options = replace(options, where=self._scope(options.where))
-        hidden = not self.config.index_secrets if masked is None else masked
-        limit, signatures = self.config.max_file_bytes, Signatures(self.config.beside(SIGNATURES))
-        return Matches(self._view(options.where), pattern, options, limit, masked=hidden, signatures=signatures)
+        asked = options or GrepOptions()
+        options = replace(asked, where=self._scope(asked.where))
+        about: dict[str, Any] = {"masked": not self.config.index_secrets if masked is None else masked}
+        about["signatures"] = Signatures(self.config.beside(SIGNATURES))
+        refs = [each for each in self._trees(asked.where) or () if each.folder is None]
+        if refs:
+            from outcrop.read.blobs import list_blobs
+
+            about["blobs"] = list_blobs(self._store, refs, options)
+        return Matches(self._view(asked.where), pattern, options, self.config.max_file_bytes, **about)
 
     def rank_files(self, pattern: str, found: Iterable[MatchedFile]) -> list[MatchedFile]:
         """Files that match a pattern in the order in which a search for its words would find them, then the others."""
         files = list(found)
-        where = [file.document.id for file in files[:MAX_RANKED]]
+        ids = tuple(file.document.id for file in files[:MAX_RANKED])
         words = " ".join(WORD.findall(pattern))
-        hits = self.search(words, documents=where, limit=MAX_RANKED).hits if where else ()
+        where = Filter(documents=ids, manifests=tuple(each.id for each in self._known.manifests()))
+        options = replace(read_options(self.config, limit=MAX_RANKED), where=where)
+        hits = self.run_search(words, options).hits if ids else ()
         order: dict[int, int] = {}
         for hit in hits:
             order.setdefault(hit.document.id, len(order))

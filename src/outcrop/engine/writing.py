@@ -100,6 +100,16 @@ class Writing(Reading):
             folder, collection=collection or named, tags=tags, force=force, progress=progress, stopped=stopped
         )
 
+    def repository_places(self, path: str | Path) -> tuple[Path, ...]:
+        """What adding branches of the repository that a folder is in reads: its checkout, its folder of objects and
+        those it borrows from, as real paths. Whoever lets others add should know them."""
+        from outcrop.sources.gitobjects import object_folders
+        from outcrop.write.repositories import find_repository
+
+        repository = find_repository(Path(path))
+        places = (repository.top, repository.common_dir, *object_folders(repository.common_dir / "objects"))
+        return tuple(dict.fromkeys(place.resolve() for place in places))
+
     def _cluster(self, address: str | None, *, defer_embedding: bool) -> Prepare | None:
         if address is None:
             return None
@@ -210,7 +220,7 @@ class Writing(Reading):
     ) -> int:
         """Forget a branch or a checkout, with the documents that no other holds; how many went."""
         from outcrop.read.manifests import choose_manifests
-        from outcrop.write.trees import forget_pattern
+        from outcrop.write.repositories import forget_pattern
 
         if (ref is None) == (worktree is None):
             raise QueryError("give a ref or a worktree to forget")

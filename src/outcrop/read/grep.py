@@ -23,9 +23,9 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from contextvars import copy_context
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from outcrop.system.limits import check_wanted
 from outcrop.system.machine import need_extra, usable_cores
 from outcrop.text.literals import required_texts
 from outcrop.workers.process import PIPE, Popen, start_program
+
+if TYPE_CHECKING:
+    from outcrop.read.blobs import Blob
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +96,7 @@ class Matches:
         *,
         masked: bool,
         signatures: Signatures,
+        blobs: Sequence[Blob] = (),
     ) -> None:
         if not pattern or len(pattern) > MAX_PATTERN_CHARS:
             raise QueryError(f"a pattern has 1 to {MAX_PATTERN_CHARS:,} characters")
@@ -106,6 +110,7 @@ class Matches:
         self._masked = masked
         self._signatures = signatures
         self._wanted = required_texts(pattern, literal=options.literal, ignore_case=options.ignore_case)
+        self._blobs = blobs
         self.problems: list[str] = []
 
     def __iter__(self) -> Generator[MatchedFile, None, None]:
@@ -118,10 +123,31 @@ class Matches:
                 if document is None or document.origin != "file":
                     continue
                 found = MatchedFile(document, lines)
-                shown = mask_matches(found, self._max_bytes) if self._masked else found
+                shown = self._mask_file(found) if self._masked else found
                 if shown is not None:
                     yield shown
+            yield from self._match_blobs(complaints)
             self.problems += _read_complaints(complaints)
+
+    def _match_blobs(self, complaints: IO[bytes]) -> Iterator[MatchedFile]:
+        """The files of branches, which are no files on disk."""
+        if not self._blobs:
+            return
+        from outcrop.read.blobs import Blobs
+
+        fold, most = self._options.ignore_case, self._max_bytes
+        blobs = Blobs(self._blobs, most, self._wanted, fold, self.problems)
+        for found, data in blobs.match(partial(_run, self._command), complaints):
+            shown = mask_matches(found, data) if self._masked else found
+            if shown is not None:
+                yield shown
+
+    def _mask_file(self, found: MatchedFile) -> MatchedFile | None:
+        try:
+            return mask_matches(found, read_plain(Path(found.document.uri), self._max_bytes))
+        except SourceError as error:
+            log.warning("left out of an answer", extra={"reason": str(error)})
+            return None
 
     def take(self, limit: int) -> Grepped:
         """The first files, with no more than `limit` matching lines altogether."""
@@ -293,16 +319,11 @@ def _read_complaints(complaints: IO[bytes]) -> list[str]:
     return [line.removeprefix("rg: ") for line in said if "(os error 2)" not in line]
 
 
-def mask_matches(found: MatchedFile, max_bytes: int) -> MatchedFile | None:
+def mask_matches(found: MatchedFile, data: bytes) -> MatchedFile | None:
     """The same with stars in place of secrets. A line that only its secret matches is left out, so that nobody can
     guess one by trying patterns; None where no line is left, or the file changed meanwhile."""
     from outcrop.mask import mask_secrets  # its patterns take 20 ms to make
 
-    try:
-        data = read_plain(Path(found.document.uri), max_bytes)
-    except SourceError as error:
-        log.warning("left out of an answer", extra={"reason": str(error)})
-        return None
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     text = data.decode("utf-16" if wide else "utf-8-sig", "replace")
     masked, secrets = mask_secrets(text)

@@ -1,7 +1,7 @@
 """Which branch or checkout of a repository is meant, and an index as it looks from there.
 
-Trees are never mixed: of each repository one counts, the one that is asked for, the one the current folder is in, or
-its own checkout. What belongs to no repository that is kept this way is always there.
+Trees are never mixed: of each repository one counts, the one that is asked for, the one that one stands in, or its own
+checkout. What belongs to no repository that is kept this way is always there.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ NONE: Final = -1
 _NAMED: Final = 8
 
 
-def choose_manifests(known: Sequence[Manifest], where: Filter, here: str | None = None) -> tuple[Manifest, ...]:
-    """The trees that a filter means, at most one of each repository and collection; `here` is the folder one stands
-    in. NotFound, with what there is, where none is called that."""
+def choose_manifests(
+    known: Sequence[Manifest], where: Filter, here: Sequence[str] = ()
+) -> tuple[Manifest, ...]:
+    """The trees that a filter means, at most one of each repository and collection; `here` are the folders one stands
+    in, the first counts most. NotFound, with what there is, where none is called that."""
     if where.ref is not None and where.worktree is not None:
         raise NotFound("a ref and a worktree cannot both be meant; give one of them")
     if where.collections:
@@ -86,16 +88,21 @@ def _holding(known: Sequence[Manifest], place: str) -> tuple[Manifest, ...]:
     return tuple(each for each in found if len(each.name) == longest)
 
 
-def _by_default(known: Sequence[Manifest], here: str | None) -> tuple[Manifest, ...]:
+def _by_default(known: Sequence[Manifest], here: Sequence[str]) -> tuple[Manifest, ...]:
     """The tree one stands in; of other repositories their own checkout, else the oldest one, else the first ref."""
     chosen: dict[tuple[str, str], Manifest] = {}
-    for each in _holding(known, here) if here else ():
-        chosen[each.repository, each.collection] = _follow_switch(each, known)
+    for each in (holding for folder in here for holding in _holding(known, folder)):
+        if (each.repository, each.collection) not in chosen:
+            chosen[each.repository, each.collection] = _follow_switch(each, known)
     for each in sorted(
         known, key=lambda one: (one.folder is None, f"{one.folder}/.git" != one.repository, one.id)
     ):
         chosen.setdefault((each.repository, each.collection), each)
     return tuple(chosen.values())
+
+
+def _key(manifest: Manifest) -> tuple[str, str]:
+    return manifest.repository, manifest.collection
 
 
 def _follow_switch(manifest: Manifest, known: Sequence[Manifest]) -> Manifest:
@@ -106,8 +113,21 @@ def _follow_switch(manifest: Manifest, known: Sequence[Manifest]) -> Manifest:
     revision = None if repository is None else repository.revision
     if revision is None or revision == manifest.revision:
         return manifest
-    same = (each for each in known if each.repository == manifest.repository)
+    same = (each for each in known if _key(each) == _key(manifest))
     return next((each for each in same if each.folder is None and each.revision == revision), manifest)
+
+
+def place_switched(
+    chosen: Sequence[Manifest], known: Sequence[Manifest], here: Sequence[str]
+) -> tuple[Manifest, ...]:
+    """The same trees; a branch that the checkout one stands in was switched to is one of files there."""
+    refs = [each for each in chosen if each.folder is None]
+    placed: dict[int, Manifest] = {}
+    for held in (each for folder in here for each in _holding(known, folder)) if refs else ():
+        followed = _follow_switch(held, known)
+        if followed in refs:
+            placed.setdefault(followed.id, replace(followed, name=held.name))
+    return tuple(placed.get(each.id, each) for each in chosen)
 
 
 def narrow(where: Filter, chosen: Sequence[Manifest]) -> Filter:
@@ -128,6 +148,8 @@ class TreeView:
         self._chosen = tuple(chosen)
         self._scope = narrow(Filter(), chosen)
         self._held: dict[int, frozenset[int]] = {}
+        self._listed: dict[tuple[str, str], DocumentInfo] = {}
+        """Files of checkouts that `states` listed, for who then asks for one after the other."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -195,6 +217,8 @@ class TreeView:
 
     def find(self, collection: str, uri: str) -> DocumentInfo | None:
         """As the store's; also the file of a checkout."""
+        if (collection, uri) in self._listed:
+            return self._listed[collection, uri]
         found = self._store.find(collection, uri)
         for each in () if found else self._chosen:
             folder = f"{(each.folder or '').rstrip('/')}/"
@@ -218,6 +242,7 @@ class TreeView:
                 uri = f"{folder}/{info.path}"
                 if info.origin == "tree" and (root is None or f"{uri}/".startswith(f"{root.rstrip('/')}/")):
                     found[uri] = FileState(info.id, 0, info.size, info.sha256)
+                    self._listed[collection, uri] = replace(info, uri=uri, origin="file", root=each.folder)
         return found
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:

@@ -97,6 +97,7 @@ def tell_dropped(context: Context, answer: Answer) -> Context:
     ordered = tuple(sorted(dropped.values(), key=lambda item: -item.hit.score))
     return replace(
         context,
+        elsewhere=answer.elsewhere,
         dropped=ordered,
         unmatched_phrases=answer.unmatched_phrases,
         answerable=answer.answerable,

@@ -119,6 +119,9 @@ WHERE: Final = "Where to look"
 SHOW: Final = "What to show"
 RANK: Final = "How to rank"
 
+HERE: Final = "."
+"""As `here`: where one stands. For a client of a server that need not be the server's folder."""
+
 QueryType = Literal["exact", "semantic", "mixed"]
 SearchMode = Literal["hybrid", "keyword", "semantic"]
 Fusion = Literal["weighted", "rrf"]

@@ -278,7 +278,8 @@ class Context:
     """One text within a token budget, and where each part of it came from.
 
     `left_out` are hits that did not fit; `dropped` has them with the reason and, where the search was asked to
-    explain, what it left out before. `unmatched_phrases` and `answerable` are those of the answer it was packed from.
+    explain, what it left out before. `unmatched_phrases`, `answerable` and `elsewhere` are those of the answer it was
+    packed from.
     """
 
     text: str
@@ -291,6 +292,7 @@ class Context:
     dropped: tuple[LeftOut, ...] = ()
     unmatched_phrases: tuple[str, ...] = ()
     answerable: float | None = None
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
     def is_doubtful(self) -> bool:

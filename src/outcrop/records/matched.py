@@ -37,10 +37,12 @@ class MatchedLine:
 
 @dataclass(frozen=True, slots=True)
 class MatchedFile:
-    """A file with the lines that match, and those around them that were asked for."""
+    """A file with the lines that match, and those around them that were asked for. `ref` is the branch it was read
+    out of, where it is none of a folder."""
 
     document: DocumentInfo
     lines: tuple[MatchedLine, ...]
+    ref: str | None = None
 
     @property
     def count(self) -> int:

@@ -57,6 +57,7 @@ class Task:
     collection: str | None = None
     tags: tuple[str, ...] = ()
     force: bool = False
+    branches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Jobs:
     """The queue and the thread that works through it. Methods are thread-safe."""
 
     def __init__(
-        self, engine: Engine, file: Path, require_root: Callable[[str], Path], *, read_only: bool = False
+        self, engine: Engine, file: Path, require_root: Callable[..., Path], *, read_only: bool = False
     ) -> None:
         """`require_root` checks whether a path may be indexed from outside. It is asked when a job starts, since a job
         left by an earlier server was accepted under that server's roots. A read-only server runs no jobs."""
@@ -234,9 +235,9 @@ class Jobs:
         if not is_url(task.source):
             if os.path.realpath(task.source) != task.source:
                 raise OutsideRoots("this path now leads elsewhere; ask again")
-            self._require_root(task.source)
+            self._require_root(task.source, repository=bool(task.branches))
         options: dict[str, Any] = {"collection": task.collection, "tags": task.tags, "force": task.force}
-        return self._engine.add(task.source, **options, progress=tell, stopped=stopped)
+        return self._engine.add(task.source, **options, branches=task.branches, progress=tell, stopped=stopped)
 
     def _sync(self, task: Task, tell: Tell, stopped: Stop) -> IngestReport:
         return self._engine.sync(collection=task.collection, force=task.force, progress=tell, stopped=stopped)
@@ -288,15 +289,16 @@ def _read(file: Path) -> list[_Entry]:
     """What an earlier run left; an unreadable file is logged and counts as empty."""
     try:
         rows = json.loads(file.read_text("utf-8"))
-        return [
-            _Entry(_job(row["job"]), Task(**{**row["task"], "tags": tuple(row["task"]["tags"])}))
-            for row in rows
-        ]
+        return [_Entry(_job(row["job"]), _task(row["task"])) for row in rows]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
         log.warning("the list of jobs cannot be read, beginning a new one: %s", error)
         return []
+
+
+def _task(row: Mapping[str, Any]) -> Task:
+    return Task(**{**row, "tags": tuple(row["tags"]), "branches": tuple(row.get("branches", ()))})
 
 
 def _job(row: Mapping[str, Any]) -> Job:

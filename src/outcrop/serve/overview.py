@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final, Literal
 
 from outcrop.engine import Engine
 from outcrop.records import DocumentInfo, Filter
@@ -38,7 +38,8 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Counts of documents, the commonest value first. Folders end in a slash; dates are spans up to now, as `1w`."""
+    """Counts of documents, the commonest value first. Folders end in a slash; dates are spans up to now, as `1w`. Of
+    each branch and checkout, by name, it is counted what passes there, whichever of them the filter names."""
 
     collections: tuple[FacetValue, ...]
     kinds: tuple[FacetValue, ...]
@@ -46,6 +47,8 @@ class Facets:
     folders: tuple[FacetValue, ...]
     tags: tuple[FacetValue, ...]
     dates: tuple[FacetValue, ...]
+    refs: tuple[FacetValue, ...]
+    worktrees: tuple[FacetValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ def make_overview(engine: Engine, where: Filter) -> Overview:
         folders=_count(_folder_of(info) for info in found),
         tags=_count(tag for info in found for tag in info.tags),
         dates=tuple(_count_dates(engine, where)),
+        refs=tuple(_count_trees(engine, where, "ref")),
+        worktrees=tuple(_count_trees(engine, where, "worktree")),
     )
     return Overview(
         documents=len(found) if len(found) < MAX_DOCUMENTS else engine.count(where),
@@ -92,7 +97,7 @@ def _changed_at(info: DocumentInfo) -> float:
 def _folder_of(info: DocumentInfo) -> str:
     """The first folder of its path; nothing for a file at the top, and for what is no file."""
     first, slash, _ = info.path.partition("/")
-    return f"{first}/" if slash and info.origin == "file" else ""
+    return f"{first}/" if slash and info.origin in ("file", "tree") else ""
 
 
 def _count_dates(engine: Engine, where: Filter) -> Iterator[FacetValue]:
@@ -101,6 +106,17 @@ def _count_dates(engine: Engine, where: Filter) -> Iterator[FacetValue]:
         begin = max(now - days * 86_400, where.since or 0.0)
         if count := engine.count(replace(where, since=begin)):
             yield FacetValue(span, count)
+
+
+def _count_trees(engine: Engine, where: Filter, kind: Literal["ref", "worktree"]) -> Iterator[FacetValue]:
+    seen = [
+        each for each in engine.manifests() if not where.collections or each.collection in where.collections
+    ]
+    refs = {each.name.split("/", 2)[-1] for each in seen if each.folder is None}
+    names = refs if kind == "ref" else {each.folder for each in seen if each.folder is not None}
+    for name in sorted(names)[:MAX_VALUES]:
+        chosen: dict[str, Any] = {"ref": None, "worktree": None, kind: name}
+        yield FacetValue(name, engine.count(replace(where, **chosen)))
 
 
 def _make_examples(engine: Engine, found: Sequence[DocumentInfo]) -> Iterator[str]:

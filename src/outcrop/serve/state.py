@@ -35,8 +35,9 @@ def allowed_roots(engine: Engine) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(path.resolve() for path in (*configured, *added, config.kb)))
 
 
-def require_root(engine: Engine, path: str | Path) -> Path:
-    """The real path of a folder or file that may be indexed from outside; OutsideRoots for any other.
+def require_root(engine: Engine, path: str | Path, *, repository: bool = False) -> Path:
+    """The real path of a folder or file that may be indexed from outside; OutsideRoots for any other. With `repository`
+    all of the repository that the folder is in must lie where that is allowed.
 
     What lies outside is refused alike whether it is there or not, so that nobody can look around by asking.
     """
@@ -51,8 +52,15 @@ def require_root(engine: Engine, path: str | Path) -> Path:
         real = asked.resolve()
     except (OSError, ValueError, RuntimeError) as error:  # a name that no file can have, a loop of links
         raise refusal from error
-    if not any(real.is_relative_to(root) for root in allowed_roots(engine)):
+    allowed = allowed_roots(engine)
+    if not any(real.is_relative_to(root) for root in allowed):
         raise refusal
+    for place in engine.repository_places(real) if repository else ():
+        if not any(place.is_relative_to(root) for root in allowed):
+            raise OutsideRoots(
+                "the repository of this folder has files in no folder that may be indexed from here; add its branches "
+                "with `outcrop add` on the machine itself, or start the server with --root REPOSITORY"
+            )
     return real
 
 

@@ -25,6 +25,7 @@ _MAX_SMALL_BYTES = 256 * 1024
 # A hundred thousand packed tags take about 8 MB.
 _MAX_PACKED_REFS_BYTES = 32 * 1024 * 1024
 
+_TRUE = ("true", "yes", "on", "1")
 _REVISION = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REF = re.compile(r"refs(?:/(?!\.)[^/\x00-\x20\x7f~^:?*\[\\]+)+")
 _SETTING = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*?)\s*)?")
@@ -35,13 +36,47 @@ _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(\s+"[^"]*")?\s*\](.*)')
 class Repository:
     """A git repository's working tree. `common_dir` differs from `git_dir` in a linked worktree. `branch` is None when
     HEAD is detached, `revision` is None before the first commit (or where the references are kept in a format other
-    than plain files)."""
+    than plain files). A bare one has no working tree: its `top` is the folder of its objects."""
 
     top: Path
     git_dir: Path
     common_dir: Path
     branch: str | None
     revision: str | None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing is checked out in it."""
+        return self.top == self.git_dir
+
+
+def repository_holding(place: Path) -> Repository | None:
+    """The innermost repository that a folder or file (a real path) is in, bare or not."""
+    for folder in (place, *place.parents):
+        found = bare_at(folder) or repository_at(folder)
+        if found is not None:
+            return found
+    return None
+
+
+def bare_at(folder: Path) -> Repository | None:
+    """The bare repository that this folder (a real path) is, or that its `.git` leads to, as where worktrees lie around
+    a repository that has no other."""
+    for git_dir in (folder, _git_dir(folder / ".git")):
+        if git_dir is not None and _is_bare(git_dir):
+            branch, revision = _head(git_dir, git_dir)
+            return Repository(git_dir, git_dir, git_dir, branch, revision)
+    return None
+
+
+def _is_bare(git_dir: Path) -> bool:
+    try:
+        is_whole = (git_dir / "objects").is_dir() and (git_dir / "refs").is_dir()
+    except OSError:
+        return False
+    if not is_whole or not first_line(git_dir / "HEAD"):
+        return False
+    return (_value(_text(git_dir / "config", _MAX_SMALL_BYTES), "core", "bare") or "").lower() in _TRUE
 
 
 def repository_at(folder: Path) -> Repository | None:
@@ -76,7 +111,7 @@ def core_setting(repository: Repository, name: str) -> str | None:
 
 def ignores_case(repository: Repository) -> bool:
     """Whether git treats names that differ only in case as the same here."""
-    return (core_setting(repository, "ignorecase") or "").lower() in ("true", "yes", "on", "1")
+    return (core_setting(repository, "ignorecase") or "").lower() in _TRUE
 
 
 def object_format(repository: Repository) -> str:

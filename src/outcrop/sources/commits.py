@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from outcrop.errors import NotFound, SourceError
 from outcrop.records import Failure
-from outcrop.sources.checkout import Repository, find_ref, repository_at, shallow_commits
+from outcrop.sources.checkout import Repository, find_ref, repository_holding, shallow_commits
 from outcrop.sources.gitobjects import ObjectStore
 from outcrop.sources.gitpacks import Damaged
 from outcrop.system.limits import BoundedCache, check_wanted
@@ -249,12 +249,10 @@ def _with_renames(changes: list[FileChange]) -> list[FileChange]:
 
 def open_history(folder: Path) -> History:
     """The history of the repository that holds a folder or a file."""
-    place = folder.expanduser().resolve()
-    for top in (place, *place.parents):
-        repository = repository_at(top)
-        if repository is not None:
-            return History(repository)
-    raise SourceError(f"{folder} is not in a git repository; history is read from one")
+    repository = repository_holding(folder.expanduser().resolve())
+    if repository is None:
+        raise SourceError(f"{folder} is not in a git repository; history is read from one")
+    return History(repository)
 
 
 def _read_commit(name: str, data: bytes, shallow: frozenset[str]) -> Commit:

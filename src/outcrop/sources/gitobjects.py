@@ -58,7 +58,7 @@ class ObjectStore:
     def __init__(self, repository: Repository) -> None:
         self.algorithm: Algorithm = "sha256" if object_format(repository) == "sha256" else "sha1"
         self._digest = _DIGEST_BYTES[self.algorithm]
-        self._folders = _object_folders(repository.common_dir / "objects")
+        self._folders = object_folders(repository.common_dir / "objects")
         self._packs: dict[Path, Pack] = {}
         self._bases: BoundedCache[tuple[Path, int], tuple[Kind, bytes]] = BoundedCache(
             _CACHED_OBJECTS, _CACHED_BYTES
@@ -201,7 +201,7 @@ def _kind(word: bytes) -> Kind:
     return next(kind for kind in KINDS.values() if kind == word.decode())
 
 
-def _object_folders(first: Path) -> list[Path]:
+def object_folders(first: Path) -> list[Path]:
     """The folder of objects and those it borrows from."""
     found = [first]
     for folder in found:

@@ -47,8 +47,17 @@ def blob_of(uri: str) -> str:
 def match_refs(repository: Repository, patterns: Sequence[str]) -> dict[str, str]:
     """Full name → revision of the branches that match (`main`, `release/*`), in the order of the patterns; remote
     branches (`origin/*`) and tags where no branch matches. NotFound for a pattern without any."""
+    found, unmatched = match_known_refs(repository, patterns)
+    if unmatched:
+        raise NotFound(f"{repository.top} has no branch {unmatched[0]!r}; `git branch --all` lists them")
+    return found
+
+
+def match_known_refs(repository: Repository, patterns: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """As `match_refs`, and the patterns that match nothing (any more)."""
     refs = list_refs(repository)
     found: dict[str, str] = {}
+    unmatched: list[str] = []
     for pattern in patterns:
         wanted = re.compile(translate(pattern))
         for kind in _KINDS:
@@ -57,10 +66,9 @@ def match_refs(repository: Repository, patterns: Sequence[str]) -> dict[str, str
                 break
         else:
             names = [name for name in refs if name == pattern]
-        if not names:
-            raise NotFound(f"{repository.top} has no branch {pattern!r}; `git branch --all` lists them")
+        unmatched += [] if names else [pattern]
         found |= {name: refs[name] for name in sorted(names) if not name.endswith("/HEAD")}
-    return found
+    return found, unmatched
 
 
 def list_refs(repository: Repository) -> dict[str, str]:

@@ -48,7 +48,8 @@ def sync_root(
     store: Store, ingestor: Ingestor, collection: str, root: Path, options: WriteOptions = PLAIN
 ) -> IngestReport:
     """Bring one root up to date. One that cannot be reached keeps its documents and is a line in the report."""
-    from outcrop.write.trees import Trees, tree_repository
+    from outcrop.write.repositories import tree_repository
+    from outcrop.write.trees import Trees
 
     repository = tree_repository(store, root)
     if repository is not None and any(each.name == str(root) for each in store.manifests()):
@@ -201,9 +202,12 @@ class Adder:
         """Add a file or a folder and bring it up to date; what is gone from a folder leaves the index."""
         if not path.exists():
             raise SourceError(f"there is no file or folder {path}")
-        from outcrop.write.trees import add_checkout, tree_repository  # which few folders need
+        from outcrop.write.repositories import tree_repository  # which few folders need
+        from outcrop.write.trees import add_bare, add_checkout
 
         repository = tree_repository(self.store, path)
+        if repository is not None and repository.is_bare:
+            return add_bare(self, repository, collection, tags, options)
         if repository is not None:
             return add_checkout(self, repository, collection, tags, options)
         target = collection_of(self.store, path, collection)

@@ -22,14 +22,19 @@ from outcrop.sources.commits import History
 from outcrop.sources.files import read_plain
 from outcrop.sources.folder import shields, walk
 from outcrop.sources.gitpacks import ObjectTooLarge
-from outcrop.sources.trees import blob_of, blob_uri, match_refs, walk_tree, worktree_folders
-from outcrop.write.add import Adder, collection_of, tags_of
+from outcrop.sources.trees import blob_of, blob_uri, match_known_refs, match_refs, walk_tree, worktree_folders
+from outcrop.write.add import Adder, tags_of
 from outcrop.write.ingest import Ingestor
 from outcrop.write.plan import WriteOptions
 from outcrop.write.prepare import Job, NoText, Outcome, Prepare, Recipe, Unreadable, prepare_file
+from outcrop.write.repositories import (
+    BRANCHES,
+    collection_of_repository,
+    find_repository,
+    reach_repository,
+    remembered_patterns,
+)
 
-BRANCHES: Final = "branches:"
-"""Settings of an index that begin so name a repository; the value is JSON: its collection and patterns of branches."""
 UNLISTED_S: Final = 3600.0
 """Documents that no tree lists: a run is about to list them, or was killed that long ago (not measured)."""
 _SHA1_DIGITS: Final = 40
@@ -53,29 +58,47 @@ def add_branches(
     match_refs(repository, patterns)  # NotFound before anything is written
     name = collection_of_repository(adder.store, repository, collection)
     adder.store.put_setting(f"{BRANCHES}{repository.common_dir}", json.dumps([name, list(patterns)]))
-    return add_checkout(adder, repository, name, tags, options)
+    return add_checkout(adder, repository, name, tags, options, patterns)
 
 
 def add_checkout(
-    adder: Adder, repository: Repository, collection: str | None, tags: Sequence[str], options: WriteOptions
+    adder: Adder,
+    repository: Repository,
+    collection: str | None,
+    tags: Sequence[str],
+    options: WriteOptions,
+    branches: Sequence[str] = (),
 ) -> IngestReport:
-    """Add one checkout of a repository whose trees are in the index, or a linked one of any, with the branches that
-    were asked for. The repository's own checkout becomes a manifest too where it was added by itself."""
+    """Add one checkout of a repository whose trees are in the index, or a linked one of any, with these branches, or
+    those that were asked for last. Its own checkout becomes a manifest too where it was added by itself."""
     store = adder.store
     name = collection_of_repository(store, repository, collection)
     tags_of(store, name, repository.common_dir, tags)
-    own = repository.common_dir.parent
-    joins = own != repository.top and (name, str(own)) in store.roots() and repository_at(own) is not None
+    own = repository_at(repository.common_dir.parent)
+    joins = own is not None and own.common_dir == repository.common_dir and own.top != repository.top
+    joins = joins and (name, str(repository.common_dir.parent)) in store.roots()
 
     def work(ingestor: Ingestor) -> IngestReport:
         trees = Trees(store, ingestor, repository, name, options)
-        report = trees.sync_checkout(repository.top)
+        report = IngestReport() if repository.is_bare else trees.sync_checkout(repository.top)
         if joins:
-            report += trees.sync_checkout(own)
-        patterns = remembered_patterns(store, repository, name)
+            report += trees.sync_checkout(repository.common_dir.parent)
+        patterns = branches or remembered_patterns(store, repository, name)
         return report + trees.sync_refs(patterns) if patterns else report
 
     return adder.run(work)
+
+
+def add_bare(
+    adder: Adder, repository: Repository, collection: str | None, tags: Sequence[str], options: WriteOptions
+) -> IngestReport:
+    """Add a bare repository, of which no branches were named: those that were before, else the one of its HEAD."""
+    name = collection_of_repository(adder.store, repository, collection)
+    if remembered_patterns(adder.store, repository, name):
+        return add_checkout(adder, repository, name, tags, options)
+    if repository.branch is None or repository.revision is None:
+        raise SourceError(f"{repository.top} has nothing on its own branch; name others with --branches")
+    return add_branches(adder, repository.top, name, [repository.branch], tags, options)
 
 
 def sync_repositories(adder: Adder, collection: str | None, options: WriteOptions) -> IngestReport:
@@ -85,7 +108,7 @@ def sync_repositories(adder: Adder, collection: str | None, options: WriteOption
     for key, name in sorted(places):
         if collection not in (None, name):
             continue
-        repository = _reach(adder.store, key, name)
+        repository = reach_repository(adder.store, key, name)
         if repository is None:
             reports.append(IngestReport(failed=(Failure(key, "cannot be read; its branches are kept"),)))
             continue
@@ -104,64 +127,6 @@ def _sync_all(
         return report + trees.sync_refs(patterns) if patterns else report
     except (SourceError, NotFound) as error:
         return report + IngestReport(failed=(Failure(str(repository.top), f"{error}; its branches are kept"),))
-
-
-def _reach(store: Store, key: str, collection: str) -> Repository | None:
-    """A repository by the folder of its objects, through any checkout that is still there."""
-    folders = [
-        each.folder for each in store.manifests() if (each.repository, each.collection) == (key, collection)
-    ]
-    for folder in (str(Path(key).parent), *filter(None, folders)):
-        found = repository_at(Path(folder))
-        if found is not None and str(found.common_dir) == key:
-            return found
-    return None
-
-
-def remembered_patterns(store: Store, repository: Repository, collection: str) -> list[str]:
-    """The patterns of branches that were asked for last."""
-    said = store.setting(f"{BRANCHES}{repository.common_dir}")
-    name, patterns = json.loads(said) if said else (collection, [])
-    return list(patterns) if name == collection else []
-
-
-def forget_pattern(store: Store, manifest: Manifest) -> None:
-    """Do not bring a branch back that was asked for by its name; one that a wildcard matches comes with the next
-    sync."""
-    key = f"{BRANCHES}{manifest.repository}"
-    said = store.setting(key)
-    if said and manifest.folder is None:
-        collection, patterns = json.loads(said)
-        names = (manifest.name, manifest.branch)
-        store.put_setting(key, json.dumps([collection, [each for each in patterns if each not in names]]))
-
-
-def find_repository(path: Path) -> Repository:
-    """The repository that a folder is in."""
-    real = path.expanduser().resolve()
-    found = (repository_at(folder) for folder in (real, *real.parents))
-    repository = next((each for each in found if each is not None), None)
-    if repository is None:
-        raise SourceError(f"{path} is not in a git repository; branches are read from one")
-    return repository
-
-
-def tree_repository(store: Store, path: Path) -> Repository | None:
-    """The repository whose checkout this very folder is, if it is kept as a manifest: trees of it are in the index, or
-    it is a linked worktree, which shares what it has with the others."""
-    repository = repository_at(path.resolve()) if path.is_dir() else None
-    if repository is None:
-        return None
-    is_linked = repository.git_dir != repository.common_dir
-    is_known = is_linked or any(each.repository == str(repository.common_dir) for each in store.manifests())
-    return repository if is_known else None
-
-
-def collection_of_repository(store: Store, repository: Repository, given: str | None) -> str:
-    """The collection of a repository's trees: the one given, the one they are in already, that of its own checkout."""
-    known = [each.collection for each in store.manifests() if each.repository == str(repository.common_dir)]
-    own = repository.common_dir.parent if repository.common_dir.name == ".git" else repository.top
-    return given or (known[0] if known else collection_of(store, own, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +162,13 @@ class Trees:
     def sync_refs(self, patterns: Sequence[str]) -> IngestReport:
         """Bring the branches that match into the index, or up to date; those that are gone leave it."""
         history = History(self.repository)
-        refs = match_refs(self.repository, patterns)
+        matched, unmatched = match_known_refs(self.repository, patterns)
+        if not matched:  # as a repository looks whose refs cannot be read
+            raise NotFound(f"{self.repository.top} has no branch {unmatched[0]!r} any more")
+        first = f"refs/heads/{self.repository.branch}"  # which counts where nobody says which
+        refs = {name: matched[name] for name in sorted(matched, key=lambda name: name != first)}
         known = {each.name: each for each in self.known()}
-        report = IngestReport()
+        report = IngestReport(skipped=tuple(Skipped(each, "no branch matches any more") for each in unmatched))
         for name, revision in refs.items():
             before = known.get(name)
             if before is not None and before.revision == revision and not self.options.force:

@@ -15,6 +15,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from tests.notes.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 from tests.serve.mcp.conftest import FILES, Library, text_of
+from tests.sources.repositories import commit, git, make
 from tokenizers import Tokenizer
 
 from outcrop.errors import ConfigError
@@ -561,6 +562,27 @@ def test_a_folder_below_a_root_is_added_and_listed(library: Library, tmp_path: P
     assert "lunch" not in library.call("list_documents", collection="ferries")
     assert "offset=1" in library.call("list_documents", limit=1)
     assert "No documents" in library.call("list_documents", paths=["nothing/**"])
+
+
+def test_branches_of_an_allowed_repository_are_added(library: Library, tmp_path: Path) -> None:
+    top = make(tmp_path / "project")
+    commit(top, "start", {"README.md": "# Parcels\n\nThe tariff is flat.\n", "docs/a.md": "# A\n\nA page.\n"})
+    git(top, "checkout", "-qb", "feature/x")
+    commit(top, "drones", {"drone.md": "# Drones\n\nA drone delivers parcels.\n"})
+    git(top, "checkout", "-q", "main")
+    state = library.open()
+    state.engine.add(top / "docs")  # by the user, who did not allow the rest
+    state.engine.close()
+    assert "repository" in library.refusal("add", path=str(top / "docs"), branches=["main"])
+    state = library.open()
+    state.engine.add(top)
+    state.engine.close()
+    assert "added" in library.call("add", path=str(top), branches=["feature/*"])
+    assert "drone" in library.call("search", query="drone", ref="feature/x")
+    lines = library.call("search", query="delivers", mode="exact", ref="feature/x")
+    assert "below feature/x" in lines
+    assert "A drone delivers parcels" in lines
+    assert "no branch 'nope'" in library.refusal("add", path=str(top), branches=["nope"])
 
 
 def test_a_server_that_only_reads_adds_nothing(built: Library) -> None:

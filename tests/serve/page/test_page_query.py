@@ -33,6 +33,8 @@ def test_filters_are_taken_out_of_the_words(run: Any) -> None:
             "x",
             {"kinds": ["go"], "paths": ["src/**", "*.md"], "tags": ["a", "b"]},
         ),
+        'ref:feature/x "exact phrase"': ('"exact phrase"', {"ref": "feature/x"}),
+        'x worktree:"/src/rye loaf"': ("x", {"worktree": "/src/rye loaf"}),
         "since:1w until:2026-01-31 news": ("news", {"since": "1w", "until": "2026-01-31"}),
         "since:yesterday x": ("x", {"since": "yesterday"}),
         "std::vector http://in:8080 begin:end kind: x": ("std::vector http://in:8080 begin:end x", {}),
@@ -50,6 +52,8 @@ def test_a_date_that_is_none_is_said_and_a_name_half_typed_waits(run: Any) -> No
     known = {"collections": ["docs", "notes"]}
     assert run("parseQuery", "x in:do", known)["body"] == {}
     assert run("parseQuery", "x in:docs", known)["body"] == {"collections": ["docs"]}
+    assert run("parseQuery", "x ref:ma", {"refs": ["main"]})["body"] == {}
+    assert run("parseQuery", "x ref:main", {"refs": ["main", "main2"]})["body"] == {"ref": "main"}
     assert run("parseQuery", "x in:nowhere", known)["body"] == {"collections": ["nowhere"]}
 
 
@@ -58,6 +62,9 @@ def test_a_filter_is_added_and_taken_away_again(run: Any) -> None:
     assert run("toggleFilter", 'retry in:"my notes" x', "in", "my notes") == "retry x"
     assert run("toggleFilter", "retry since:1w", "since", "1d") == "retry since:1d"
     assert run("toggleFilter", "a kind:pdf", "kind", "md") == "a kind:pdf kind:md"
+    assert run("toggleFilter", "a ref:main b", "ref", "old") == "a b ref:old"
+    assert run("toggleFilter", "a ref:main", "worktree", "/src") == "a worktree:/src"
+    assert run("toggleFilter", "a worktree:/src kind:pdf", "worktree", "/src") == "a kind:pdf"
     assert run("writeQuery", "Pool", {"in": "field", "kind": ""}) == "Pool in:field"
 
 

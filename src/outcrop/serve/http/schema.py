@@ -88,7 +88,7 @@ class SearchBody(Asked):
     """A search."""
 
 
-@with_options({name: FILTER_OPTIONS[name] for name in ("collections", "kinds", "paths")})
+@with_options({name: FILTER_OPTIONS[name] for name in ("collections", "kinds", "paths", "ref", "worktree")})
 class GrepBody(Strict):
     """A pattern to look for in the files as they are now."""
 
@@ -109,7 +109,7 @@ class GrepBody(Strict):
         given = self.model_dump(exclude={"pattern", "limit"})
         where: dict[str, Any] = {
             name: tuple(given.pop(name, None) or ()) for name in ("collections", "kinds", "paths")
-        }
+        } | {name: given.pop(name, None) for name in ("ref", "worktree")}
         return GrepOptions(where=Filter(**where), max_per_file=self.limit + 1, **given)
 
 
@@ -161,6 +161,11 @@ class IngestBody(Strict):
     collection: Name | None = None
     tags: Names = []
     force: bool = Field(default=False, description="Read again what did not change.")
+    branches: Names = Field(
+        default=[],
+        description="Also these branches of the repository that the folder is in, read without a checkout: "
+        "`main`, `release/*`.",
+    )
 
 
 class SyncBody(Strict):

@@ -25,6 +25,8 @@ class Call:
     progress: Callable[[Progress], None]
     wrote: Callable[[], None]
     """Reports that something was written that has no vectors yet."""
+    is_placed: bool = False
+    """Whether it is known where the client stands. What it asks is then of the project there."""
 
     @property
     def engine(self) -> Engine:
@@ -33,14 +35,21 @@ class Call:
 
 
 class Desk:
-    """The state of a server, opened once. With `background` a thread embeds pending texts and follows edited notes; a
-    read-only server leaves that to those that write."""
+    """The state of a server, opened once. `beside_client` says that the client started it, so that it stands in the
+    same folder. With `background` a thread embeds pending texts and follows edited notes; a read-only server leaves
+    that to those that write."""
 
     def __init__(
-        self, open_state: Callable[[], State], *, read_only: bool = False, background: bool = False
+        self,
+        open_state: Callable[[], State],
+        *,
+        read_only: bool = False,
+        background: bool = False,
+        beside_client: bool = False,
     ) -> None:
         self._open = open_state
         self.read_only = read_only
+        self.beside_client = beside_client
         self._wants_background = background and not read_only
         self._lock = threading.Lock()
         self._state: State | None = None

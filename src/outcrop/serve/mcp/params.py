@@ -76,11 +76,14 @@ def input_schema(takes: type[Arguments]) -> dict[str, Any]:
 
 
 def _compact(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter without its title, the null that stands for not given, and a default that says nothing."""
+    """A parameter without its title, the null that stands for not given, a default that says nothing, and how long an
+    item of a list may be: a refusal says that."""
     for kind in schema.get("anyOf", ()):
         if kind != {"type": "null"}:
             schema = {**kind, **schema}
-    empty = schema.get("default", 0) in (None, [])
+    if "items" in schema:
+        schema = {**schema, "items": {"type": schema["items"]["type"]}}
+    empty = schema.get("default") in (None, [], 0)  # 0 is also false
     return {
         name: value
         for name, value in schema.items()

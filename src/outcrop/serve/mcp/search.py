@@ -6,22 +6,23 @@ its ranges can be handed to read_document as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from outcrop.records import Filter
+from outcrop.records.asked import HERE
 from outcrop.serve.mcp.desk import Call
-from outcrop.serve.mcp.find import QUOTED, no_hits, show_answer, why_empty
+from outcrop.serve.mcp.find import QUOTED, WIDER, no_hits, show_answer, why_empty
 from outcrop.serve.mcp.params import Limit, MaxTokens, Offset, Text
 from outcrop.serve.mcp.reply import DEFAULT_TOKENS, Reply, fence_text, one_line, readable
 from outcrop.serve.terminal import clean, say_count
 from outcrop.text.tokens.estimate import estimate_tokens
 
 if TYPE_CHECKING:
-    from outcrop.records import Answer, Hit, MatchedFile, MatchedLine
+    from outcrop.records import Answer, GrepOptions, Hit, MatchedFile, MatchedLine
 
 Mode = Literal["meaning", "exact", "regex"]
 Detail = Literal["places", "lines", "passages"]
@@ -34,6 +35,7 @@ MAX_MATCHES: Final = 1_000
 HIT_LINES: Final = 3
 """Lines of a passage under `lines`, CONTEXT_LINES those around a match under `passages` (not measured)."""
 CONTEXT_LINES: Final = 2
+
 LONGEST_SHOWN: Final = 200
 """Characters of a matching line; a minified file has one of megabytes."""
 
@@ -49,21 +51,51 @@ def search(
     limit: Limit | None = None,
     offset: Offset = 0,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
+    all_projects: bool = False,
     **options: Any,
 ) -> Reply:
-    """Search all that is indexed: documents, code, notes. mode=meaning goes by words and meaning at once: questions,
-    what code does, error texts, half-known names; it replaces rounds of grep. exact and regex give every line, as grep
-    does, from files as they are now; plain grep is as good in one known folder and sees what is not indexed. {scores}.
-    STALE: the file changed since. Then read_document. {data}."""
+    """Search the indexed documents, code and notes of your project. mode=meaning goes by words and meaning at once:
+    questions, what code does, error texts, half-known names; it replaces rounds of grep. exact and regex give every
+    line, as grep does, from files as they are now; plain grep is as good in one known folder and sees what is not
+    indexed. {scores}. STALE: the file changed since. Then read_document. {data}."""
+    narrowed = call.is_placed and not all_projects
     if mode != "meaning":
         wanted = _Wanted(detail or "lines", limit or DEFAULT_MATCHES, offset, max_tokens)
-        return _match(call, query, mode == "exact", wanted, options)
+        from outcrop.records import GrepOptions  # listing the tools need not wait for it, nor for numpy
+
+        where = _read_filter(options)
+        within = call.engine.in_project(where) if narrowed else where
+        grep = GrepOptions(literal=mode == "exact", where=within)
+        return _match(call, query, grep, wanted, narrowed=within is not where)
     count = limit or DEFAULT_HITS
     # One more tells whether there are more.
-    answer = call.engine.search(query, limit=count + 1, offset=offset, **options)
+    here = HERE if narrowed else None
+    answer = call.engine.search(query, limit=count + 1, offset=offset, here=here, **options)
+    if answer.elsewhere:
+        answer = replace(answer, detail=f"{answer.detail}; {WIDER}")
+    if not answer.hits and answer.reason == "no_hits" and not offset and narrowed:
+        where = _read_filter(options)
+        if call.engine.in_project(where) is not where:
+            return _nothing_here(answer.detail if answer.elsewhere else WIDER)
     if detail in (None, "passages") or not answer.hits:
         return show_answer(answer, count, offset, max_tokens)
     return _show_hits(answer, _Wanted(detail, count, offset, max_tokens))
+
+
+def _nothing_here(told: str) -> Reply:
+    return no_hits(f"No hits in this project: {why_empty('no_hits', '')}; {one_line(told)}.")
+
+
+def _read_filter(options: Mapping[str, Any]) -> Filter:
+    from outcrop.engine import as_timestamp
+
+    where: dict[str, Any] = {
+        name: as_timestamp(options[name]) for name in ("since", "until") if name in options
+    }
+    lists = ("collections", "kinds", "paths", "tags")
+    where |= {name: tuple(options[name]) for name in lists if options.get(name)}
+    where |= {name: options[name] for name in ("ref", "worktree") if options.get(name)}
+    return Filter(**where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,23 +148,14 @@ def _best_lines(hit: Hit) -> Iterable[tuple[int, str]]:
         yield hit.line_start + at, line
 
 
-def _match(call: Call, pattern: str, literal: bool, wanted: _Wanted, options: dict[str, Any]) -> Reply:
-    from outcrop.engine import as_timestamp  # listing the tools need not wait for it, nor for numpy
-    from outcrop.records import GrepOptions
-
-    where = {name: value for name, value in options.items() if name in ("since", "until")}
-    where = {name: as_timestamp(value) for name, value in where.items()}
-    where |= {
-        name: tuple(options[name]) for name in ("collections", "kinds", "paths", "tags") if options.get(name)
-    }
-    where |= {name: options[name] for name in ("ref", "worktree") if options.get(name)}
+def _match(call: Call, pattern: str, grep: GrepOptions, wanted: _Wanted, *, narrowed: bool) -> Reply:
     around = CONTEXT_LINES if wanted.detail == "passages" else 0
-    grep = GrepOptions(
-        literal=literal, where=Filter(**where), before=around, after=around, max_per_file=MAX_MATCHES
-    )
+    grep = replace(grep, before=around, after=around, max_per_file=MAX_MATCHES)
     found = call.engine.grep(pattern, grep).take(MAX_MATCHES)
     files = call.engine.rank_files(pattern, found.files)
     items = [item for file in files for item in _as_items(file, around)]
+    if not items and narrowed:
+        return _nothing_here(WIDER)
     if not items[wanted.offset :]:
         why = f"offset {wanted.offset} is past the last line" if items else why_empty("no_hits", "")
         return no_hits(f"No hits: {why}.")
@@ -149,7 +172,7 @@ def _as_items(file: MatchedFile, around: int) -> Iterable[_Item]:
         if line.matched:
             near = [other for other in file.lines if abs(other.number - line.number) <= around]
             lines = tuple((other.number, _cut(other)) for other in near)
-            yield _Item(info.path, info.root or "", f":{line.number}", "", lines)
+            yield _Item(info.path, info.root or file.ref or "", f":{line.number}", "", lines)
 
 
 def _cut(line: MatchedLine) -> str:

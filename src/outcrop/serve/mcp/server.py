@@ -10,6 +10,7 @@ import difflib
 import logging
 import signal
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import anyio
@@ -21,10 +22,12 @@ from mcp.shared.exceptions import MCPError
 
 import outcrop
 from outcrop.errors import Cancelled, OutcropError, QueryError
+from outcrop.records.asked import HERE
 from outcrop.serve.mcp import resources
 from outcrop.serve.mcp.desk import Call, Desk
 from outcrop.serve.mcp.params import input_schema, read_arguments
 from outcrop.serve.mcp.reply import one_line, readable
+from outcrop.serve.mcp.roots import ask_roots
 from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool, choose_tools
 from outcrop.serve.patience import Patience, patience_for
 
@@ -53,6 +56,14 @@ INSTRUCTIONS: Final = (
 Context = Any  # the SDK's ServerRequestContext, generic in what nothing here uses
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, and the folders it stands in, where those are known."""
+
+    ctx: Context
+    folders: tuple[str, ...] | None = None
+
+
 def make_server(desk: Desk, tools: str = "lean") -> Server[Any]:
     """A server of these tools (`choose_tools`) over what the desk opens. One serves any number of clients."""
     served = choose_tools(tools)
@@ -61,13 +72,21 @@ def make_server(desk: Desk, tools: str = "lean") -> Server[Any]:
     async def on_list_tools(_ctx: Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=list_tools(served, read_only=desk.read_only))
 
-    async def on_call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _call_tool(ctx, desk, threads, find_tool(params.name, served), params)
+    async def on_call_tool(
+        ctx: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        tool = find_tool(params.name, served)
+        folders = await ask_roots(ctx, params.input_responses) if tool.placed else None
+        if isinstance(folders, types.InputRequiredResult):
+            return folders
+        if folders is None and desk.beside_client:
+            folders = (HERE,)
+        return await _call_tool(Caller(ctx, folders), desk, threads, tool, params)
 
     async def in_thread(ctx: Context, work: Callable[[Call], T]) -> T:
         """For resources and prompts, whose errors are the protocol's own."""
         try:
-            return await _run(ctx, desk, threads, work)
+            return await _run(Caller(ctx), desk, threads, work)
         except OutcropError as error:
             raise MCPError(types.INVALID_PARAMS, one_line(str(error), LONGEST_MESSAGE)) from error
         except Exception as error:
@@ -163,7 +182,7 @@ def find_tool(name: str, tools: Mapping[str, Tool] = TOOLS) -> Tool:
 
 
 async def _call_tool(
-    ctx: Context,
+    caller: Caller,
     desk: Desk,
     threads: anyio.CapacityLimiter,
     tool: Tool,
@@ -174,7 +193,7 @@ async def _call_tool(
         if tool.writes and desk.read_only:
             raise QueryError(f"this server only reads; {tool.name} is not available here")
         given = read_arguments(tool.name, tool.takes, params.arguments).given()
-        reply = await _run(ctx, desk, threads, lambda call: tool.run(call, **given), limited=not tool.writes)
+        reply = await _run(caller, desk, threads, lambda call: tool.run(call, **given), limited=not tool.writes)
     except OutcropError as error:
         return _failed(str(error))
     except Exception as error:
@@ -215,7 +234,12 @@ class _Latest:
 
 
 async def _run(
-    ctx: Context, desk: Desk, threads: anyio.CapacityLimiter, work: Callable[[Call], T], *, limited: bool = True
+    caller: Caller,
+    desk: Desk,
+    threads: anyio.CapacityLimiter,
+    work: Callable[[Call], T],
+    *,
+    limited: bool = True,
 ) -> T:
     """Do it in a thread; cancelled, wait until the engine has seen that it is to stop."""
     stop, latest = threading.Event(), _Latest()
@@ -226,7 +250,7 @@ async def _run(
         now = latest.now
         if now is not None and now[0] > sent:
             sent = now[0]
-            await ctx.session.report_progress(*now)
+            await caller.ctx.session.report_progress(*now)
 
     async def watch() -> None:
         try:
@@ -240,8 +264,11 @@ async def _run(
         if stop.is_set():
             raise Cancelled("the client gave up before it began")
         state = desk.state()
-        with patience_for(Patience(stop.is_set, limited=limited)):
-            return work(Call(state, stop.is_set, latest.note, desk.nudge))
+        from outcrop.engine.reading import current_folders, standing_in  # loaded by now
+
+        folders = current_folders() if caller.folders is None else caller.folders
+        with patience_for(Patience(stop.is_set, limited=limited)), standing_in(*folders):
+            return work(Call(state, stop.is_set, latest.note, desk.nudge, is_placed=caller.folders is not None))
 
     failure: Exception | None = None
     result: Any = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import Field
 
 from outcrop.records import Filter
 from outcrop.serve.mcp.desk import Call
-from outcrop.serve.mcp.params import Offset, Page, Paths, Text
+from outcrop.serve.mcp.params import Offset, Page, Paths, Text, Texts
 from outcrop.serve.mcp.reply import Part, Reply, fence_parts, one_line
 from outcrop.serve.state import allowed_roots, require_root
 from outcrop.serve.terminal import say_count
@@ -58,11 +60,16 @@ def refresh(call: Call, path: Text | None = None) -> Reply:
     return show_report(report)
 
 
-def add(call: Call, path: Text, collection: Text | None = None) -> Reply:
+def add(
+    call: Call,
+    path: Text,
+    collection: Text | None = None,
+    branches: Annotated[Texts | None, Field(description="of its repository: main, release/*")] = None,
+) -> Reply:
     """Index a folder or file by its full path. Only in folders the user allowed: see status."""
-    target = require_root(call.engine, path)
-    report = call.engine.add(target, collection=collection, progress=call.progress, stopped=call.stopped)
-    return show_report(report)
+    target = require_root(call.engine, path, repository=bool(branches))
+    told: dict[str, Any] = {"progress": call.progress, "stopped": call.stopped}
+    return show_report(call.engine.add(target, collection=collection, branches=branches or (), **told))
 
 
 def list_documents(

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from outcrop.records import Message
-from outcrop.records.asked import CONTEXT_OPTIONS, SEARCH_OPTIONS, SHOW, WHERE
+from outcrop.records.asked import CONTEXT_OPTIONS, HERE, SEARCH_OPTIONS, SHOW, WHERE
 from outcrop.serve.cli.options import command, make_options, many, option, read_given
 from outcrop.serve.cli.render import print_answer, print_sources
 from outcrop.serve.cli.session import Session
@@ -20,6 +20,16 @@ from outcrop.serve.terminal import clean
 STDIN: Final = "-"
 CODE: Final = "Source code"
 _SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an object that holds it as "messages"'
+
+
+_everything: Final = option(
+    "-a",
+    "--all",
+    "everything",
+    is_flag=True,
+    group=WHERE,
+    help="Search all projects, not only the one the current folder is in.",
+)
 
 
 @command(
@@ -31,14 +41,7 @@ _SEND: Final = 'send [{"role": "user", "content": "the question"}, …], or an o
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @make_options(SEARCH_OPTIONS, "limit", "offset")
 @option("--full", is_flag=True, group=SHOW, help="Show whole passages, not only the best lines.")
-@option(
-    "-a",
-    "--all",
-    "everything",
-    is_flag=True,
-    group=WHERE,
-    help="Search all projects, not only the one the current folder is in.",
-)
+@_everything
 def search_command(
     session: Session, /, query: tuple[str, ...], full: bool, everything: bool, **given: Any
 ) -> int:
@@ -49,10 +52,7 @@ def search_command(
     clearly better; --all searches everything. Exits with 1 when there are no hits, as grep does.
     """
     with session.open_existing() as index:
-        from outcrop.engine.reading import current_folder  # loaded by now
-
-        if not everything and given["here"] is None:
-            given["here"] = current_folder()
+        given["here"] = _scope(given["here"], everything)
         answer = index.search(" ".join(query), **read_given(given, index))
         if session.as_json:
             session.print_json(answer)
@@ -70,6 +70,7 @@ def search_command(
 )
 @click.argument("query", nargs=-1, metavar="[QUERY]...")
 @make_options({name: one for name, one in CONTEXT_OPTIONS.items() if name != "explain"}, "budget_tokens")
+@_everything
 @option(
     "--code",
     is_flag=True,
@@ -92,13 +93,15 @@ def context_command(
     must: tuple[str, ...],
     prefer: tuple[str, ...],
     messages: str | None,
+    everything: bool,
     **given: Any,
 ) -> int:
     """Pack the best passages into one text for a prompt.
 
     Never over the budget; each passage has its source. The text goes to standard output, a summary of the sources to
     standard error. With --code the text is XML made for source code. A QUERY beside --messages is the latest message.
-    Exits with 1 when there is nothing to pack.
+    In a folder that was added, the text is from its project alone, unless --all is given. Exits with 1 when there is
+    nothing to pack.
     """
     asked = " ".join(query)
     if not query and messages is None:
@@ -106,6 +109,7 @@ def context_command(
     request: str | list[Message] = asked
     if messages is not None:
         request = [*_read_messages(messages), *([Message("user", asked)] if asked else [])]
+    given["here"] = _scope(given["here"], everything)
     with session.open_existing() as index:
         options = read_given(given, index)
         if code or must or prefer or "reference_follow" in options or not isinstance(request, str):
@@ -119,6 +123,10 @@ def context_command(
                 click.echo(clean(context.text))
             print_sources(session.err, context)
     return exit_code(context.sources, context.reason)
+
+
+def _scope(here: str | None, everything: bool) -> str | None:
+    return None if everything else here or HERE
 
 
 def exit_code(found: Sequence[object], reason: str | None) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from outcrop.records import Filter, GrepOptions, MatchedFile, MatchedLine
-from outcrop.serve.cli.options import command, many, option
+from outcrop.serve.cli.options import command, many, option, search_option
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line
 
@@ -26,6 +26,7 @@ _COUNT = click.IntRange(min=0, max=1000)
     "outcrop grep -n 'class \\w+Timeout'",
     "outcrop grep -il --rank retry ~/src/project -g '!tests'",
     "outcrop grep -F -C 2 'acquire('",
+    "outcrop grep -n --ref release/1 deprecated",
 )
 @click.argument("pattern")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
@@ -40,6 +41,8 @@ _COUNT = click.IntRange(min=0, max=1000)
 @option("-C", "--context", type=_COUNT, default=0, help="Lines to show on both sides.")
 @many("-g", "--glob", "globs", metavar="GLOB", help="Only paths that match; with ! before it, all others.")
 @many("--collection", "collections", metavar="NAME", help="Only these collections.")
+@search_option("ref")
+@search_option("worktree")
 @option("--rank", is_flag=True, help="The files that a search would rank first come first.")
 def grep_command(
     session: Session,
@@ -56,13 +59,16 @@ def grep_command(
     context: int,
     globs: tuple[str, ...],
     collections: tuple[str, ...],
+    ref: str | None,
+    worktree: str | None,
     rank: bool,
 ) -> int:
     """Print the lines of indexed files that match a pattern, as ripgrep does.
 
     PATTERN is a regular expression in Rust's syntax, matched within a line. The files are read as they are now: one
     that changed since it was indexed is shown as it is, one that is gone is not. PATH is a file or folder; without one,
-    everything indexed is looked through. With --json, one document for each file, a line each. Exits with 0 when a line
+    everything indexed is looked through. --ref looks through a branch as it was indexed, without a checkout, and prints
+    REF:PATH as `git grep` does. With --json, one document for each file, a line each. Exits with 0 when a line
     matches, 1 when none does, 2 after an error.
     """
     wanted = tuple(glob for glob in globs if not glob.startswith("!"))
@@ -72,7 +78,7 @@ def grep_command(
         whole_words=whole_words,
         before=max(before, context),
         after=max(after, context),
-        where=Filter(collections=collections, paths=wanted),
+        where=Filter(collections=collections, paths=wanted, ref=ref, worktree=worktree),
         below=tuple(str(path.expanduser().resolve()) for path in paths),
         without=tuple(glob[1:] for glob in globs if glob.startswith("!")),
         max_per_file=1 if names_only else None,
@@ -112,7 +118,7 @@ class _Printer:
                 click.echo("".join(text for text, _ in parts))
 
     def _lines(self, file: MatchedFile, terminal: bool) -> Iterator[list[Styled]]:
-        name = (_shown_path(file.document.uri), _PATH)
+        name = (f"{file.ref}:{file.document.path}" if file.ref else _shown_path(file.document.uri), _PATH)
         if self.names_only:
             yield [name]
         elif self.count_only:

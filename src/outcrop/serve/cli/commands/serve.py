@@ -171,4 +171,5 @@ def mcp_command(
 
         return make_state(Engine(config, create=not read_only), read_only=read_only)
 
-    serve_stdio(Desk(open_state, read_only=read_only, background=True), config.tools)
+    desk = Desk(open_state, read_only=read_only, background=True, beside_client=True)
+    serve_stdio(desk, config.tools)

@@ -70,7 +70,10 @@ def _add_collections(router: APIRouter, shared: Shared) -> None:
         questions to begin with."""
         given: dict[str, Any] = body.model_dump(exclude_unset=True, exclude_none=True)
         for name, value in given.items():
-            given[name] = as_timestamp(value) if name in ("since", "until") else tuple(value)
+            if name in ("since", "until"):
+                given[name] = as_timestamp(value)
+            elif isinstance(value, list):
+                given[name] = tuple(value)
         return answer(make_overview(engine, Filter(**given)))
 
     @router.get("/collections", **documented(200, shape("Collections", collections=tuple[CollectionInfo, ...])))

@@ -37,8 +37,14 @@ def jobs_router(shared: Shared) -> APIRouter:
     @router.post("/ingest", dependencies=shared.writes, **documented(202, JobAnswer, 413, 415))
     def ingest(body: IngestBody) -> Response:
         """Index a folder or file below one of the server's roots, or a public URL."""
-        source = body.source if is_url(body.source) else str(require_root(state.engine, body.source))
-        task = Task("ingest", source, body.collection, tuple(body.tags), body.force)
+        branches = tuple(body.branches)
+        if not is_url(body.source):
+            source = str(require_root(state.engine, body.source, repository=bool(branches)))
+        elif branches:
+            raise SourceError("branches go with the folder of a repository, not with a URL")
+        else:
+            source = body.source
+        task = Task("ingest", source, body.collection, tuple(body.tags), body.force, branches)
         return answer({"job": state.jobs.submit(task)}, 202)
 
     @router.post("/sync", dependencies=shared.writes, **documented(202, JobAnswer, 404, 413, 415))

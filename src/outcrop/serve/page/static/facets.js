@@ -6,8 +6,12 @@ import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { FILTERS, parseQuery, toggleFilter } from "./query.js";
 
-const NAMES = /** @type {Record<string, string>} */ ({ in: "Collection", kind: "Kind", lang: "Language", path: "Folder", tag: "Tag", since: "Date" });
+const NAMES = /** @type {Record<string, string>} */ ({ in: "Collection", kind: "Kind", lang: "Language", path: "Folder", tag: "Tag", ref: "Branch", worktree: "Worktree", since: "Date" });
 const DATES = /** @type {Record<string, string>} */ ({ "1d": "Last day", "1w": "Last week", "30d": "Last month", "1y": "Last year" });
+
+/** The names that a filter may still become while it is typed. @param {any} overview @returns {Record<string, string[]>} */
+export const knownNames = (overview) =>
+  Object.fromEntries(["collections", "refs", "worktrees"].map((facet) => [facet, overview.facets[facet].map((/** @type {any} */ one) => one.value)]));
 
 /** @param {any} overview of the whole index @param {HTMLElement} tuning what stands at the end of the row */
 export function makeFacets(overview, tuning) {
@@ -35,11 +39,11 @@ export function makeFacets(overview, tuning) {
     const own = chosen.filter(({ key }) => key === filter.key).map(({ value }) => value);
     const values = facets[filter.facet ?? ""] ?? [];
     const gone = own.filter((value) => !values.some((/** @type {any} */ one) => one.value === value)).map((value) => ({ value, count: null }));
-    if (!own.length && values.length < (filter.key === "since" ? 1 : 2)) return null; // nothing to choose between
-    const say = (/** @type {string} */ value) => (filter.key === "since" ? DATES[value] ?? value : value);
+    if (!own.length && values.length < (filter.key === "since" || filter.key === "ref" ? 1 : 2)) return null; // nothing to choose between
+    const say = (/** @type {string} */ value) => (filter.key === "since" ? DATES[value] ?? value : filter.key === "worktree" ? value.split("/").slice(-2).join("/") : value);
     return h("details", { class: `facet${own.length ? " chosen" : ""}`, "data-facet": filter.key },
       h("summary", {}, own.length ? own.map(say).join(", ") : NAMES[filter.key], icon("chevron")),
-      h("div", { class: "menu" }, [...gone, ...values].map(({ value, count }) => h("button", { type: "button", "aria-pressed": String(own.includes(value)),
+      h("div", { class: "menu" }, [...gone, ...values].map(({ value, count }) => h("button", { type: "button", title: say(value) === value ? null : value, "aria-pressed": String(own.includes(value)),
         onclick: () => change({ q: toggleFilter(here().params.get("q") ?? "", filter.key, value), hit: null, tab: null, n: null }) },
       h("span", { class: "value" }, say(value)), count !== null && h("span", { class: "count" }, count.toLocaleString("en"))))));
   }
@@ -55,7 +59,7 @@ export function makeFacets(overview, tuning) {
     element,
     /** @param {URLSearchParams} params */
     async update(params) {
-      const { chosen, body, problems } = parseQuery(params.get("q") ?? "", { collections: overview.facets.collections.map((/** @type {any} */ one) => one.value) });
+      const { chosen, body, problems } = parseQuery(params.get("q") ?? "", knownNames(overview));
       const key = JSON.stringify(Object.keys(body).length ? chosen : {});
       if (key === asked || problems.length) return;
       asked = key;

@@ -8,11 +8,16 @@ export const FILTERS = /** @type {const} */ ([
   { key: "lang", option: "kinds", facet: "languages", hint: "a language of code" },
   { key: "path", option: "paths", facet: "folders", hint: "a folder, or a pattern as src/**/*.py" },
   { key: "tag", option: "tags", facet: "tags", hint: "a tag" },
+  { key: "ref", option: "ref", facet: "refs", hint: "a branch or tag" },
+  { key: "worktree", option: "worktree", facet: "worktrees", hint: "the folder of a checkout" },
   { key: "since", option: "since", facet: "dates", hint: "3d, 1w, 1y, yesterday, 2026-01-31" },
   { key: "until", option: "until", facet: null, hint: "1w, 2026-01-31" },
 ]);
-const TOKEN = /(?<![^\s])(in|kind|lang|path|tag|since|until):("[^"]*"?|[^\s"]*)/g;
+const TOKEN = /(?<![^\s])(in|kind|lang|path|tag|ref|worktree|since|until):("[^"]*"?|[^\s"]*)/g;
 const DATE = /^(\d{1,4}[hdwy]|today|yesterday|\d{4}-\d{2}-\d{2})$/; // the server reads it, as it does for the command line
+
+/** Filters that a value of this one takes the place of: of a repository one tree is searched. The others add up. */
+const INSTEAD = /** @type {Record<string, string[]>} */ ({ since: ["since"], ref: ["ref", "worktree"], worktree: ["ref", "worktree"] });
 
 /** @param {string} value */
 const quote = (value) => (/\s/.test(value) ? `"${value}"` : value);
@@ -21,10 +26,10 @@ const bare = (value) => value.replaceAll('"', "").trim();
 
 /**
  * @param {string} text as it stands in the box
- * @param {{collections?: readonly string[]}} [known] a name that may still become one of these is not asked for yet
+ * @param {Record<string, readonly string[]>} [known] values by facet; one that may still become one of these is not asked for yet
  * @returns {{words: string, body: Record<string, any>, chosen: {key: string, value: string}[], problems: string[]}}
  */
-export function parseQuery(text, { collections = [] } = {}) {
+export function parseQuery(text, known = {}) {
   /** @type {Record<string, any>} */
   const body = {};
   const chosen = [];
@@ -33,24 +38,26 @@ export function parseQuery(text, { collections = [] } = {}) {
     const value = bare(raw);
     const filter = /** @type {typeof FILTERS[number]} */ (FILTERS.find((one) => one.key === key));
     if (!value) continue;
-    if (key === "in" && !collections.includes(value) && collections.some((name) => name.startsWith(value))) continue;
+    const names = (filter.facet && known[filter.facet]) || [];
+    if (!names.includes(value) && names.some((name) => name.startsWith(value))) continue;
     chosen.push({ key, value });
     if (key === "since" || key === "until") {
       if (DATE.test(value)) body[filter.option] = value;
       else problems.push(`“${key}:${value}” is not a date; write 3d, 1w, yesterday or 2026-01-31.`);
-    } else (body[filter.option] ??= []).push(key === "path" && value.endsWith("/") ? `${value}**` : value);
+    } else if (INSTEAD[key]) body[filter.option] = value;
+    else (body[filter.option] ??= []).push(key === "path" && value.endsWith("/") ? `${value}**` : value);
   }
   return { words: text.replace(TOKEN, " ").replace(/\s+/g, " ").trim(), body, chosen, problems };
 }
 
 /**
- * The text with a filter added, or taken away if it is there. Dates are one at a time, the others add up.
+ * The text with a filter added, or taken away if it is there. Dates and trees are one at a time, the others add up.
  * @param {string} text @param {string} key @param {string} value
  */
 export function toggleFilter(text, key, value) {
   const has = parseQuery(text).chosen.some((one) => one.key === key && one.value === value);
   const rest = text.replace(TOKEN, (token, name, raw) =>
-    (name === key && (bare(raw) === value || (key === "since" && !has)) ? "" : token)).replace(/\s+/g, " ").trim();
+    ((name === key && bare(raw) === value) || (!has && INSTEAD[key]?.includes(name)) ? "" : token)).replace(/\s+/g, " ").trim();
   return has ? rest : `${rest} ${key}:${quote(value)}`.trim();
 }
 

@@ -5,7 +5,7 @@ import { call, get, post } from "./api.js";
 import { makeAsker } from "./asking.js";
 import { makeBox } from "./box.js";
 import { capital, copy, failure, fill, h, keep, kept, plural, toast, waiting } from "./dom.js";
-import { makeFacets } from "./facets.js";
+import { knownNames, makeFacets } from "./facets.js";
 import { drawStart } from "./start.js";
 import { COPIES, drawHits, editorLink } from "./hits.js";
 import { drawChanged, drawHome, noteQuestion } from "./home.js";
@@ -68,8 +68,8 @@ export function mountSearch(root, app) {
 
   /** @type {{update: (params: URLSearchParams) => void}[]} */
   let controls = [];
-  /** @type {string[]} */
-  let collections = [];
+  /** @type {Record<string, string[]>} */
+  let names = {};
   /** @type {{key: string, query: string, answer: any} | null} */
   let current = null;
   /** @type {Map<string, Map<number, number>>} rank of each chunk in the usual order, by what was asked */
@@ -83,9 +83,10 @@ export function mountSearch(root, app) {
       frame.replaceWith(drawStart(app, status));
       return null;
     }
-    collections = status.collections.map((/** @type {any} */ one) => one.name);
+    names = { collections: status.collections.map((/** @type {any} */ one) => one.name) };
     fill(hero, h("h1", {}, `Search ${plural(status.stats.documents, "document")}`));
     const found = await post("/api/overview", {});
+    names = { ...knownNames(found), ...names };
     const tuning = makeTuning(status);
     const facets = makeFacets(found, tuning.element);
     box.setFacets(found.facets);
@@ -112,11 +113,11 @@ export function mountSearch(root, app) {
 
   const asker = makeAsker(
     async (/** @type {URLSearchParams} */ params, signal) => {
-      const body = searchBody(params, collections);
-      if (!body.query) return { hits: [], timings_ms: {}, browsed: await post("/api/overview", parseQuery(params.get("q") ?? "", { collections }).body, signal) };
+      const body = searchBody(params, names);
+      if (!body.query) return { hits: [], timings_ms: {}, browsed: await post("/api/overview", parseQuery(params.get("q") ?? "", names).body, signal) };
       const answer = post("/api/search", { ...body, limit: limitOf(params) }, signal);
       const key = usualKey(params);
-      if (isTuned(params) && !usual.has(key)) noteUsual(key, await post("/api/search", { ...searchBody(untuned(params), collections), limit: MOST }, signal));
+      if (isTuned(params) && !usual.has(key)) noteUsual(key, await post("/api/search", { ...searchBody(untuned(params), names), limit: MOST }, signal));
       return answer;
     },
     (params, answer) => {

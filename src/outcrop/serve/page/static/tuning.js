@@ -28,9 +28,9 @@ export function untuned(params) {
 /** @param {URLSearchParams} params @param {string} name */
 const number = (params, name) => (params.has(name) && Number.isFinite(Number(params.get(name))) ? Number(params.get(name)) : undefined);
 
-/** What is asked of /api/search and, without `limit`, of /api/context. @param {URLSearchParams} params @param {readonly string[]} [collections] */
-export function searchBody(params, collections) {
-  const { words, body } = parseQuery(params.get("q") ?? "", { collections });
+/** What is asked of /api/search and, without `limit`, of /api/context. @param {URLSearchParams} params @param {Record<string, readonly string[]>} [known] */
+export function searchBody(params, known) {
+  const { words, body } = parseQuery(params.get("q") ?? "", known);
   return { query: words, ...body, balance: number(params, "balance"), floor: number(params, "floor"), cutoff: number(params, "cutoff"),
     reference_follow: number(params, "follow"), rerank: params.has("rerank") ? true : undefined };
 }
