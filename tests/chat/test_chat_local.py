@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from outcrop.chat.local import MAX_MODELS, LocalServer, find_local_servers
@@ -58,3 +60,32 @@ def test_a_port_where_nobody_listens_is_no_server() -> None:
     with answering(b"{}") as port:
         pass
     assert find_local_servers({"gone": ("Gone", port)}) == ()
+
+
+@contextmanager
+def dripping(begin: bytes, drop: bytes) -> Iterator[int]:
+    """A server that sends a byte every so often until its client is gone, for a minute at most; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            client, _ = listening.accept()
+            with client, suppress(OSError):
+                client.recv(4096)
+                client.sendall(begin)
+                for _ in range(600):
+                    time.sleep(0.1)
+                    client.sendall(drop)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listening.getsockname()[1]
+        thread.join()
+
+
+def test_a_server_that_drips_its_answer_is_left_after_its_time() -> None:
+    body = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+    started = time.monotonic()
+    with dripping(body, b" ") as slow_body, dripping(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x") as slow_head:
+        ports = {"body": ("Body", slow_body), "head": ("Head", slow_head)}
+        assert find_local_servers(ports) == ()
+        assert time.monotonic() - started < 30  # a minute unless they are left

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
 PORTS: Final = {"ollama": ("Ollama", 11434), "llama.cpp": ("llama.cpp", 8080), "lmstudio": ("LM Studio", 1234)}
 TIMEOUT_S: Final = 1.0
-"""This machine answers at once, or nobody is there."""
+"""This machine answers at once, or nobody is there. For connecting, and for the whole answer."""
 MAX_BYTES: Final = 1 << 20
 MAX_MODELS: Final = 100
 
@@ -41,9 +44,11 @@ def find_local_servers(ports: Mapping[str, tuple[str, int]] = PORTS) -> tuple[Lo
 def _ask_models(port: int) -> tuple[str, ...]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
     try:
-        connection.request("GET", "/v1/models")
-        answer = connection.getresponse()
-        return tuple(_names(json.loads(answer.read(MAX_BYTES)))) if answer.status == 200 else ()
+        connection.connect()
+        with _ended_in_time(connection.sock):
+            connection.request("GET", "/v1/models")
+            answer = connection.getresponse()
+            return tuple(_names(json.loads(answer.read(MAX_BYTES)))) if answer.status == 200 else ()
     except (
         OSError,
         http.client.HTTPException,
@@ -53,6 +58,24 @@ def _ask_models(port: int) -> tuple[str, ...]:
         return ()
     finally:
         connection.close()
+
+
+@contextmanager
+def _ended_in_time(opened: socket.socket) -> Iterator[None]:
+    """Shut the socket down once the time is up: its own timeout is for each read, which a server that drips its answer
+    byte by byte never meets."""
+
+    def end() -> None:
+        with suppress(OSError):  # the other side was faster
+            opened.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(TIMEOUT_S, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _names(data: object) -> Iterator[str]:
