@@ -83,7 +83,7 @@ def list_files(store: Store, options: GrepOptions) -> dict[str, str]:
     return {uri: found[uri] for uri in sorted(found)}
 
 
-class Matches:
+class MatchedFiles:
     """The files that match, by path, found while one iterates. `problems` has a line for each file that could not be
     read."""
 

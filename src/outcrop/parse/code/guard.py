@@ -111,20 +111,20 @@ def parse_within(parser: tree_sitter.Parser, data: bytes) -> tree_sitter.Tree:
     return tree
 
 
-Matches = list[tuple[int, dict[str, list[tree_sitter.Node]]]]
+QueryMatches = list[tuple[int, dict[str, list[tree_sitter.Node]]]]
 
 
-def match_within(cursor: tree_sitter.QueryCursor, root: tree_sitter.Node) -> Matches:
+def match_within(cursor: tree_sitter.QueryCursor, root: tree_sitter.Node) -> QueryMatches:
     """What a query finds in a tree within the time that `limit_time` gave the cursor. A query that the clock stopped
     while others had the processor is run again with more wall-clock time to match."""
     began, spent = time.monotonic(), time.thread_time()
-    found: Matches = cursor.matches(root)
+    found: QueryMatches = cursor.matches(root)
     wall, own = time.monotonic() - began, time.thread_time() - spent
     if wall < TIME_LIMIT_S or own > TIME_LIMIT_S / 2:
         return found
     limit_time(cursor, TIME_LIMIT_S * wall / max(own, wall / MAX_LOAD))
     try:
-        again: Matches = cursor.matches(root)
+        again: QueryMatches = cursor.matches(root)
         return again
     finally:
         limit_time(cursor)

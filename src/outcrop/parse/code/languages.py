@@ -18,7 +18,7 @@ from importlib.util import find_spec
 import tree_sitter
 
 from outcrop.errors import ParseError
-from outcrop.parse.code.guard import Matches, limit_time, match_within
+from outcrop.parse.code.guard import QueryMatches, limit_time, match_within
 from outcrop.parse.title import file_name
 from outcrop.system.machine import install_command
 
@@ -238,7 +238,7 @@ class Grammar:
         parser: tree_sitter.Parser = self._local.parser
         return parser
 
-    def matches(self, root: tree_sitter.Node) -> Matches:
+    def matches(self, root: tree_sitter.Node) -> QueryMatches:
         """What the query finds in a tree, within the time a file may take."""
         if not hasattr(self._local, "cursor"):
             self._local.cursor = tree_sitter.QueryCursor(self.query)
