@@ -172,3 +172,36 @@ def test_paths_are_those_of_the_whole_document(lines: list[str], strategy: str) 
         for section in sections:
             at = chunk.start + section.start
             assert section.path == outline.path(at, at + 1)
+
+
+FRONT = "---\ntitle: Fog\ntags: [network, reliability]\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "path", "headings"),
+    [
+        (FRONT + "\nA lighthouse keeper writes of fog, without any heading.\n", "lighthouse keeper", (), ()),
+        (FRONT + "\nA lighthouse keeper writes of fog, without any heading.\n", "network reliability", (), ()),
+        (
+            FRONT + "# Light\n\nA lighthouse keeper writes of fog.\n",
+            "lighthouse keeper",
+            ("Light",),
+            (("Light",),),
+        ),
+        (FRONT + "# Light\n\nA lighthouse keeper writes of fog.\n", "network reliability", (), (("Light",),)),
+        (FRONT + "Light\n---\n\nA lighthouse keeper.\n", "lighthouse keeper", ("Light",), (("Light",),)),
+        ("+++\ntitle = 'Fog'\n---\n+++\n# Light\n\nA keeper.\n", "light keeper", ("Light",), (("Light",),)),
+    ],
+)
+def test_front_matter_is_not_a_heading(
+    text: str,
+    query: str,
+    path: tuple[str, ...],
+    headings: tuple[tuple[str, ...], ...],
+    engine: Engine,
+    tmp_path: Path,
+) -> None:
+    add(engine, tmp_path / "notes", text)
+    hit = engine.search(query).hits[0]
+    assert (hit.heading_path, hit.headings) == (path, headings)
+    assert engine.chunks("design.md")[0].headings == headings

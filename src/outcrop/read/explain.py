@@ -54,7 +54,7 @@ class Section:
 def sections_of(chunk: StoredChunk) -> tuple[Section, ...]:
     """The sections that a chunk holds, in order; one where its text shows no other heading than its own."""
     text = chunk.text
-    headings = _headings_in(text, chunk.document.kind)
+    headings = _headings_in(text, chunk.document.kind, first=chunk.start == 0)
     starts = [heading.start for heading in headings]
     if not starts or text[: starts[0]].strip():
         starts.insert(0, 0)
@@ -106,7 +106,8 @@ def matching_section(
     return best
 
 
-def _headings_in(text: str, kind: str) -> list[Heading]:
+def _headings_in(text: str, kind: str, *, first: bool) -> list[Heading]:
+    """The headings of a chunk; the `first` of its document may begin with front matter, which would read as one."""
     if kind in _WITHOUT_MARKS:
         return []
     if kind == "rst":
@@ -117,7 +118,11 @@ def _headings_in(text: str, kind: str) -> list[Heading]:
         return []
     from outcrop.parse.markdown import find_headings
 
-    return find_headings(text)
+    if not (first and kind == "markdown" and text.startswith(("---", "+++"))):
+        return find_headings(text)
+    from outcrop.parse.front_matter import read_front_matter
+
+    return find_headings(text, read_front_matter(text).end)
 
 
 def _paths(text: str, headings: list[Heading], known: Path) -> list[Path]:
