@@ -17,7 +17,7 @@
     │   └── CorruptDatabase  it is damaged; the message says how to recover
     ├── NotFound             no such document, chunk or collection
     │   └── Ambiguous        several have the name; the message lists them
-    ├── NotAllowed           a name or a text that the knowledge base does not take
+    ├── NotAllowed           what the knowledge base does not take, or what would show a masked secret
     │   └── TooLarge         more than a note may hold
     ├── Conflict             what is there stands in the way; the message says what that is
     ├── QueryError           the query or a filter cannot be understood
@@ -106,7 +106,8 @@ class Ambiguous(NotFound):
 
 
 class NotAllowed(OutcropError):
-    """A name or a text that the knowledge base does not take; the message says why."""
+    """A name or a text that the knowledge base does not take, or a page that would show a masked secret; the message
+    says why."""
 
 
 class TooLarge(NotAllowed):

@@ -6,11 +6,13 @@ import os
 import time
 from pathlib import Path
 
+import pytest
 from tests.sources.repositories import commit, git, make
 
 import outcrop
+from outcrop.engine import Engine
 from outcrop.records import Filter
-from outcrop.serve.overview import FacetValue, make_overview
+from outcrop.serve.overview import KEPT, FacetValue, Overviews
 
 POOL = 'class ConnectionPool:\n    """Keeps connections."""\n\n    def acquire(self) -> None:\n        """Take."""\n'
 NOTES = "# Running it\n\n## When to restart\n\nRestart after a change of the settings, never before.\n"
@@ -35,7 +37,7 @@ def test_facets_count_documents_by_every_filter_of_the_box(tmp_path: Path) -> No
     with outcrop.open(tmp_path / "index.db") as engine:
         engine.add(fill(tmp_path / "a"), collection="work")
         engine.add(text="A note about tides.", id="tides", collection="home")
-        found = make_overview(engine, Filter())
+        found = Overviews(engine).make(Filter())
         facets = found.facets
         assert (found.documents, found.counted) == (5, 5)
         assert facets.collections == (FacetValue("work", 4), FacetValue("home", 1))
@@ -45,7 +47,7 @@ def test_facets_count_documents_by_every_filter_of_the_box(tmp_path: Path) -> No
         assert facets.tags == (FacetValue("ops", 1),)
         assert facets.dates == tuple(FacetValue(span, 4) for span in ("1d", "1w", "30d", "1y"))
         assert [info.path for info in found.recent][-1] == "docs/old.md"
-        narrow = make_overview(engine, Filter(collections=("work",), kinds=("markdown",)))
+        narrow = Overviews(engine).make(Filter(collections=("work",), kinds=("markdown",)))
         assert narrow.documents == 2
         assert narrow.facets.folders == (FacetValue("docs/", 2),)
         assert narrow.facets.dates[0] == FacetValue("1d", 1)
@@ -55,7 +57,7 @@ def test_facets_count_documents_by_every_filter_of_the_box(tmp_path: Path) -> No
 def test_examples_are_questions_that_the_index_answers(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "index.db") as engine:
         engine.add(fill(tmp_path / "a"))
-        heading, symbol, titled = make_overview(engine, Filter()).examples
+        heading, symbol, titled = Overviews(engine).make(Filter()).examples
         assert (heading, symbol, titled) == (
             "when to restart",
             "what does ConnectionPool do",
@@ -65,11 +67,23 @@ def test_examples_are_questions_that_the_index_answers(tmp_path: Path) -> None:
         assert engine.search(symbol).hits[0].document.path == "src/pool.py"
 
 
+def test_a_heading_that_asks_is_the_better_example(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    filler = "Some words of prose that fill a section of the guide. " * 40
+    sections = ("Beside the pool", "Quiet nights", "How connections end", "Quiet days")
+    (tmp_path / "a" / "guide.md").write_text(
+        "# Guide\n\n" + "\n".join(f"## {title}\n\n{filler}\n" for title in sections)
+    )
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(tmp_path / "a")
+        assert Overviews(engine).make(Filter()).examples[0] == "how connections end"
+
+
 def test_an_index_without_headings_or_code_has_fewer_examples(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "index.db") as engine:
-        assert make_overview(engine, Filter()).examples == ()
+        assert Overviews(engine).make(Filter()).examples == ()
         engine.add(text="Only a line.", id="line")
-        assert make_overview(engine, Filter()).examples == ()
+        assert Overviews(engine).make(Filter()).examples == ()
 
 
 def test_branches_and_worktrees_are_counted_each_in_itself(tmp_path: Path) -> None:
@@ -80,10 +94,67 @@ def test_branches_and_worktrees_are_counted_each_in_itself(tmp_path: Path) -> No
     with outcrop.open(tmp_path / "index.db") as engine:
         engine.add(top, branches=["old", "main"])
         engine.add(text="A note about tides.", id="tides", collection="home")
-        facets = make_overview(engine, Filter()).facets
+        facets = Overviews(engine).make(Filter()).facets
         assert facets.refs == (FacetValue("main", 3), FacetValue("old", 2))
         assert facets.worktrees == (FacetValue(str(top), 3),)
-        narrow = make_overview(engine, Filter(kinds=("markdown",), ref="old"))
+        narrow = Overviews(engine).make(Filter(kinds=("markdown",), ref="old"))
         assert narrow.documents == 1
         assert narrow.facets.refs == (FacetValue("main", 2), FacetValue("old", 1))
-        assert make_overview(engine, Filter(collections=("home",))).facets.refs == ()
+        assert Overviews(engine).make(Filter(collections=("home",))).facets.refs == ()
+
+
+def read_nothing(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """From now on an engine that is asked for documents, chunks or counts fails the test."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the index was read again")
+
+    for name in names or ("documents", "chunks", "count", "text", "get"):
+        monkeypatch.setattr(Engine, name, refuse)
+
+
+def test_a_second_visit_reads_nothing_until_the_index_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = fill(tmp_path / "a")
+    with outcrop.open(tmp_path / "index.db") as engine, outcrop.open(tmp_path / "index.db") as other:
+        engine.add(folder)
+        overviews = Overviews(engine)
+        whole, code = overviews.make(Filter()), overviews.make(Filter(kinds=("code",)))
+        with monkeypatch.context() as patched:
+            read_nothing(patched)
+            assert overviews.make(Filter()) == whole
+            assert overviews.make(Filter(kinds=("code",))) == code
+            with pytest.raises(AssertionError, match="read again"):
+                overviews.make(Filter(kinds=("markdown",)))
+        (folder / "docs/running.md").write_text(NOTES.replace("When to restart", "Where to look first"))
+        other.add(folder)
+        changed = overviews.make(Filter())
+        assert changed.examples[0] == "where to look first"
+        other.delete(where=Filter(paths=("docs/running.md",)))
+        assert overviews.make(Filter()).documents == whole.documents - 1
+
+
+def test_dates_move_with_the_clock_and_nothing_else_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(fill(tmp_path / "a"))
+        overviews = Overviews(engine)
+        assert overviews.make(Filter()).facets.dates[0] == FacetValue("1d", 3)
+        later = time.time() + 3 * 86_400
+        monkeypatch.setattr(time, "time", lambda: later)
+        read_nothing(monkeypatch, "documents", "chunks")
+        assert overviews.make(Filter()).facets.dates[0] == FacetValue("1w", 3)
+
+
+def test_no_more_than_so_many_overviews_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with outcrop.open(tmp_path / "index.db") as engine:
+        engine.add(text="Only a line.", id="line")
+        overviews = Overviews(engine)
+        for number in range(KEPT + 1):
+            overviews.make(Filter(since=float(number)))
+        read_nothing(monkeypatch)
+        overviews.make(Filter(since=1.0))
+        with pytest.raises(AssertionError, match="read again"):
+            overviews.make(Filter(since=0.0))

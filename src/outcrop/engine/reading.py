@@ -37,8 +37,8 @@ from outcrop.store.opening import open_store
 from outcrop.text.terms import WORD
 
 if TYPE_CHECKING:
-    from outcrop.read.grep import Matches
-    from outcrop.records import GrepOptions, MatchedFile
+    from outcrop.read.grep import MatchedFiles
+    from outcrop.records import GrepOptions, MatchedFile, PagePicture
     from outcrop.write.add import Adder
 
 
@@ -310,11 +310,13 @@ class Reading(OpenedIndex):
             beside = self._dated(parts, asked.where)
         return pack(answer, budget, tokenizer or self._tokenizer, join_neighbours, beside)
 
-    def grep(self, pattern: str, options: GrepOptions | None = None, *, masked: bool | None = None) -> Matches:
+    def grep(
+        self, pattern: str, options: GrepOptions | None = None, *, masked: bool | None = None
+    ) -> MatchedFiles:
         """The lines of the indexed files that match a pattern, as the files are now; iterate to get them file by file.
         Secrets are masked as in the index, unless told otherwise."""
         from outcrop.index.trigrams import Signatures
-        from outcrop.read.grep import Matches
+        from outcrop.read.grep import MatchedFiles
         from outcrop.records import GrepOptions
 
         asked = options or GrepOptions()
@@ -326,7 +328,7 @@ class Reading(OpenedIndex):
             from outcrop.read.blobs import list_blobs
 
             about["blobs"] = list_blobs(self._store, refs, options)
-        return Matches(self._view(asked.where), pattern, options, self.config.max_file_bytes, **about)
+        return MatchedFiles(self._view(asked.where), pattern, options, self.config.max_file_bytes, **about)
 
     def rank_files(self, pattern: str, found: Iterable[MatchedFile]) -> list[MatchedFile]:
         """Files that match a pattern in the order in which a search for its words would find them, then the others."""
@@ -359,6 +361,23 @@ class Reading(OpenedIndex):
         chunks = self._store.chunks_of(self.get(reference, collection=collection).id)
         return [name_headings(chunk) for chunk in chunks]
 
+    def page(
+        self,
+        reference: int | str,
+        number: int,
+        *,
+        lines: tuple[int, int] | None = None,
+        width: int = 1000,
+        collection: str | None = None,
+    ) -> PagePicture:
+        """The picture of a PDF's page, counted from 1, `width` pixels wide, with the box of each word. The words of a
+        passage, given by its first and its last of the document's `lines`, are marked. Only of a file that is as it was
+        indexed and in which no secret was masked."""
+        from outcrop.read.pages import draw_page
+
+        document = self.get(reference, collection=collection)
+        return draw_page(self._store, self.config, document, number, lines, width)
+
     def documents(
         self, where: Filter = EVERYTHING, *, limit: int | None = None, offset: int = 0
     ) -> list[DocumentInfo]:
@@ -369,6 +388,11 @@ class Reading(OpenedIndex):
     def count(self, where: Filter = EVERYTHING) -> int:
         """How many documents pass a filter."""
         return len(self._store.select(self._scope(where)))
+
+    def version(self) -> int:
+        """A number that changes with every committed write, by whatever process: what was read before is still true
+        while it is the same."""
+        return self._store.version()
 
     def roots(self) -> tuple[str, ...]:
         """The folders (and single files) that were added, as real paths."""

@@ -10,10 +10,11 @@ import os
 import threading
 from typing import Any
 
-from outcrop.errors import ParseError
+from outcrop.errors import NotFound, ParseError
 from outcrop.parse.limits import ParseLimits
-from outcrop.records import Document, Heading
+from outcrop.records import Document, Heading, PagePicture, PageWord
 from outcrop.system.limits import over_time, restart_limit
+from outcrop.workers.frames import Frame
 from outcrop.workers.process import Child, ChildLost
 
 # Interpreter and imports take 0.2 s; a loaded machine with a cold disk has been seen to take 5.
@@ -35,25 +36,36 @@ _worker: _Worker | None = None
 
 def parse_isolated(kind: str, data: bytes, *, path: str, charset: str | None, limits: ParseLimits) -> Document:
     """Have the worker read some bytes as `kind`; ParseError when it fails, crashes or takes too long."""
-    header = {
-        "kind": kind,
-        "path": path,
-        "charset": charset,
-        "max_text_chars": limits.max_text_chars,
-        "timeout_s": limits.timeout_s,
-    }
+    header = {"kind": kind, "path": path, "charset": charset, "max_text_chars": limits.max_text_chars}
+    return _as_document(*_ask(header, data, limits, over_time(limits.timeout_s)))
+
+
+def draw_isolated(data: bytes, page: int, *, width: int, passage: str, limits: ParseLimits) -> PagePicture:
+    """Have the worker draw a page of a PDF; NotFound when it has no such page, ParseError as for `parse_isolated`."""
+    late = f"page {page} takes longer than {limits.timeout_s:g} s to draw; read its text instead"
+    header = {"kind": "pdf", "page": page, "width": width, "passage": passage}
+    fields, png = _ask(header, data, limits, late)
+    if not png:
+        raise NotFound(f"there is no page {page}: the last is {fields['pages']}")
+    words = tuple(PageWord(*word) for word in fields.pop("words"))
+    return PagePicture(page=page, png=png, words=words, **fields)
+
+
+def _ask(header: dict[str, Any], data: bytes, limits: ParseLimits, late: str) -> Frame:
+    """One request to the worker and its answer; `late` is said where that takes too long."""
     with _lock:
         try:
             worker = _running_worker(limits.memory_bytes)
             restart_limit()  # the turns of other threads are not the time of this file
-            answer, payload = worker.ask(header, data, within_s=limits.timeout_s)
+            timeout_s = limits.timeout_s
+            answer, payload = worker.ask(header | {"timeout_s": timeout_s}, data, within_s=timeout_s)
         except ChildLost as lost:
-            raise ParseError(_explain(lost, limits)) from lost
+            raise ParseError(late if lost.expired else _explain(lost, limits)) from lost
         if answer.pop("worn"):
             worker.stop()
     if "error" in answer:
         raise ParseError(answer["error"])
-    return _as_document(answer, payload)
+    return answer, payload
 
 
 def _as_document(fields: dict[str, Any], payload: bytes) -> Document:
@@ -64,8 +76,6 @@ def _as_document(fields: dict[str, Any], payload: bytes) -> Document:
 
 
 def _explain(lost: ChildLost, limits: ParseLimits) -> str:
-    if lost.expired:
-        return over_time(limits.timeout_s)
     return (
         f"the parser crashed ({lost.how}): the file is damaged, or needs more than "
         f"{limits.memory_bytes // 1024**2} MiB of memory (parse_memory_bytes)"

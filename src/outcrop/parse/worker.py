@@ -11,13 +11,13 @@ import os
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from outcrop.errors import ParseError
 from outcrop.parse.formats import LIBRARY_FORMATS
 from outcrop.parse.limits import RawFile
 from outcrop.records import Document
-from outcrop.workers.frames import read_frame, take_pipes, write_frame
+from outcrop.workers.frames import Frame, read_frame, take_pipes, write_frame
 
 try:
     import resource
@@ -45,10 +45,8 @@ def _answer_one(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, mapped
     except EOFError:
         return False
     _limit_processor(header["timeout_s"])
-    raw = RawFile(data, header["path"], header["charset"], header["max_text_chars"])
     try:
-        document = _read(header["kind"], raw)
-        answer, payload = asdict(replace(document, text="")), document.text.encode("utf-8")
+        answer, payload = _draw(header, data) if "page" in header else _read(header, data)
     except ParseError as error:
         answer, payload = {"error": str(error)}, b""
     except RecursionError:
@@ -64,10 +62,18 @@ def _answer_one(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, mapped
     return True
 
 
-def _read(kind: str, raw: RawFile) -> Document:
-    module = importlib.import_module(LIBRARY_FORMATS[kind].module)
-    document: Document = module.read(raw)
-    return document
+def _read(header: dict[str, Any], data: bytes) -> Frame:
+    """The document in a file: its fields, and its text as the payload."""
+    module = importlib.import_module(LIBRARY_FORMATS[header["kind"]].module)
+    document: Document = module.read(RawFile(data, header["path"], header["charset"], header["max_text_chars"]))
+    return asdict(replace(document, text="")), document.text.encode("utf-8")
+
+
+def _draw(header: dict[str, Any], data: bytes) -> Frame:
+    """The picture of a page."""
+    from outcrop.parse.picture import draw_page  # few are ever drawn
+
+    return draw_page(data, header["page"], header["width"], header["passage"])
 
 
 def _describe(kind: str, error: Exception) -> str:

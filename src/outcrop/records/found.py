@@ -298,3 +298,29 @@ class Context:
     def is_doubtful(self) -> bool:
         """Whether the answer is probably not in the index."""
         return self.answerable is not None and self.answerable < DOUBTFUL
+
+
+@dataclass(frozen=True, slots=True)
+class PageWord:
+    """A word on a page: its box as shares (0–1) of the picture's width and height, from the upper left, and whether it
+    is `marked` as one of the passage that was asked for."""
+
+    text: str
+    x: float
+    y: float
+    width: float
+    height: float
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A page of a PDF as a PNG of `width` × `height` pixels, with its words in the order of its text; `pages` is how
+    many the document has."""
+
+    page: int
+    pages: int
+    width: int
+    height: int
+    png: bytes
+    words: tuple[PageWord, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import struct
 import threading
@@ -13,8 +14,10 @@ from typing import Any
 
 import httpx
 import pytest
+from PIL import Image
 from tests.notes.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 from tests.serve.http.running import Running, serving
+from tests.serve.page.corpus import write_pdf
 
 from outcrop.records import Check
 from outcrop.text.tokens import vocabulary
@@ -145,6 +148,34 @@ def test_a_text_is_added_found_read_and_deleted(client: httpx.Client) -> None:
     assert ok(client.get("/api/collections/loose"))["documents"] == 1
     assert ok(client.delete(f"/api/documents/{number}"))["removed"] == 1
     assert client.get(f"/api/documents/{number}").status_code == 404
+
+
+def test_a_page_of_a_pdf_comes_as_a_picture_with_its_words(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    write_pdf(tmp_path / "papers" / "harbour.pdf")
+    with serving(tmp_path) as server:
+        server.state.engine.add(tmp_path / "papers")
+        (hit,) = ok(server.client.post("/api/search", json={"query": "granite boulders", "limit": 1}))["hits"]
+        at = f"/api/documents/{hit['document']['id']}/pages"
+        lines = {"line_start": hit["line_start"], "line_end": hit["line_end"]}
+        page = ok(server.client.get(f"{at}/{hit['page']}", params={**lines, "width": 300}))
+        assert (page["page"], page["pages"], page["width"]) == (2, 2, 300)
+        png = base64.b64decode(page["image"].removeprefix("data:image/png;base64,"))
+        assert Image.open(io.BytesIO(png)).size == (300, page["height"])
+        granite = next(word for word in page["words"] if word["text"] == "Granite")
+        assert granite["marked"]
+        assert 0 < granite["x"] < granite["x"] + granite["width"] < 1
+        assert not any(word["marked"] for word in ok(server.client.get(f"{at}/2"))["words"])
+        for wrong, status in {
+            f"{at}/3": 404,
+            f"{at}/0": 422,
+            f"{at}/2?width=9000": 422,
+            f"{at}/x": 404,
+        }.items():
+            assert server.client.get(wrong).status_code == status, wrong
+        (tmp_path / "papers" / "harbour.pdf").unlink()
+        refused = server.client.get(f"{at}/2")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
 
 
 def test_documents_are_listed_in_pages(client: httpx.Client) -> None:

@@ -1,4 +1,5 @@
-"""Every view, light and dark, at three widths: axe finds nothing, nothing overflows, and it looks as it did.
+"""Every view, light and dark, at three widths: axe finds nothing, nothing overflows, and it looks as it did. A view is
+loaded once for a width, and its theme switched where it stands.
 
 Fonts differ from machine to machine, so the pictures that are compared are written in one that comes with a library of
 the tests; how letters are smoothed differs too, so they are compared as a person squints: in cells in which no letter
@@ -11,6 +12,7 @@ import base64
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -43,6 +45,11 @@ addEventListener("readystatechange", () => {
 def open_hit(page: Page) -> None:
     page.locator(".hit-link").first.click()
     expect(page.locator(".document .chunk-line").first).to_be_visible()
+
+
+def open_pdf(page: Page) -> None:
+    page.locator(".hit-link").first.click()
+    expect(page.locator(".sheet img")).to_be_visible()
 
 
 def open_why(page: Page) -> None:
@@ -94,7 +101,7 @@ VIEWS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "search": ("#/search?q=how+are+retries+configured", wait_for(".facet")),
     "markdown": ("#/search?q=when+to+retry+503+kind:markdown", open_hit),
     "code": ("#/search?q=acquire+a+connection+lang:python", open_hit),
-    "pdf": ("#/search?q=granite+boulders", open_hit),
+    "pdf": ("#/search?q=granite+boulders", open_pdf),
     "why": ("#/search?q=acquire+a+connection", open_why),
     "left-out": ("#/search?q=acquire+a+connection&tab=left", wait_for(".left")),
     "context": ("#/search?q=acquire+a+connection&tab=context", wait_for(".packed-text")),
@@ -108,13 +115,26 @@ VIEWS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "eval": ("#/eval", open_run),
     "keys": ("#/search", show_keys),  # last: it stays open
 }
-KEPT = ("home", "search", "code", "why", "context", "library", "map", "chat", "eval")
+KEPT = ("home", "search", "code", "pdf", "why", "context", "library", "map", "chat", "eval")
 """Views of which baselines are kept."""
 
 
-def examine(page: Page) -> list[str]:
-    """What axe finds."""
-    found = AXE.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+COLOURS = ("color-contrast", "link-in-text-block")
+"""The rules of axe that depend on colours. All others go by elements and sizes, which the themes share."""
+STRUCTURE = """() => {
+  const whole = document.documentElement.cloneNode(true);
+  whole.removeAttribute("data-theme");
+  whole.querySelector("#theme").remove();
+  return whole.outerHTML;
+}"""
+
+
+def examine(page: Page, *rules: str) -> list[str]:
+    """What axe finds, by all its rules or by some."""
+    options: dict[str, object] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = list(rules)
+    found = AXE.run(page, options=options).response["violations"]
     return [f"{one['id']}: {one['help']} {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]
 
 
@@ -125,9 +145,9 @@ def cells_of(picture: Image.Image) -> np.ndarray:
     return np.asarray(small, np.float64) / 255
 
 
-def shrink(page: Page) -> Image.Image:
+def shrink(screenshot: bytes) -> Image.Image:
     """The screen as a baseline is kept."""
-    with Image.open(io.BytesIO(page.screenshot())) as whole:
+    with Image.open(io.BytesIO(screenshot)) as whole:
         small = whole.convert("RGB").resize((whole.width // THUMB, whole.height // THUMB), Image.Resampling.BOX)
     return small.quantize(64)
 
@@ -154,18 +174,37 @@ def themed(request: pytest.FixtureRequest, open_page: Callable[..., Visit], serv
     return visit
 
 
+def look(page: Page, view: str, theme: str, width: int, *, by: tuple[str, ...] = ()) -> list[str]:
+    """What is wrong with a view in a theme, as it stands; its picture is kept."""
+    name = f"{view}-{theme}-{width}"
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    wrong = []
+    if width != 1024:  # colours and structure are those of the others
+        wrong += [f"{name}: {found}" for found in examine(page, *by)]
+    over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    if over > 0:
+        wrong.append(f"{name}: {over} px too wide")
+    screenshot = page.screenshot(path=SHOTS / f"{name}.png")
+    if view in KEPT:
+        thumb = shrink(screenshot)
+        thumb.save(SHOTS / "baselines" / f"{name}.png", optimize=True)
+        wrong += filter(None, [differ(name, thumb)])
+    return wrong
+
+
 @pytest.mark.parametrize(
     "themed",
-    [(theme, width) for theme in ("light", "dark") for width in (1440, 1024, 390)],
+    [("light", 1440), ("dark", 1024), ("dark", 390)],
     indirect=True,
-    ids=lambda p: f"{p[0]}-{p[1]}",
+    ids=lambda p: f"{p[1]}-{p[0]}-first",
 )
 def test_every_view_is_accessible_fits_and_looks_as_it_did(
     themed: Visit, request: pytest.FixtureRequest
 ) -> None:
     (SHOTS / "baselines").mkdir(parents=True, exist_ok=True)
-    theme, width = request.node.callspec.params["themed"]
-    wrong: list[str | None] = []
+    first, width = request.node.callspec.params["themed"]
+    second: Literal["light", "dark"] = "light" if first == "dark" else "dark"
+    wrong: list[str] = []
     page = themed.go("#/search")
     for view, (address, act) in VIEWS.items():
         if width == 1024 and view not in KEPT:
@@ -173,22 +212,27 @@ def test_every_view_is_accessible_fits_and_looks_as_it_did(
         page.goto(
             "about:blank"
         )  # else the hits of the view before stand there until those of this one have come
+        page.emulate_media(color_scheme=first)
         page.goto(f"{themed.base}{address}")
         page.evaluate("localStorage.clear()")
         act(page)
-        name = f"{view}-{theme}-{width}"
-        if width != 1024:  # colours and structure are those of the others
-            wrong += [f"{name}: {found}" for found in examine(page)]
-        over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        if over > 0:
-            wrong.append(f"{name}: {over} px too wide")
-        assert page.evaluate("document.documentElement.dataset.theme") == theme
-        page.screenshot(path=SHOTS / f"{name}.png")
-        if view in KEPT:
-            thumb = shrink(page)
-            thumb.save(SHOTS / "baselines" / f"{name}.png", optimize=True)
-            wrong.append(differ(name, thumb))
-    assert not any(wrong), "\n".join(filter(None, wrong))
+        wrong += look(page, view, first, width)
+        loaded = page.evaluate(STRUCTURE)
+        page.emulate_media(color_scheme=second)
+        wrong += look(page, view, second, width, by=COLOURS)
+        assert page.evaluate(STRUCTURE) == loaded, f"{view}: the themes differ in more than their colours"
+    assert not wrong, "\n".join(wrong)
+
+
+def test_axe_sees_bad_colours_after_a_switch_of_themes(visit: Visit) -> None:
+    page = visit.go("#/search")
+    wait_for("#home-changed")(page)
+    assert examine(page, *COLOURS) == []
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert examine(page, *COLOURS) == []
+    page.evaluate("document.documentElement.style.setProperty('--ink', '#333')")
+    assert "color-contrast" in "".join(examine(page, *COLOURS))
 
 
 @pytest.mark.parametrize("themed", [("light", 1440)], indirect=True)
@@ -199,7 +243,7 @@ def test_a_view_that_lost_a_style_sheet_is_noticed(themed: Visit, sheet: str) ->
     page = themed.go("#/search?q=how+are+retries+configured")
     expect(page.locator(".facet").first).to_be_attached()
     expect(page.locator(".hit").first).to_be_attached()
-    assert differ("search-light-1440", shrink(page)) is not None
+    assert differ("search-light-1440", shrink(page.screenshot())) is not None
 
 
 def test_the_toggle_keeps_the_theme_that_was_chosen(visit: Visit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,12 +13,20 @@ from starlette.responses import Response
 
 from outcrop.engine import as_timestamp
 from outcrop.errors import NotFound
-from outcrop.records import CollectionInfo, DocumentInfo, Filter, IngestReport, StaleDocument, StoredChunk
+from outcrop.records import (
+    CollectionInfo,
+    DocumentInfo,
+    Filter,
+    IngestReport,
+    PageWord,
+    StaleDocument,
+    StoredChunk,
+)
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.http.answers import answer, documented, extended, model_of, shape
 from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, FilterBody, Line, TextBody
 from outcrop.serve.http.work import Shared
-from outcrop.serve.overview import Overview, make_overview
+from outcrop.serve.overview import Overview, Overviews
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,8 @@ class DocumentHash:
 
 
 _Document = extended("Document", DocumentInfo, stale=bool | None)
+_PAGE = {"page": int, "pages": int, "width": int, "height": int, "words": tuple[PageWord, ...]}
+_Page = shape("Page", image=str, **_PAGE)
 _Removed = shape("Removed", removed=int)
 _Name = Annotated[str, Path(min_length=1, max_length=200, description="The collection's name.")]
 _Offset = Annotated[int, Query(ge=0, le=MAX_ID)]
@@ -57,6 +68,7 @@ def _page(found: Sequence[object], total: int, offset: int) -> Response:
 
 def _add_collections(router: APIRouter, shared: Shared) -> None:
     engine = shared.state.engine
+    overviews = Overviews(engine)
 
     def find_collection(name: str) -> CollectionInfo:
         for info in engine.collections():
@@ -74,7 +86,7 @@ def _add_collections(router: APIRouter, shared: Shared) -> None:
                 given[name] = as_timestamp(value)
             elif isinstance(value, list):
                 given[name] = tuple(value)
-        return answer(make_overview(engine, Filter(**given)))
+        return answer(overviews.make(Filter(**given)))
 
     @router.get("/collections", **documented(200, shape("Collections", collections=tuple[CollectionInfo, ...])))
     def collections() -> Response:
@@ -167,6 +179,21 @@ def _add_one_document(router: APIRouter, shared: Shared) -> None:
             return answer({"text": whole})
         lines = whole.splitlines(keepends=True)
         return answer({"text": "".join(lines[(line_start or 1) - 1 : line_end])})
+
+    @router.get("/documents/{document_id:int}/pages/{page:int}", **documented(200, _Page, 404, 409))
+    def page_picture(
+        document_id: DocumentId,
+        page: Annotated[int, Path(ge=1, le=MAX_ID, description="The page, counted from 1.")],
+        line_start: Line = None,
+        line_end: Line = None,
+        width: Annotated[int, Query(ge=100, le=2000, description="Pixels.")] = 1000,
+    ) -> Response:
+        """A page of a PDF as a picture (a data URL) with the box of each word; those of the lines asked for are marked.
+        Only of a file that is as it was indexed and in which no secret was masked."""
+        lines = None if line_start is None else (line_start, line_end or line_start)
+        picture = engine.page(document_id, page, lines=lines, width=width)
+        image = f"data:image/png;base64,{b64encode(picture.png).decode('ascii')}"
+        return answer({name: getattr(picture, name) for name in _PAGE} | {"image": image})
 
     @router.get(
         "/documents/{document_id:int}/chunks",

@@ -4,14 +4,15 @@ import { get, withQuery } from "./api.js";
 import { failure, fill, h, plural, waiting } from "./dom.js";
 import { icon } from "./icons.js";
 import { finder, rangesIn } from "./marks.js";
+import { showPages } from "./pages.js";
 
 /** @typedef {{document: any, line_start: number, line_end: number, why?: any}} Target */
 
 /**
  * @param {HTMLElement} root @param {Target} target @param {AbortSignal} signal
- * @param {{at?: number, source?: boolean}} [how]
+ * @param {{at?: number, source?: boolean, refused?: string}} [how] `source` is the text of what can be shown otherwise, `refused` why it is not
  */
-export async function showDocument(root, target, signal, { at = target.line_start, source = false } = {}) {
+export async function showDocument(root, target, signal, { at = target.line_start, source = false, refused = "" } = {}) {
   fill(root, waiting("Opening"));
   let view;
   try {
@@ -21,6 +22,10 @@ export async function showDocument(root, target, signal, { at = target.line_star
     return;
   }
   if (signal.aborted) return;
+  if (view.kind === "pdf" && !source) {
+    await showPages(root, target, view, signal, (why) => showDocument(root, target, signal, { at, source: true, refused: why }));
+    return;
+  }
   // The one place where HTML is inserted: the server made it, from escaped text.
   const text = h("div", { class: `document ${view.form}${view.kind === "pdf" ? " paged" : ""}` });
   text.innerHTML = view.html;
@@ -30,7 +35,9 @@ export async function showDocument(root, target, signal, { at = target.line_star
   fill(root,
     h("div", { class: "document-info" },
       h("span", { class: "quiet" }, [view.language || view.kind, plural(view.lines, "line"), plural(view.chunks.length, "chunk")].join(" · ")),
-      view.kind === "markdown" && (view.form === "markdown" ? button("As written", { source: true }) : button("Rendered", { source: false }))),
+      view.kind === "markdown" && (view.form === "markdown" ? button("As written", { source: true }) : button("Rendered", { source: false })),
+      view.kind === "pdf" && !refused && button("As pages", { source: false })),
+    refused && h("p", { class: "notice" }, `This is its text. The page as a picture: ${refused}`),
     view.first_line > 1 && button(`Earlier lines (shown from ${view.first_line})`, { at: Math.max(1, view.first_line - half) }),
     text,
     view.last_line < view.lines && button(`Later lines (shown to ${view.last_line} of ${view.lines})`, { at: view.last_line + half }));

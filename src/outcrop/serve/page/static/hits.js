@@ -6,7 +6,8 @@ import { drawExcerpt } from "./excerpt.js";
 import { icon } from "./icons.js";
 import { finder } from "./marks.js";
 
-const EXTRACTED = new Set(["html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf"]);
+const PACKED = new Set(["docx", "pptx", "xlsx", "epub", "pdf"]); // no editor of text opens these
+const EXTRACTED = new Set([...PACKED, "html", "notebook"]); // lines are those of the text made from it
 const MATCH = { both: "words + meaning", keyword: "words", semantic: "meaning" };
 const TOLD = { both: "Found by its words and by its meaning", keyword: "Found by its words alone", semantic: "Shares no word with the question; found by what it means" };
 /** How an editor is told to open a file at a line. */
@@ -33,17 +34,21 @@ export function place(hit) {
 /** What a hit is about: the symbol it declares, the headings it stands under, else its document. @param {any} hit */
 export function about(hit) {
   if (hit.code?.symbol) return hit.code.symbol;
-  if (hit.heading_path.length) return hit.heading_path.join(" › ");
+  if (hit.heading_path.length) return hit.heading_path.join(" › ").replaceAll("`", "");
   return hit.document.title || hit.document.path;
 }
 
 /** The hit as a link for notes and messages. @param {any} hit */
-const citation = (hit) => `[${place(hit)}](${hit.document.uri.startsWith("/") ? `file://${encodeURI(hit.document.uri)}#L${hit.line_start}` : hit.document.uri})`;
+function citation(hit) {
+  const { uri, kind } = hit.document;
+  const at = hit.page !== null ? `#page=${hit.page}` : EXTRACTED.has(kind) ? "" : `#L${hit.line_start}`;
+  return `[${place(hit)}](${uri.startsWith("/") ? `file://${encodeURI(uri)}${at}` : uri})`;
+}
 
-/** The link that opens a file in the editor; null where it is on another machine or no file. @param {any} hit */
+/** The link that opens a file in the editor; null where it is on another machine, or nothing to edit. @param {any} hit */
 export function editorLink(hit) {
   const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
-  if (!here || hit.document.origin !== "file" || !hit.document.uri.startsWith("/")) return null;
+  if (!here || PACKED.has(hit.document.kind) || hit.document.origin !== "file" || !hit.document.uri.startsWith("/")) return null;
   const [, make] = EDITORS[kept("outcrop.editor", "vscode")] ?? EDITORS.vscode;
   return make(encodeURI(hit.document.uri), EXTRACTED.has(hit.document.kind) ? 1 : hit.line_start);
 }

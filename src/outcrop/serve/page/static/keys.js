@@ -12,6 +12,7 @@ const SHEET = [
   [["o"], "open in the editor"],
   [["x"], "the context of the question"],
   [["n", "N"], "next, previous match in a document"],
+  [["←", "→"], "previous, next page of a PDF"],
   [["Tab"], "take a completion in the box"],
   [["Esc"], "close what is open; back to the search"],
   [["g", "s"], "search; g l library, g m map, g c chat, g e eval"],
