@@ -12,7 +12,7 @@ from outcrop.records import DocumentInfo
 from outcrop.records.validity import VALID_FROM, VALID_UNTIL, read_moment
 
 if TYPE_CHECKING:
-    from outcrop.engine.reading import Timeline
+    from outcrop.engine import Timeline
 
 ProblemKind = Literal["contradiction", "dangling", "circular", "date"]
 MAX_RIVALS: Final = 3

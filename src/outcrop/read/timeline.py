@@ -126,14 +126,13 @@ def read_timeline(store: Store, collection: str) -> Timeline:
             spans[each.id] = replace(spans[each.id], missing=tuple(missing))
     loops = _find_loops(edges)
     for newer, olders in edges.items():
-        for older in olders:
-            circular = loops.get(newer) is not None and loops.get(newer) == loops.get(older)
-            if circular:
-                spans[newer] = replace(spans[newer], circular=(*spans[newer].circular, older))
+        for old in olders:
+            if newer in loops and loops[newer] == loops.get(old):
+                spans[newer] = replace(spans[newer], circular=(*spans[newer].circular, old))
             else:
-                moment = _turn(spans[older], spans[newer])
-                spans[older] = _end(spans[older], newer, moment)
-                spans[newer] = _replace(spans[newer], older, moment)
+                moment = _turn(spans[old], spans[newer])
+                spans[old] = _end(spans[old], newer, moment)
+                spans[newer] = _replace(spans[newer], old, moment)
     return Timeline(spans)
 
 
@@ -196,8 +195,8 @@ def _find_loops(edges: Mapping[int, Sequence[int]]) -> dict[int, int]:
                 order.append(node)
                 stack.pop()
     back: dict[int, list[int]] = {}
-    for node, others in edges.items():
-        for other in others:
+    for node, olders in edges.items():
+        for other in olders:
             back.setdefault(other, []).append(node)
     loops: dict[int, int] = {}
     done: set[int] = set()

@@ -207,7 +207,8 @@ def read_filters(**filters: Any) -> Filter:
     """The values of `document_filters` as a filter."""
     from outcrop.engine import as_timestamp
 
-    return Filter(**{name: as_timestamp(value) if name in DATES else value for name, value in filters.items()})
+    filters |= {name: as_timestamp(filters[name]) for name in DATES if name in filters}
+    return Filter(**filters)
 
 
 def read_given(given: dict[str, Any], index: Engine) -> dict[str, Any]:
