@@ -50,13 +50,12 @@ class SameSubject:
 def find_problems(
     documents: Sequence[DocumentInfo],
     timeline: Timeline,
-    moment: float,
     read: Callable[[str], str],
     terms_of: TermsOf,
 ) -> list[NoteProblem]:
     """All problems of these notes, by path; contradictions last. `read` gives the text of a note."""
     problems = [problem for info in documents for problem in _check_time(info, timeline)]
-    outdated = set(timeline.outdated(moment))
+    outdated = set(timeline.outdated())
     statements: list[Statement] = []
     for info in documents:
         if info.id not in outdated:

@@ -7,7 +7,6 @@ and the indexing of them, are made under one lock, so what is deleted is gone, w
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -193,8 +192,7 @@ class KnowledgeBase(IndexedNotes):
         return find_rivals(mine, others, texts, content_terms(self._engine.parts.terms.words))
 
     def _is_outdated(self, info: DocumentInfo) -> bool:
-        found = self._engine.timeline(COLLECTION).validity(info.id, time.time())
-        return found is not None and found.is_outdated
+        return info.id in self._engine.timeline(COLLECTION).outdated()
 
     def _text_of(self, path: str) -> str:
         """A note's text; nothing where it went away meanwhile."""
@@ -208,7 +206,7 @@ class KnowledgeBase(IndexedNotes):
         self.refresh()
         documents, timeline = self._documents(), self._engine.timeline(COLLECTION)
         terms_of = content_terms(self._engine.parts.terms.words)
-        return tuple(find_problems(documents, timeline, time.time(), self._text_of, terms_of))
+        return tuple(find_problems(documents, timeline, self._text_of, terms_of))
 
     def edit(self, path: str, old: str, new: str) -> KbFile:
         """Replace a passage that stands in a note exactly once."""

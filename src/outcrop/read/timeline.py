@@ -61,8 +61,9 @@ class Timeline:
 
     spans: Mapping[int, Span] = field(default_factory=dict)
 
-    def outdated(self, moment: float) -> tuple[int, ...]:
-        """Ids of those that are not true at a moment, ascending."""
+    def outdated(self, moment: float | None = None) -> tuple[int, ...]:
+        """Ids of those that are not true at a moment, or now, ascending."""
+        moment = now() if moment is None else moment
         return tuple(sorted(id_ for id_, span in self.spans.items() if span.standing(moment) != "valid"))
 
     def validity(self, document_id: int, moment: float) -> Validity | None:

@@ -124,14 +124,15 @@ def _written(call: Call, note: KbFile, done: str) -> Reply:
     """What was written, under the path it has now: without a suffix it was given one."""
     call.wrote()
     text = f"{done}; the note now has {say_count(note.lines, 'line')}:\n{fence_text(one_line(note.path))}"
-    data = {"path": one_line(note.path), "lines": note.lines}
-    if note.same_subject:
-        rivals = [Part(one_line(f"{each.path}:{each.line} {each.text}")) for each in note.same_subject]
-        offer = (
-            "Valid notes on the same subject. If yours replaces one of them: kb_append with the path of yours, an empty"
-            f" text, and it in supersedes.\n{fence_parts(rivals)}"
-        )
-        return Reply(
-            f"{text}\n{offer}", {**data, "sameSubject": [one_line(each.path) for each in note.same_subject]}
-        )
-    return Reply(text, data)
+    offer = _offer(note)
+    told = f"{text}\n{offer}" if offer else text
+    return Reply(told, {"path": one_line(note.path), "lines": note.lines, "note": offer})
+
+
+def _offer(note: KbFile) -> str:
+    """Valid notes on the subject of one that was written, and how it replaces them."""
+    if not note.same_subject:
+        return ""
+    others = [Part(one_line(f"{each.path}:{each.line} {each.text}")) for each in note.same_subject]
+    how = "kb_append with the path of yours, an empty text, and it in supersedes"
+    return f"Valid notes on the same subject. If yours replaces one of them: {how}.\n{fence_parts(others)}"

@@ -63,7 +63,7 @@ _SEARCH: Final = _FILTERS | {name: SEARCH_OPTIONS[name] for name in ("as_of", "r
 _COUNTS: Final = ("added", "changed", "moved", "unchanged", "removed", "chunks", "masked", "skipped")
 _REPORT: Final = _typed("integer", *_COUNTS) | _typed("array", "failed")
 _HITS: Final = _typed("array", "hits") | _typed("string", "note")
-_WRITTEN: Final = _typed("string", "path") | _typed("integer", "lines") | _typed("array", "sameSubject")
+_WRITTEN: Final = _typed("string", "path") | _typed("integer", "lines") | _typed("string", "note")
 _STATUS: Final = {
     **_typed("integer", "documents", "chunks", "pending"),
     **_typed("string", "model"),
