@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from outcrop.contracts import Stop
+from outcrop.engine import as_timestamp
 from outcrop.errors import (
     Conflict,
     NotAllowed,
@@ -75,6 +76,7 @@ class KnowledgeBase(IndexedNotes):
         that were valid then."""
         if not 1 <= limit <= MAX_HITS:
             raise QueryError(f"limit must lie between 1 and {MAX_HITS}, not {limit}")
+        as_of = as_timestamp(as_of)
         self._refresh_for_search()
         if not self._count():
             return Answer(query, "mixed", (), "empty_index", "the knowledge base is empty: write a note first")

@@ -152,8 +152,14 @@ def _sentences(line: str) -> Iterator[str]:
         return
     for part in _SENTENCE.split(_MARKUP.sub("", line)):
         sentence = part.strip()
-        if 3 < len(sentence) <= MAX_STATEMENT_CHARS and not _REMARK.match(sentence):
+        if 3 < len(sentence) <= MAX_STATEMENT_CHARS and not _is_remark(sentence):
             yield sentence
+
+
+def _is_remark(sentence: str) -> bool:
+    """Whether it says something about the note, not about its subject."""
+    key, colon, _ = sentence.partition(":")
+    return bool(_REMARK.match(sentence) or (colon and key.strip().lower() in _FREE_KEYS))
 
 
 def _read(path: str, line: int, text: str, heading: frozenset[int], terms_of: TermsOf) -> Statement | None:
@@ -183,7 +189,7 @@ def _take_apart(plain: str) -> tuple[str, str, str, str]:
     """The shape of a statement (none, where it has no shape), its subject, its value, and what qualifies that: of
     `Postgres for sessions` the value is Postgres."""
     match = _ROW.match(plain) or _PAIR.fullmatch(plain)
-    if match and match["key"].lower() not in _FREE_KEYS:
+    if match:
         return "pair", match["key"], match["value"], ""
     match = _VERB.fullmatch(plain)
     if match is None:

@@ -241,7 +241,7 @@ def test_the_list_of_tools_comes_before_any_warm_up(library: Library, tmp_path: 
         listed = exchange(process, INITIALIZE, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
         process.kill()
         process.communicate()
-    assert len(listed[1]["result"]["tools"]) == 18
+    assert len(listed[1]["result"]["tools"]) == 19
     ours = read_imports(log.read_text("utf-8")) - sdk
     assert "outcrop.serve.mcp.server" in ours
     assert not [name for name in ours if name.startswith(("outcrop.engine", "outcrop.index", "outcrop.store"))]
