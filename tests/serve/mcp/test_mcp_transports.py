@@ -66,6 +66,7 @@ def test_every_tool_answers_over_both_transports(talk: Talk, library: Library) -
         ("kb_append", {"path": "a.md", "text": "Not any more."}, "Appended"),
         ("kb_edit", {"path": "a.md", "old": "whiteboard", "new": "door"}, "Edited"),
         ("kb_list", {}, "a.md"),
+        ("kb_check", {}, "Nothing is wrong"),
         ("kb_move", {"path": "a.md", "to": "b.md"}, "Moved"),
         ("kb_delete", {"path": "b.md"}, "Deleted"),
     ]
