@@ -6,7 +6,7 @@ import logging
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from outcrop.config import Config
 from outcrop.contracts import Stop
@@ -14,6 +14,9 @@ from outcrop.errors import QueryError, StoreError
 from outcrop.read.parts import PartsMaker
 from outcrop.records import Answer, Filter, SearchOptions, When
 from outcrop.records.asked import FILTER_OPTIONS, check_options
+
+if TYPE_CHECKING:
+    from outcrop.records.where import Condition
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +61,19 @@ def read_options(config: Config, **given: Any) -> SearchOptions:
             where[name] = as_timestamp(value)
         elif FILTER_OPTIONS[name].type is tuple:
             where[name] = tuple(value)
+    if "where" in where:
+        where["where"] = check_where(where["where"])
     options = SearchOptions(where=Filter(**where), **named)
     check_options(options)
     return options
+
+
+def check_where(where: str | Condition) -> str:
+    """A condition on metadata as text; QueryError where it cannot be understood."""
+    from outcrop.records.where import read_where  # few searches have one
+
+    read_where(text := str(where))
+    return text
 
 
 def at_least_one(name: str, value: int) -> int:

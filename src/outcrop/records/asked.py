@@ -11,9 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, TypedDict, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    TypedDict,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from outcrop.errors import QueryError
+
+if TYPE_CHECKING:  # few searches have a condition
+    from outcrop.records.where import Condition
 
 T = TypeVar("T")
 
@@ -135,7 +149,7 @@ class Filter:
     `kinds` are formats or, for source code, languages. `paths` are glob patterns over `DocumentInfo.path` (`**` crosses
     folders), one of which must match; `tags` must all be present. `since` and `until` bound the document's date: a
     front-matter date, else the file's modification time, else the time it was added; seconds since the epoch, until
-    exclusive.
+    exclusive. `where` is a condition on metadata, as `records.where` reads it.
     """
 
     collections: tuple[str, ...] = option(
@@ -172,6 +186,14 @@ class Filter:
     )
     until: float | None = option(
         None, "Only documents before this date, written alike.", metavar="DATE", group=WHERE
+    )
+
+    where: str | None = option(
+        None,
+        'Only documents whose metadata meets a condition: year >= 2020 and author contains "Lee".',
+        metavar="CONDITION",
+        group=WHERE,
+        brief='on metadata: year >= 2020 and (author contains "Lee" or not draft == true)',
     )
 
     ref: str | None = option(
@@ -293,6 +315,7 @@ class SearchArguments(TypedDict, total=False):
     tags: Sequence[str]
     since: When
     until: When
+    where: str | Condition | None
     ref: str | None
     worktree: str | None
     here: str | None
