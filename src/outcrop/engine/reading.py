@@ -181,6 +181,8 @@ def standing_in(*folders: str) -> Iterator[None]:
 
 
 EVERYTHING = Filter()
+READ_AT_ONCE: Final = 500
+"""Documents that an iterator holds at a time (not measured)."""
 SIGNATURES: Final = ".trigrams"
 """The folder beside the index that says which files can hold a text."""
 MAX_RANKED: Final = 1_000
@@ -384,6 +386,22 @@ class Reading(OpenedIndex):
         """Documents by collection and path."""
         scoped = self._scope(where)
         return self._view(scoped).documents(scoped, limit, offset)
+
+    def iter_documents(self, where: Filter = EVERYTHING) -> Iterator[DocumentInfo]:
+        """All documents that pass a filter, as the index is now, oldest first; read some at a time, so memory stays
+        the same however many there are. One that is removed meanwhile is left out."""
+        scoped = self._scope(where)
+        store = self._view(scoped)
+        ids = store.select(scoped)
+        for start in range(0, len(ids), READ_AT_ONCE):
+            some = tuple(ids[start : start + READ_AT_ONCE].tolist())
+            found = store.documents(Filter(documents=some, manifests=scoped.manifests))
+            yield from sorted(found, key=lambda document: document.id)
+
+    def iter_chunks(self, where: Filter = EVERYTHING) -> Iterator[StoredChunk]:
+        """The chunks of all documents that pass a filter, document by document, in order; likewise."""
+        for document in self.iter_documents(where):
+            yield from map(name_headings, self._store.chunks_of(document.id))
 
     def count(self, where: Filter = EVERYTHING) -> int:
         """How many documents pass a filter."""

@@ -26,6 +26,7 @@ _SHOWN: Final = 40
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Texts = Annotated[list[Text], Field(max_length=MAX_ITEMS)]
 Paths = Annotated[Texts, Field(description=FILTER_OPTIONS["paths"].brief)]
+Condition = Annotated[Text, Field(description=FILTER_OPTIONS["where"].brief)]
 Reference = Annotated[
     Text | Annotated[int, Field(ge=0, lt=2**63)],
     WithJsonSchema({"type": ["string", "integer"], "maxLength": LONGEST_TEXT}),
@@ -38,7 +39,9 @@ Limit = Annotated[int, Field(ge=1, le=MAX_HITS)]
 Page = Annotated[int, Field(ge=1, le=MAX_LISTED)]
 Offset = Annotated[int, Field(ge=0, le=SEARCH_OPTIONS["offset"].served_most)]
 
-_FIELDS: Final = Fields(Texts, Text, lambda option: option.brief, {"ref": Text, "worktree": Text})
+_FIELDS: Final = Fields(
+    Texts, Text, lambda option: option.brief, {"ref": Text, "worktree": Text, "where": Text}
+)
 
 
 class Arguments(BaseModel):

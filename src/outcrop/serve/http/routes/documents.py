@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from outcrop.engine import as_timestamp
+from outcrop.engine import read_filter
 from outcrop.errors import NotFound
 from outcrop.records import (
     CollectionInfo,
@@ -22,9 +22,18 @@ from outcrop.records import (
     StaleDocument,
     StoredChunk,
 )
+from outcrop.records.asked import FILTER_OPTIONS
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.http.answers import answer, documented, extended, model_of, shape
-from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, FilterBody, Line, TextBody
+from outcrop.serve.http.schema import (
+    MAX_CONDITION,
+    MAX_ID,
+    CollectionParam,
+    DocumentId,
+    FilterBody,
+    Line,
+    TextBody,
+)
 from outcrop.serve.http.work import Shared
 from outcrop.serve.overview import Overview, Overviews
 
@@ -80,13 +89,7 @@ def _add_collections(router: APIRouter, shared: Shared) -> None:
     def overview(body: FilterBody) -> Response:
         """Counts of what passes a filter, by collection, kind, language, folder, tag and date; what changed lately; and
         questions to begin with."""
-        given: dict[str, Any] = body.model_dump(exclude_unset=True, exclude_none=True)
-        for name, value in given.items():
-            if name in ("since", "until"):
-                given[name] = as_timestamp(value)
-            elif isinstance(value, list):
-                given[name] = tuple(value)
-        return answer(overviews.make(Filter(**given)))
+        return answer(overviews.make(read_filter(**body.model_dump(exclude_unset=True))))
 
     @router.get("/collections", **documented(200, shape("Collections", collections=tuple[CollectionInfo, ...])))
     def collections() -> Response:
@@ -124,15 +127,18 @@ def _add_documents(router: APIRouter, shared: Shared) -> None:
         path: Annotated[str | None, Query(min_length=1, max_length=4096, description="A glob.")] = None,
         kind: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
         tag: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+        where: Annotated[
+            str | None, Query(min_length=1, max_length=MAX_CONDITION, description=FILTER_OPTIONS["where"].help)
+        ] = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 50,
         offset: _Offset = 0,
     ) -> Response:
         """Documents by collection and path."""
         asked = {"collections": collection, "paths": path, "kinds": kind, "tags": tag}
         given: dict[str, Any] = {name: (value,) for name, value in asked.items() if value is not None}
-        where = Filter(**given)
-        total = engine.count(where)
-        found = engine.documents(where, limit=limit, offset=offset) if offset < total else []
+        wanted = read_filter(**given, where=where)
+        total = engine.count(wanted)
+        found = engine.documents(wanted, limit=limit, offset=offset) if offset < total else []
         return _page(found, total, offset)
 
     @router.post("/documents", dependencies=shared.writes, **documented(201, model_of(IngestReport), 413, 415))
