@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -194,7 +194,15 @@ class Reading(OpenedIndex):
 
     def search(self, query: str, *, stopped: Stop | None = None, **options: Unpack[SearchArguments]) -> Answer:
         """The passages that answer a query, best first. The options are those of SearchOptions and Filter."""
-        return self.run_search(query, read_options(self.config, **options), stopped)
+        return self.run_search(query, self._read(options), stopped)
+
+    def _read(self, options: Mapping[str, Any]) -> SearchOptions:
+        """Options as a caller gave them, checked, with documents that are named by their numbers."""
+        given = dict(options)
+        if given.get("documents"):
+            named = (each if isinstance(each, int) else self.get(each).id for each in given["documents"])
+            given["documents"] = tuple(named)
+        return read_options(self.config, **given)
 
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising."""
@@ -298,7 +306,7 @@ class Reading(OpenedIndex):
         """One text for a prompt, never over the budget, with numbered sources. Takes the options of `search`; unless
         given, 40 chunks are chosen from, and none that scores less than half of the best."""
         budget = self._budget(budget_tokens)
-        asked = read_options(self.config, **{**CONTEXT_DEFAULTS, **options, "merge": False})
+        asked = self._read({**CONTEXT_DEFAULTS, **options, "merge": False})
         from outcrop.rank.merge import merge_hits
         from outcrop.read.beside import look_beside
         from outcrop.read.pack import pack

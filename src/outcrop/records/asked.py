@@ -306,10 +306,11 @@ class SearchOptions:
 
 
 class SearchArguments(TypedDict, total=False):
-    """The options as `Engine.search` takes them: those of `Filter` and `SearchOptions`. None stands for the default."""
+    """The options as `Engine.search` takes them: those of `Filter` and `SearchOptions`. None stands for the default.
+    A document may be named as in `Engine.get`: by its number, its path, or the id that its text was given."""
 
     collections: Sequence[str]
-    documents: Sequence[int]
+    documents: Sequence[int | str]
     kinds: Sequence[str]
     paths: Sequence[str]
     tags: Sequence[str]

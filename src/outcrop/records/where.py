@@ -97,7 +97,8 @@ class Any:
         return " or ".join(f"({part})" if isinstance(part, Any) else str(part) for part in self.conditions)
 
 
-Condition = Compare | OneOf | Contains | Exists | Not | All | Any
+Comparison = Compare | OneOf | Contains | Exists
+Condition = Comparison | Not | All | Any
 
 MAX_CHARS: Final = 10_000
 MAX_PARTS: Final = 200

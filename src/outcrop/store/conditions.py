@@ -7,8 +7,20 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from outcrop.records.meta import Scalar
-from outcrop.records.where import All, Any, Compare, Condition, Contains, Exists, Not, OneOf, Span, span_of
+from outcrop.records.meta import Scalar, compared_text
+from outcrop.records.where import (
+    All,
+    Any,
+    Compare,
+    Comparison,
+    Condition,
+    Contains,
+    Exists,
+    Not,
+    OneOf,
+    Span,
+    span_of,
+)
 
 Bound = list[str | float]
 Part = tuple[str, Bound]
@@ -39,27 +51,31 @@ def condition_sql(condition: Condition, dialect: Dialect) -> Part:
             return _join(" AND ", [condition_sql(part, dialect) for part in parts])
         case Any(parts):
             return _join(" OR ", [condition_sql(part, dialect) for part in parts])
+        case _:
+            sql, values = find_values(condition, dialect)
+            negated = "NOT " if isinstance(condition, Compare) and condition.operator == "!=" else ""
+            return f"{negated}d.id IN ({sql})", values
+
+
+def find_values(comparison: Comparison, dialect: Dialect) -> Part:
+    """A query for the ids of the documents with a value that meets a comparison; of `!=`, those with one that is
+    equal."""
+    match comparison:
         case Compare(key, operator, value):
-            sql, values = _look_up(key, [_within(span_of(operator, value), dialect)], dialect)
-            return (f"NOT {sql}" if operator == "!=" else sql), values
+            wanted = [_within(span_of(operator, value), dialect)]
         case OneOf(key, listed):
-            return _look_up(key, list(_equal_to(listed, dialect)), dialect)
+            wanted = list(_equal_to(listed, dialect))
         case Contains(key, text):
-            found = f"kind = 't' AND {dialect.find}(coalesce(folded, {dialect.text}), {dialect.mark}) > 0"
-            return _look_up(key, [(found, [text.casefold()])], dialect)
+            place = f"{dialect.find}(coalesce(folded, {dialect.text}), {dialect.mark})"
+            wanted = [(f"kind = 't' AND {place} > 0", [compared_text(text).casefold()])]
         case Exists(key):
-            return _look_up(key, [], dialect)
+            wanted = [("true", [])]
+    sql, values = _join(" OR ", wanted)
+    return f"SELECT document_id AS id FROM meta_values WHERE key = {dialect.mark} AND {sql}", [key, *values]
 
 
 def _join(word: str, parts: Sequence[Part]) -> Part:
     return f"({word.join(sql for sql, _ in parts)})", list(chain.from_iterable(values for _, values in parts))
-
-
-def _look_up(key: str, wanted: Sequence[Part], dialect: Dialect) -> Part:
-    """The documents with a value of this name that meets one of these conditions, or with any."""
-    sql, values = _join(" OR ", wanted) if wanted else ("true", [])
-    inside = f"SELECT document_id FROM meta_values WHERE key = {dialect.mark} AND {sql}"
-    return f"d.id IN ({inside})", [key, *values]
 
 
 def _within(span: Span, dialect: Dialect) -> Part:

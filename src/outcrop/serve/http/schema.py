@@ -60,7 +60,7 @@ class Strict(BaseModel):
 
 
 _OWN_TYPES: Final = {
-    "documents": Annotated[list[Id], Field(max_length=1000)],
+    "documents": Annotated[list[Id | Place], Field(max_length=1000)],
     "paths": Annotated[list[Place], Field(max_length=100)],
     "where": Annotated[str, Field(min_length=1, max_length=MAX_CONDITION)],
 }
