@@ -71,7 +71,8 @@ def is_among(values: NDArray[Number], members: NDArray[Number]) -> NDArray[np.bo
         table = np.zeros(int(high - low) + 1, np.bool_)
         table[members - low] = True
         inside: NDArray[np.bool_] = (values >= low) & (values <= high)
-        return np.logical_and(inside, table[np.clip(values, low, high) - low], out=inside)
+        inside &= table[np.clip(values, low, high) - low]
+        return inside
     place = np.minimum(np.searchsorted(members, values), len(members) - 1)
     result: NDArray[np.bool_] = members[place] == values
     return result
