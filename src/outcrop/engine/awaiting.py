@@ -57,7 +57,7 @@ def in_thread(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S,
 
     wait.__name__ = f"a{method.__name__}"
     wait.__qualname__ = f"Awaiting.a{method.__name__}"
-    wait.__doc__ = f"`{method.__name__}`, awaited: {method.__doc__}"
+    wait.__doc__ = f"`{method.__name__}`, awaited."
     return wait
 
 

@@ -193,7 +193,7 @@ class Filter:
         'Only documents whose metadata meets a condition: year >= 2020 and author contains "Lee".',
         metavar="CONDITION",
         group=WHERE,
-        brief='on metadata: year >= 2020 and author contains "Lee"',
+        brief='metadata: year >= 2020 and author contains "Lee"',
     )
 
     ref: str | None = option(

@@ -9,7 +9,16 @@ from tests.serve.cli.runner import Outcrop
 @pytest.fixture
 def papers(outcrop: Outcrop) -> Outcrop:
     """An index of texts with metadata."""
-    given = ("--meta", "year=2020", "--meta", "author=Ann Lee", "--meta", "author=Bo", "--meta", "draft=true")
+    given: tuple[str, ...] = (
+        "--meta",
+        "year=2020",
+        "--meta",
+        "author=Ann Lee",
+        "--meta",
+        "author=Bo",
+        "--meta",
+        "draft=true",
+    )
     assert outcrop("add", "--text", "The comet was seen in May.", "--id", "a", *given).exit_code == 0
     given = ("--meta", "year='2021'", "--meta", "seen=2021-06-02", "--meta", "note=a=b")
     assert outcrop("add", "--text", "The comet was seen in June.", "--id", "b", *given).exit_code == 0

@@ -26,7 +26,6 @@ _SHOWN: Final = 40
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Texts = Annotated[list[Text], Field(max_length=MAX_ITEMS)]
 Paths = Annotated[Texts, Field(description=FILTER_OPTIONS["paths"].brief)]
-Condition = Annotated[Text, Field(description=FILTER_OPTIONS["where"].brief)]
 Reference = Annotated[
     Text | Annotated[int, Field(ge=0, lt=2**63)],
     WithJsonSchema({"type": ["string", "integer"], "maxLength": LONGEST_TEXT}),

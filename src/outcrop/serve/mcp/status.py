@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from outcrop.serve.mcp.desk import Call
-from outcrop.serve.mcp.params import Condition, Offset, Page, Paths, Text, Texts
+from outcrop.serve.mcp.params import Offset, Page, Paths, Text, Texts
 from outcrop.serve.mcp.reply import Part, Reply, fence_parts, one_line
 from outcrop.serve.state import allowed_roots, require_root
 from outcrop.serve.terminal import say_count
@@ -75,7 +75,7 @@ def list_documents(
     call: Call,
     collection: Text | None = None,
     paths: Paths | None = None,
-    where: Condition | None = None,
+    where: Text | None = None,
     limit: Page = 50,
     offset: Offset = 0,
 ) -> Reply:
