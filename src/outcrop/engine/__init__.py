@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 from outcrop.config import load_config
 from outcrop.engine.awaiting import Awaiting
 from outcrop.read.ask import as_timestamp, read_filter
+from outcrop.read.timeline import Timeline
 from outcrop.records.database_url import DatabaseUrl
 
 if TYPE_CHECKING:
     from outcrop.records import Check
 
-__all__ = ["Engine", "as_timestamp", "examine_machine", "open_engine", "read_filter"]
+__all__ = ["Engine", "Timeline", "as_timestamp", "examine_machine", "open_engine", "read_filter"]
 
 
 class Engine(Awaiting):

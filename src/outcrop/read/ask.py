@@ -13,7 +13,7 @@ from outcrop.contracts import Stop
 from outcrop.errors import QueryError, StoreError
 from outcrop.read.parts import PartsMaker
 from outcrop.records import Answer, Filter, SearchOptions, When
-from outcrop.records.asked import FILTER_OPTIONS, check_options
+from outcrop.records.asked import DATES, FILTER_OPTIONS, check_options
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def read_filter(**given: Any) -> Filter:
     tree that `records.where` makes of it. What is None counts as not given."""
     named = {name: value for name, value in given.items() if value is not None}
     for name, value in named.items():
-        if name in ("since", "until"):
+        if name in DATES:
             named[name] = as_timestamp(value)
         elif FILTER_OPTIONS[name].type is tuple:
             named[name] = tuple(value)

@@ -128,6 +128,7 @@ def _show_hits(answer: Answer, wanted: _Wanted) -> Reply:
 
 def _as_item(hit: Hit, *, with_lines: bool) -> _Item:
     facts = [f"{hit.score:.2f}", hit.code.symbol if hit.code else "", "STALE" if hit.stale else ""]
+    facts.append(hit.told)
     place = hit.place.removeprefix(hit.document.path)
     lines = tuple(_best_lines(hit)) if with_lines else ()
     return _Item(hit.document.path, hit.document.root or "", place, " ".join(filter(None, facts)), lines)
