@@ -20,6 +20,7 @@ from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.title import cut_title
 from outcrop.records import Document, Failure, FileState, IngestReport, Progress, Skipped, SourceFile, Text
+from outcrop.records.meta import check_meta
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import walk
@@ -321,18 +322,24 @@ class Ingestor:
     def _add_one(self, run: Run, file: SourceFile, data: bytes, text: Text) -> None:
         digest = sha256(data).hexdigest()
         title = None if text.title is None else cut_title(self._shown(text.title))
+        meta = check_meta(text.meta or {})
         stored = self._store.find(run.collection, file.uri)
-        state = None
+        state, same = None, False
         if stored is not None:
             same = stored.sha256 == digest and title in (None, stored.title) and stored.id not in run.unembedded
             same = same and kind_of(file) in (None, stored.kind)
-            if same and set(text.tags) <= set(stored.tags) and not run.options.force:
-                run.unchanged += 1
-                run.document_ids.append(stored.id)
+            same = same and set(text.tags) <= set(stored.tags) and not run.options.force
+            if same and (text.meta is None or meta == stored.meta):
+                run.note_unchanged(stored.id)
                 return
             state = state_of(stored)
-        prepared = prepare_document(file, data, digest, self._recipe_of(run), title)
+        prepared = prepare_document(file, data, digest, self._recipe_of(run), title, meta)
         write = prepared.write
+        if (
+            stored is not None and same and write.document.meta == stored.meta
+        ):  # with what stands in the text itself
+            run.note_unchanged(stored.id)
+            return
         tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
         self._committer.queue(run, replace(prepared, write=tagged), state)
 
