@@ -144,6 +144,7 @@ PARSERS = (
     _target("xlsx", 6_000, _make_zip),
     _target("ods", 4_000, _make_zip),
     _target("epub", 5_000, _make_zip),
+    _target("eml", 20_000, guided=True),
     *(
         _target(
             kind_of(language.name),

@@ -13,6 +13,7 @@ import zipfile
 from functools import cache
 from pathlib import Path
 
+from benchmarks.mail import mailbox, make_archive
 from benchmarks.report import ROOT
 
 from outcrop.parse.code import LANGUAGES
@@ -49,7 +50,7 @@ def gather(folder: Path, corpus: Path | None, seed: int) -> Seeds:
     found: dict[str, list[bytes]] = {}
     for top in (ROOT, *([corpus] if corpus else [])):
         _gather_files(top, found, random.Random(seed))
-    for kind, content in [*_samples(), *_made()]:
+    for kind, content in [*_samples(), *_made(), *_mails()]:
         found.setdefault(kind, []).insert(0, content)
     for kind, files in found.items():
         home = folder / kind
@@ -84,6 +85,13 @@ def _gather_files(top: Path, found: dict[str, list[bytes]], chance: random.Rando
                 continue
             cut = content if kind in binary - {".html", ".htm", ".xhtml"} else content[:LONGEST_TEXT]
             found.setdefault(kind.removeprefix("."), []).append(cut)
+
+
+def _mails() -> list[tuple[str, bytes]]:
+    """Messages as the benchmark of mail makes them, and a mailbox of some."""
+    messages = make_archive(60, 1)
+    boxes = [b"".join(mailbox(messages[first : first + 6])) for first in range(0, 60, 6)]
+    return [*(("eml", message.raw) for message in messages), *(("mbox", box) for box in boxes)]
 
 
 def _samples() -> list[tuple[str, bytes]]:

@@ -18,6 +18,7 @@ from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
 from outcrop.parse.title import file_name, file_stem, first_line
 from outcrop.records import Document
+from outcrop.text.mime import looks_like_message
 
 _ZIP = b"PK"
 _OLE = b"\xd0\xcf\x11\xe0"
@@ -106,6 +107,7 @@ FORMATS: tuple[Format, ...] = (
         (_ZIP, _OLE),
     ),
     LibraryFormat("epub", "outcrop.parse.epub", (".epub",), ("application/epub+zip",), (_ZIP,)),
+    LibraryFormat("mail", "outcrop.parse.mail", (".eml",), ("message/rfc822",)),
     LibraryFormat("session", "outcrop.parse.sessions", (), ("application/x-agent-session",)),
     LibraryFormat("notebook", "outcrop.parse.notebook", (".ipynb",), ("application/x-ipynb+json",)),
 )
@@ -139,13 +141,20 @@ def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
     if chosen is None:  # servers say text/plain and octet-stream when they do not know
         chosen = _BY_EXTENSION.get(extension)
     if chosen is None:
-        if not extension and _HTML_START.match(data):
+        if _is_in_maildir(path) and looks_like_message(data[:_FIRST_LINE]):
+            chosen = LIBRARY_FORMATS["mail"]
+        elif not extension and _HTML_START.match(data):
             chosen = LIBRARY_FORMATS["html"]
         else:
             chosen = SOURCE_CODE if _is_code(data, path) else PLAIN_TEXT
     if chosen.kind == "json" and _is_session(data[:_SESSION_WITHIN]):
         chosen = LIBRARY_FORMATS["session"]
     return _check_magic(chosen, data, extension)
+
+
+def _is_in_maildir(path: str) -> bool:
+    """Whether a file lies where a Maildir keeps its messages."""
+    return path.replace("\\", "/").rpartition("/")[0].rpartition("/")[2] in ("cur", "new")
 
 
 def _is_session(head: bytes) -> bool:

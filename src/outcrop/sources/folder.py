@@ -14,6 +14,7 @@ from outcrop.sources.checkout import Checkout, Checkouts, excludes_file
 from outcrop.sources.exclusions import BOOKKEEPING, CREDENTIALS, INSTALLED, MARKERS, binary_kind, looks_secret
 from outcrop.sources.files import explain, read_plain
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
+from outcrop.sources.mailbox import is_large_mailbox
 
 # Highest precedence first within one folder; and whether the file is git's.
 _IGNORE_FILES = {".outcropignore": False, ".gitignore": True}
@@ -197,7 +198,7 @@ def _single(real: Path, max_file_bytes: int, include_secrets: bool) -> SourceFil
 def _file(uri: str, path: str, root: str, status: os.stat_result, max_file_bytes: int) -> SourceFile | Skipped:
     if status.st_size == 0:
         return Skipped(path, "empty")
-    if status.st_size > max_file_bytes:
+    if status.st_size > max_file_bytes and not is_large_mailbox(uri):
         return Skipped(path, f"{_size(status.st_size)} is over the limit of {_size(max_file_bytes)}")
     return SourceFile(uri, path, "file", root, status.st_mtime_ns, status.st_size)
 

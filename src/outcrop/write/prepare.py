@@ -120,7 +120,8 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
             return Unchanged(file)
         if not recipe.index_secrets and holds_credentials(file.path, data):
             return NoText(file, CREDENTIALS)
-        if looks_binary(data[:8192]) and Path(file.path).suffix.lower() not in _PACKED_SUFFIXES:
+        packed = Path(file.path).suffix.lower() in _PACKED_SUFFIXES or file.media_type in _PACKED_TYPES
+        if looks_binary(data[:8192]) and not packed:
             return NoText(file, "binary content")
         return prepare_document(file, data, digest, recipe)
     except (SourceError, ParseError) as error:
@@ -135,6 +136,8 @@ def prepare_document(
     The hash is that of the bytes as they are."""
     with limit_time(recipe.limits.timeout_s):
         document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
+        if file.inside is not None and file.inside.meta:
+            document = replace(document, meta={**document.meta, **dict(file.inside.meta)})
         return prepare_parsed(
             file, document if title is None else replace(document, title=title), digest, recipe
         )
@@ -216,7 +219,8 @@ def rare_collections() -> Iterator[None]:
 
 
 # Formats that are binary by nature and have a parser.
-_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
+_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub", ".eml"})
+_PACKED_TYPES = frozenset({"message/rfc822"})
 
 _TIMEOUT_S = 60.0
 _MEMORY_BYTES = 1024 * 1024 * 1024
