@@ -259,13 +259,13 @@ def _timed(index: outcrop.Engine, folder: Path) -> tuple[float, int]:
 
 def _judge(report: Report, index: outcrop.Engine, made: list[Made]) -> None:
     by_id = {each.id: each for each in made}
-    found = {info.meta["message_id"]: info for info in index.documents(Filter(kinds=("mail",)))}
+    found = {str(info.meta["message_id"]): info for info in index.documents(Filter(kinds=("mail",)))}
     report.add("messages found", len(found.keys() & by_id.keys()), "messages", at_least=len(made))
     threads: dict[str, set[int]] = {}
     named: dict[int, set[str]] = {}
     for id_, info in found.items():
-        threads.setdefault(info.meta["thread"], set()).add(by_id[id_].thread)
-        named.setdefault(by_id[id_].thread, set()).add(info.meta["thread"])
+        threads.setdefault(str(info.meta["thread"]), set()).add(by_id[id_].thread)
+        named.setdefault(by_id[id_].thread, set()).add(str(info.meta["thread"]))
     report.add("threads", len(named), "threads")
     report.add("threads that are mixed or torn", _count(threads) + _count(named), "threads", at_most=0)
     lost = foreign = cut = 0

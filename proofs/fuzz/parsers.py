@@ -14,6 +14,7 @@ from outcrop.parse.decode import decode
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document, Outline
+from outcrop.records.meta import dump_meta
 from proofs.chunk_properties import broken_promises
 from proofs.fuzz.mutate import change_json, change_some, change_zip
 from proofs.fuzz.seeds import Seeds, kind_of
@@ -38,8 +39,9 @@ def check_document(document: Document) -> None:
         need(list(offsets) == sorted(offsets), f"{name} ascend")
         need(all(0 <= offset <= len(text) for offset in offsets), f"{name} lie in the text")
     need(all(start == 0 or text[start - 1] == "\n" for start in starts), "a heading starts a line")
-    for strings in ([heading.title for heading in document.headings], document.tags, *document.meta.items()):
+    for strings in ([heading.title for heading in document.headings], document.tags, document.meta):
         "".join(strings).encode("utf-8")
+    dump_meta(document.meta).encode("utf-8")
     if document.outline is not None:
         check_outline(document.outline, len(text))
 

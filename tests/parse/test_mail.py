@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -62,10 +63,10 @@ def test_a_message_is_its_own_words_with_who_and_when() -> None:
     assert [heading.title for heading in document.headings] == ["Jörg Müller, 2024-05-03 12:12"]
     assert document.meta == {
         "from": "Jörg Müller <joerg@example.org>",
-        "to": "Ann Lee <ann@example.org>\ndev@lists.example.org",
-        "cc": "Ray, Bob <bob@example.org>",
+        "to": ("Ann Lee <ann@example.org>", "dev@lists.example.org"),
+        "cc": ("Ray, Bob <bob@example.org>",),
         "subject": "Re: retries",
-        "date": "2024-05-03T12:12:01+00:00",
+        "date": datetime(2024, 5, 3, 12, 12, 1, tzinfo=UTC),
         "message_id": "2@example.org",
         "in_reply_to": "1@example.org",
         "thread": "0@example.org",
@@ -92,7 +93,7 @@ def test_of_alternatives_the_plain_one_counts_and_attachments_are_named() -> Non
         'Content-Type: text/plain; name="todo.txt"\nContent-Disposition: attachment\n\ndo it\n--m--\n'
     )
     assert document.text == "a@example.org\n\nplain words\n\nAttachments: todo.txt"
-    assert document.meta["attachments"] == "todo.txt"
+    assert document.meta["attachments"] == ("todo.txt",)
 
 
 def test_a_file_of_a_maildir_is_a_message_and_source_code_there_is_not() -> None:

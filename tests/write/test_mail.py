@@ -63,7 +63,10 @@ def counts(report: IngestReport) -> tuple[int, int, int, int]:
 
 def threads(index: outcrop.Engine) -> dict[str, str]:
     mails = index.documents(Filter(kinds=("mail",)))
-    return {info.meta["message_id"].partition("@")[0]: info.meta["thread"].partition("@")[0] for info in mails}
+    return {
+        str(info.meta["message_id"]).partition("@")[0]: str(info.meta["thread"]).partition("@")[0]
+        for info in mails
+    }
 
 
 def test_a_mailbox_is_its_messages_and_what_is_attached_to_them(index: outcrop.Engine, folder: Path) -> None:

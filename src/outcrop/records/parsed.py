@@ -5,9 +5,11 @@ Offsets are Python string offsets (code points) into `Document.text`; lines and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeGuard
+
+from outcrop.records.meta import Meta, MetaValue, Scalar
 
 DEFAULT_COLLECTION: Final = "default"
 """Where texts and single pages go unless a collection is named."""
@@ -41,7 +43,7 @@ class Inside:
     start: int
     end: int
     encoding: str = ""
-    meta: tuple[tuple[str, str], ...] = ()
+    meta: tuple[tuple[str, MetaValue], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class SourceFile:
 @dataclass(frozen=True, slots=True)
 class Text:
     """A text to be added. `id` names it, so that adding it again replaces it; without one its content is its name.
+    `meta` is what is known of it beside that: text, numbers, dates, true or false, and lists of these, by name. Given
+    again it replaces what was given before; None leaves a text that has not changed as it is.
     `kind` says how to read it (`md`, `text`, `html`, `json` …); None leaves that to the extension of the id and to what
     the text looks like."""
 
@@ -75,6 +79,7 @@ class Text:
     title: str | None = None
     tags: tuple[str, ...] = ()
     kind: str | None = None
+    meta: Mapping[str, MetaValue | Sequence[Scalar]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +180,8 @@ class Document:
 
     `kind` is the format's short name (`markdown`, `pdf`, `text` …) and a filter value. `headings` are in order
     of `start`. `pages` holds the offset at which each page starts, for formats that have pages, else nothing.
-    `keys` holds the offset at which each top-level entry of a data file starts. `meta` is front matter or
-    file properties, flattened to strings. `outline` is there for source code that a grammar could read. `remark` says
+    `keys` holds the offset at which each top-level entry of a data file starts. `meta` is front matter, or
+    file properties. `outline` is there for source code that a grammar could read. `remark` says
     what was wrong with the bytes of a document that could be read all the same.
     """
 
@@ -187,7 +192,7 @@ class Document:
     pages: tuple[int, ...] = ()
     keys: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
-    meta: Mapping[str, str] = field(default_factory=dict)
+    meta: Meta = field(default_factory=dict)
     outline: Outline | None = None
     role: Role = ""
     remark: str = ""

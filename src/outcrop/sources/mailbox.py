@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 from outcrop.errors import SourceError
 from outcrop.records import PART_OF, Failure, Inside, Skipped, SourceFile
+from outcrop.records.meta import MetaValue
 from outcrop.sources.exclusions import binary_kind
 from outcrop.sources.files import explain, open_plain, read_plain
 from outcrop.system.limits import check_wanted
@@ -58,6 +59,7 @@ _SIGNATURES: Final = frozenset(
 
 _AS_IT_IS: Final = ("", "7bit", "8bit", "binary")
 MESSAGE: Final = "message/rfc822"
+About = tuple[tuple[str, MetaValue], ...]
 MailKind = Literal["message", "mailbox"]
 
 
@@ -278,22 +280,19 @@ def _is_attachment(part: Part) -> bool:
     return part.attached or part.kind == MESSAGE
 
 
-def _about(source: SourceFile, message: Message) -> tuple[tuple[str, str], ...]:
+def _about(source: SourceFile, message: Message) -> About:
     """What is known of an attachment from its message."""
-    time = read_date(message.headers.get("date", ""))
-    about = {
+    about: dict[str, MetaValue | None] = {
         "message_id": message.id,
-        "from": message.says("from"),
-        "subject": message.says("subject"),
-        "message_date": time.isoformat() if time else "",
+        "from": message.says("from")[:1000],
+        "subject": message.says("subject")[:1000],
+        "message_date": read_date(message.headers.get("date", "")),
     }
     thread = [pair for pair in _inside(source).meta if pair[0] == "thread"]
-    return (*thread, *((name, value[:1000]) for name, value in about.items() if value))
+    return (*thread, *((name, value) for name, value in about.items() if value))
 
 
-def _attached(
-    holder: SourceFile, part: Part, id_: str, name: str, about: tuple[tuple[str, str], ...]
-) -> SourceFile:
+def _attached(holder: SourceFile, part: Part, id_: str, name: str, about: About) -> SourceFile:
     charset = f'; charset="{part.charset}"' if part.charset else ""
     return SourceFile(
         uri=f"{holder.uri}{'/' if holder.origin == 'part' else PART_OF}{id_}",

@@ -30,9 +30,10 @@ from outcrop.records import (
     Text,
     owner_of,
 )
+from outcrop.records.meta import check_meta
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.exclusions import looks_secret
-from outcrop.sources.folder import walk
+from outcrop.sources.folder import stat_file, walk
 from outcrop.sources.mailbox import mail_kind
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
@@ -146,20 +147,12 @@ class Ingestor:
                 return None
             if (looks_secret(str(path)) and not self._recipe.index_secrets) or mail_kind(str(path)):
                 return None
-            status = path.stat()
-            if not 0 < status.st_size <= self._recipe.max_file_bytes:
+            short, most = path.relative_to(real).as_posix(), self._recipe.max_file_bytes
+            file = stat_file(str(path), short, str(real), path.stat(), most)
+            if not isinstance(file, SourceFile):
                 return None
             states[str(path)] = state_of(known)
-            files.append(
-                SourceFile(
-                    uri=str(path),
-                    path=path.relative_to(real).as_posix(),
-                    origin="file",
-                    root=str(real),
-                    mtime_ns=status.st_mtime_ns,
-                    size=status.st_size,
-                )
-            )
+            files.append(file)
         run = self._start(collection, tags, PLAIN)
         self._sync_files(run, files, states, str(real), prune=False)
         self._note_revisions(run, real, Checkouts())
@@ -349,18 +342,24 @@ class Ingestor:
     def _add_one(self, run: Run, file: SourceFile, data: bytes, text: Text) -> None:
         digest = sha256(data).hexdigest()
         title = None if text.title is None else cut_title(self._shown(text.title))
+        meta = check_meta(text.meta or {})
         stored = self._store.find(run.collection, file.uri)
-        state = None
+        state, same = None, False
         if stored is not None:
             same = stored.sha256 == digest and title in (None, stored.title) and stored.id not in run.unembedded
             same = same and kind_of(file) in (None, stored.kind)
-            if same and set(text.tags) <= set(stored.tags) and not run.options.force:
-                run.unchanged += 1
-                run.document_ids.append(stored.id)
+            same = same and set(text.tags) <= set(stored.tags) and not run.options.force
+            if same and (text.meta is None or meta == stored.meta):
+                run.note_unchanged(stored.id)
                 return
             state = state_of(stored)
-        prepared = prepare_document(file, data, digest, self._recipe_of(run), title)
+        prepared = prepare_document(file, data, digest, self._recipe_of(run), title, meta)
         write = prepared.write
+        if (
+            stored is not None and same and write.document.meta == stored.meta
+        ):  # with what stands in the text itself
+            run.note_unchanged(stored.id)
+            return
         tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
         self._committer.queue(run, replace(prepared, write=tagged), state)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from hashlib import sha256
 from pathlib import PurePosixPath
 
@@ -97,7 +98,10 @@ def _open_mailbox(
     names = "\n".join(part.uri for part in mailbox.parts)
     digest = sha256(f"{text}\n{names}".encode("utf-8", "replace")).hexdigest()
     document = Document(
-        text=text, kind=MAILBOX, title=name, meta={"date": mailbox.last} if mailbox.last else {}
+        text=text,
+        kind=MAILBOX,
+        title=name,
+        meta={"date": date.fromisoformat(mailbox.last)} if mailbox.last else {},
     )
     run.total = (run.total or 0) + len(mailbox.parts)
     return Batch(

@@ -98,6 +98,11 @@ class Run:
             if item.write.document.remark
         )
 
+    def note_unchanged(self, document_id: int) -> None:
+        """A document is what is stored of it already."""
+        self.unchanged += 1
+        self.document_ids.append(document_id)
+
     def step(self, path: str, size: int | None = None) -> None:
         """Report one finished file of this many bytes; raise if cancelled."""
         self.done += 1

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
@@ -19,11 +20,14 @@ from outcrop.embed.keys import context_parts, context_text, path_key, summary_ke
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
-from outcrop.records import Chunk, Document, DocumentWrite, SourceFile, Vector
+from outcrop.records import Chunk, Document, DocumentWrite, Meta, SourceFile, Vector
+from outcrop.records.meta import fit_meta
 from outcrop.sources.exclusions import CREDENTIALS, holds_credentials, looks_binary
 from outcrop.sources.files import read_file
 from outcrop.sources.text import text_source
 from outcrop.system.limits import limit_time, timed
+
+_NOTHING: Final[Meta] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +133,18 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
 
 
 def prepare_document(
-    file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None
+    file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None, meta: Meta = _NOTHING
 ) -> Prepared:
-    """Bytes as a document with its chunks and the keys of their vectors. Raises ParseError when they cannot be read, or
+    """Bytes as a document with its chunks and the keys of their vectors; a title and metadata that were given count
+    before those of the text. Raises ParseError when they cannot be read, or
     not within the limit, which holds for all of it together. Secrets are masked before anything is made of the text.
     The hash is that of the bytes as they are."""
     with limit_time(recipe.limits.timeout_s):
         document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
-        if file.inside is not None and file.inside.meta:
-            document = replace(document, meta={**document.meta, **dict(file.inside.meta)})
-        return prepare_parsed(
-            file, document if title is None else replace(document, title=title), digest, recipe
-        )
+        around = file.inside.meta if file.inside else ()
+        known = fit_meta(document.meta) | dict(around) | dict(meta)
+        document = replace(document, title=document.title if title is None else title, meta=known)
+        return prepare_parsed(file, document, digest, recipe)
 
 
 def prepare_parsed(file: SourceFile, document: Document, digest: str, recipe: Recipe) -> Prepared:

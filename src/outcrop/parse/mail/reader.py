@@ -13,6 +13,7 @@ from outcrop.parse.mail.quotes import cut_quotes
 from outcrop.parse.title import cut_title
 from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import MAIL, Document, Heading
+from outcrop.records.meta import MetaValue
 from outcrop.text.mime import (
     Message,
     Part,
@@ -86,28 +87,28 @@ def _listed(names: list[str]) -> str:
     return " ".join(f"{', '.join(name[:200] for name in names[:MAX_NAMED])}{more}".split())
 
 
-def _properties(message: Message, subject: str, names: list[str], signature: str) -> dict[str, str]:
-    time = read_date(message.headers.get("date", ""))
+def _properties(message: Message, subject: str, names: list[str], signature: str) -> dict[str, MetaValue]:
     references = find_references(message.headers)
-    properties = {
-        "from": _people(message, "from"),
+    properties: dict[str, MetaValue | None] = {
+        "from": next(iter(_people(message, "from")), ""),
         "to": _people(message, "to"),
         "cc": _people(message, "cc"),
         "subject": subject,
-        "date": time.isoformat() if time else "",
-        "message_id": message.id,
-        "in_reply_to": references[-1] if references else "",
-        "thread": references[0] if references else message.id,
-        "list": message.says("list-id"),
-        "attachments": "\n".join(names[:MAX_PEOPLE]),
+        "date": read_date(message.headers.get("date", "")),
+        "message_id": clean_text(message.id),
+        "in_reply_to": clean_text(references[-1]) if references else "",
+        "thread": clean_text(references[0] if references else message.id),
+        "list": clean_text(message.says("list-id")),
+        "attachments": tuple(clean_text(name) for name in names[:MAX_PEOPLE]),
         "signature": signature,
     }
-    return {name: clean_text(value)[: _MAX_PROPERTY * 4] for name, value in properties.items() if value}
+    return {name: value for name, value in properties.items() if value}
 
 
-def _people(message: Message, name: str) -> str:
+def _people(message: Message, name: str) -> tuple[str, ...]:
     people = islice(read_addresses(message.headers.get(name, "")), MAX_PEOPLE)
-    return "\n".join(f"{who} <{address}>" if who and address else who or address for who, address in people)
+    named = (f"{who} <{address}>" if who and address else who or address for who, address in people)
+    return tuple(clean_text(each)[:_MAX_PROPERTY] for each in named)
 
 
 # ------------------------------------------------------------------ the body
