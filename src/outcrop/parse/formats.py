@@ -109,6 +109,11 @@ FORMATS: tuple[Format, ...] = (
     LibraryFormat("epub", "outcrop.parse.epub", (".epub",), ("application/epub+zip",), (_ZIP,)),
     LibraryFormat("mail", "outcrop.parse.mail", (".eml",), ("message/rfc822",)),
     LibraryFormat("session", "outcrop.parse.sessions", (), ("application/x-agent-session",)),
+    LibraryFormat("calendar", "outcrop.parse.cards", (".ics", ".ical"), ("text/calendar",)),
+    LibraryFormat("contacts", "outcrop.parse.cards", (".vcf", ".vcard"), ("text/vcard", "text/x-vcard")),
+    LibraryFormat("chat", "outcrop.parse.exports.chat", (), ("application/x-chat+json",)),
+    LibraryFormat("issue", "outcrop.parse.exports.issue", (), ("application/x-issue+json",)),
+    LibraryFormat("note", "outcrop.parse.exports.note", (), ("application/x-keep+json",)),
     LibraryFormat("notebook", "outcrop.parse.notebook", (".ipynb",), ("application/x-ipynb+json",)),
 )
 
@@ -133,6 +138,12 @@ _SESSION_FIELDS = (
     (b'"sessionId"', b'"projectHash"', b'"startTime"'),
     (b'"sessionId"', b'"messageId"', b'"message"', b'"timestamp"'),
 )
+# The same for what services export: a day of Slack, a space of Google Chat, a note of Google Keep.
+_EXPORT_FIELDS = (
+    ("chat", re.compile(rb"\s*\[\s*\{"), (b'"type"', b'"message"', b'"ts"', b'"text"')),
+    ("chat", re.compile(rb'\s*\{\s*"messages"\s*:\s*\['), (b'"creator"', b'"created_date"')),
+    ("note", re.compile(rb"\s*\{"), (b'"isTrashed"', b'"isPinned"', b'"isArchived"')),
+)
 _PDF_HEADER_WITHIN = 1024  # where PDF readers look for it: mail gateways prepend lines
 
 
@@ -155,6 +166,8 @@ def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
         chosen = RST
     if chosen.kind == "json" and _is_session(data[:_SESSION_WITHIN]):
         chosen = LIBRARY_FORMATS["session"]
+    elif chosen.kind == "json" and (kind := _tell_export(data[:_SESSION_WITHIN])):
+        chosen = LIBRARY_FORMATS[kind]
     return _check_magic(chosen, data, extension)
 
 
@@ -172,6 +185,14 @@ def _is_rst(head: bytes) -> bool:
 def _is_session(head: bytes) -> bool:
     """Whether the first records of a data file are those of a coding agent's session."""
     return any(all(name in head for name in names) for names in _SESSION_FIELDS)
+
+
+def _tell_export(head: bytes) -> str:
+    """The kind of what a service exported, by the first records of a data file; empty for any other."""
+    for kind, start, names in _EXPORT_FIELDS:
+        if start.match(head) and all(name in head for name in names):
+            return kind
+    return ""
 
 
 def _is_code(data: bytes, path: str) -> bool:

@@ -69,7 +69,24 @@ class Explanation:
 
 
 EXTRACTED_KINDS = frozenset(
-    {"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf", "session", "mail", "mailbox"}
+    {
+        "html",
+        "docx",
+        "pptx",
+        "xlsx",
+        "epub",
+        "notebook",
+        "pdf",
+        "session",
+        "mail",
+        "mailbox",
+        "chat",
+        "issue",
+        "note",
+        "export",
+        "calendar",
+        "contacts",
+    }
 )
 """Kinds whose text is made from the file: its lines are not the file's lines."""
 

@@ -65,6 +65,15 @@ def read_span(path: Path, start: int, end: int) -> bytes:
     return content
 
 
+def take_name(name: str, taken: set[str]) -> str:
+    """A name for a part of a file that no other part has: this one, or numbered where it is taken."""
+    free, number = name, len(taken)
+    while free in taken:
+        free, number = f"{name}~{number}", number + 1
+    taken.add(free)
+    return free
+
+
 def open_plain(path: Path) -> BinaryIO:
     """The regular file at `path`, open; SourceError where it is none or cannot be opened."""
     try:

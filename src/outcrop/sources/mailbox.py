@@ -20,7 +20,7 @@ from outcrop.errors import SourceError
 from outcrop.records import PART_OF, Failure, Inside, Skipped, SourceFile
 from outcrop.records.meta import MetaValue
 from outcrop.sources.exclusions import binary_kind
-from outcrop.sources.files import explain, open_plain, read_plain
+from outcrop.sources.files import explain, open_plain, read_plain, take_name
 from outcrop.system.limits import check_wanted
 from outcrop.text.mime import (
     Content,
@@ -116,7 +116,7 @@ def open_mailbox(file: SourceFile) -> Mailbox:
 
 
 def _take_messages(found: Mailbox, file: SourceFile, data: mmap.mmap) -> None:
-    names: Counter[str] = Counter()
+    names: set[str] = set()
     heads: list[tuple[SourceFile, Message]] = []
     for start, end in _find_messages(data):
         if len(heads) == MAX_MESSAGES:
@@ -171,7 +171,7 @@ def _blank_before(data: mmap.mmap, line: int) -> int:
 
 
 def _take_message(
-    file: SourceFile, data: mmap.mmap, start: int, end: int, names: Counter[str]
+    file: SourceFile, data: mmap.mmap, start: int, end: int, names: set[str]
 ) -> tuple[SourceFile, Message]:
     """The source of a message, and its structure as far as it has one."""
     headers, body = read_headers(data, start, end)
@@ -180,9 +180,7 @@ def _take_message(
         message = read_message(data, start, end)
     name = find_id(headers) or sha256(data[start:body]).hexdigest()[:32]
     name = _as_name(name)
-    names[name] += 1
-    if names[name] > 1:
-        name = f"{name}~{names[name]}"
+    name = take_name(name, names)
     return (
         SourceFile(
             uri=f"{file.uri}{PART_OF}{name}",

@@ -34,11 +34,10 @@ from outcrop.records.meta import check_meta
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import stat_file, walk
-from outcrop.sources.mailbox import mail_kind
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
 from outcrop.write.commit import Committer
-from outcrop.write.parts import Batch, open_parts
+from outcrop.write.parts import Batch, holds_parts, open_parts
 from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, plan_files, state_of
 from outcrop.write.prepare import (
     Job,
@@ -145,7 +144,7 @@ class Ingestor:
             known = self._store.find(collection, str(path))
             if known is None or path.is_symlink() or not path.is_file():
                 return None
-            if (looks_secret(str(path)) and not self._recipe.index_secrets) or mail_kind(str(path)):
+            if (looks_secret(str(path)) and not self._recipe.index_secrets) or holds_parts(str(path)):
                 return None
             short, most = path.relative_to(real).as_posix(), self._recipe.max_file_bytes
             file = stat_file(str(path), short, str(real), path.stat(), most)

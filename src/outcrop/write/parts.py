@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from outcrop.errors import SourceError
 from outcrop.records import MAILBOX, PART_OF, Document, Failure, FileState, SourceFile, owner_of
+from outcrop.sources.exports import export_kind, open_export
 from outcrop.sources.mailbox import (
     find_attachments,
     in_thread,
@@ -44,13 +45,13 @@ def open_parts(
 ) -> Iterator[Batch]:
     """The jobs of a plan, in batches, with those of the parts of its files. One mailbox is one batch."""
     stored = _stored_parts(states)
-    kinds = {job.file.uri: mail_kind(job.file.uri) for job in plan.jobs if job.file.origin == "file"}
+    kinds = {job.file.uri: _kind_of(job.file.uri) for job in plan.jobs if job.file.origin == "file"}
     messages = [job.file for job in plan.jobs if kinds.get(job.file.uri) == "message"]
     threads = _threads_of(messages, files) if messages else {}
     batch, attached = Batch([]), Batch([], own=True)
     for job in plan.jobs:
         uri = job.file.uri
-        if kinds.get(uri) == "mailbox":
+        if kinds.get(uri) not in (None, "message"):
             continue
         parts: list[SourceFile] = []
         if kinds.get(uri) == "message":
@@ -74,10 +75,46 @@ def open_parts(
     if attached.jobs or attached.gone:
         yield attached
     for job in plan.jobs:
-        if kinds.get(job.file.uri) == "mailbox":
-            opened = _open_mailbox(run, job.file, states, stored.get(job.file.uri, {}))
+        kind, known = kinds.get(job.file.uri), stored.get(job.file.uri, {})
+        if kind == "mailbox":
+            opened = _open_mailbox(run, job.file, states, known)
             if opened is not None:
                 yield opened
+        elif kind not in (None, "message"):
+            yield _open_export(run, job, kind, states, known, max_file_bytes)
+
+
+def _kind_of(uri: str) -> str | None:
+    return mail_kind(uri) or export_kind(uri)
+
+
+def holds_parts(uri: str) -> bool:
+    """Whether a file is to be opened for the documents in it."""
+    return _kind_of(uri) is not None
+
+
+def _open_export(
+    run: Run,
+    job: Job,
+    kind: str,
+    states: Mapping[str, FileState],
+    stored: Mapping[str, FileState],
+    max_bytes: int,
+) -> Batch:
+    try:
+        export = open_export(job.file, kind, max_bytes)
+    except SourceError:  # whoever prepares it says what is wrong
+        return Batch([job])
+    if export is None:
+        return Batch([job], gone=_lost(stored, ()))
+    text = export.describe()
+    names = "\n".join(part.uri for part in export.parts)
+    digest = sha256(f"{text}\n{names}".encode("utf-8", "replace")).hexdigest()
+    document = Document(text=text, kind="export", title=PurePosixPath(job.file.path).name)
+    run.total = (run.total or 0) + len(export.parts)
+    return Batch(
+        _jobs(run, export.parts, states), True, (job.file, document, digest), _lost(stored, export.parts)
+    )
 
 
 def _open_mailbox(
