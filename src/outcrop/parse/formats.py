@@ -16,7 +16,7 @@ from outcrop.errors import ParseError
 from outcrop.parse.data import read_json, read_json_lines, read_toml, read_yaml
 from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
-from outcrop.parse.title import file_name, file_stem, first_line
+from outcrop.parse.title import file_name, file_stem, first_line, without_id
 from outcrop.records import Document
 from outcrop.text.mime import looks_like_message
 
@@ -56,7 +56,7 @@ def read_text(text: str, path: str) -> Document:
 
 def read_csv(text: str, path: str) -> Document:
     """Rows of values, kept as they are so that line numbers cite the file."""
-    return Document(text=text, kind="csv", title=file_stem(path))
+    return Document(text=text, kind="csv", title=without_id(file_stem(path)))
 
 
 def read_code(text: str, path: str) -> Document:

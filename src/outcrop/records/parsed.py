@@ -136,6 +136,10 @@ ReferenceKind = Literal["call", "type", "inherit", "import", "use", "link"]
 """How a name is used: called, as a type, as a parent, brought in, otherwise, or as a path in a document."""
 
 
+NOTE_LINK: Final = "note"
+"""The qualifier of a link that names a note, in whatever folder it is."""
+
+
 class Reference(NamedTuple):
     """A use of a name at an offset. `qualifier` is what stands before it (`self`, `os.path`); an import's name is the
     module's path with `/` between its parts, its qualifier what is taken from it."""
