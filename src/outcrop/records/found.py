@@ -86,6 +86,9 @@ EXTRACTED_KINDS = frozenset(
         "export",
         "calendar",
         "contacts",
+        "odt",
+        "odp",
+        "rtf",
     }
 )
 """Kinds whose text is made from the file: its lines are not the file's lines."""

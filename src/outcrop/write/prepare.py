@@ -126,7 +126,7 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
             return NoText(file, CREDENTIALS)
         packed = Path(file.path).suffix.lower() in _PACKED_SUFFIXES or file.media_type in _PACKED_TYPES
         if looks_binary(data[:8192]) and not packed:
-            return NoText(file, "binary content")
+            return NoText(file, _OLD_OFFICE if data.startswith(_OLE) else "binary content")
         return prepare_document(file, data, digest, recipe)
     except (SourceError, ParseError) as error:
         return Unreadable(file, str(error))
@@ -223,7 +223,11 @@ def rare_collections() -> Iterator[None]:
 
 
 # Formats that are binary by nature and have a parser.
-_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub", ".eml"})
+_PACKED_SUFFIXES = frozenset(
+    {".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub", ".eml", ".odt", ".ott", ".odp", ".otp", ".rtf"}
+)
+_OLE = b"\xd0\xcf\x11\xe0"
+_OLD_OFFICE = "an old binary format of Office or Outlook; save it as .docx, .pptx or .eml to have it read"
 _PACKED_TYPES = frozenset({"message/rfc822"})
 
 _TIMEOUT_S = 60.0
