@@ -58,6 +58,13 @@ def test_parts_lie_where_they_are_said_to() -> None:
     assert decode_base64(NESTED[pdf.start : pdf.end]) == b"%PDF-1"
 
 
+def test_an_empty_part_ends_where_it_begins() -> None:
+    data = b"Content-Type: multipart/mixed; boundary=x\n\n--x\n--x\n\n--x--\n\nafter"
+    assert all(part.start <= part.end <= len(data) for part in read_message(data).parts)
+    assert read_message(b"\n\nafter", 1, 1).parts[0].end == 1
+    assert read_message(b"\n\nafter", 1, 1).parts[0].start == 1
+
+
 def test_line_ends_of_the_network_change_nothing() -> None:
     crlf = NESTED.replace(b"\n", b"\r\n")
     here, there = read_message(NESTED).parts, read_message(crlf).parts
@@ -80,6 +87,7 @@ def test_a_message_that_was_cut_off_keeps_what_is_there() -> None:
         ("Re: =?ISO-8859-1?Q?Gr=FC=DFe?= an alle", "Re: Grüße an alle"),
         ("=?x-unknown?q?caf=E9?=", "café"),
         ("=?utf-7?q?+2AA-?=", "+2AA-"),
+        ("=?unicode-escape?q?=5Cud800?=", "\\ud800"),
         ("folded\r\n line", "folded line"),
         ("=?utf-8?q?half", "=?utf-8?q?half"),
     ],

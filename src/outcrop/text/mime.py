@@ -105,7 +105,7 @@ def read_message(data: Content, start: int = 0, end: int | None = None) -> Messa
 def read_headers(data: Content, start: int = 0, end: int | None = None) -> tuple[dict[str, str], int]:
     """The headers at an offset, and where the body begins."""
     end = len(data) if end is None else end
-    first = data[start : start + 2]
+    first = data[start : min(start + 2, end)]
     if first.startswith((b"\n", b"\r\n")):
         return {}, start + (1 if first.startswith(b"\n") else 2)
     blank = _BLANK_LINE.search(data, start, min(end, start + MAX_HEADER_BYTES))
@@ -216,7 +216,7 @@ def decode_bytes(data: bytes, charset: str | None = None) -> str:
     if charset:
         try:
             codec = codecs.lookup(charset.strip("\"' "))
-            if codec.name not in _NOT_TEXT and codec.name not in ("ascii", "utf-8"):
+            if codec.name.replace("_", "-") not in _NOT_TEXT and codec.name not in ("ascii", "utf-8"):
                 return data.decode(codec.name, "replace")
         except (LookupError, ValueError):
             pass
