@@ -24,8 +24,8 @@ MAX_ITEMS: Final = 1_000
 """Of one list."""
 MAX_WHOLE: Final = 2**53
 """Beyond it a number is no longer exact where numbers are compared."""
-COMPARED_CHARS: Final = 1_000
-"""Of a text only so much is compared and looked up, which bounds the index that it goes into."""
+COMPARED_CHARS: Final = 500
+"""Of a text only so much is compared and looked up: an index of Postgres takes 2 700 bytes."""
 
 Kind = Literal["text", "number", "boolean", "date"]
 """As what a value is compared. Values of different kinds are neither equal nor one before the other."""
@@ -62,7 +62,7 @@ def _check_key(key: object) -> str:
         raise SourceError(f"metadata has the name {key!r}; a name is a line of text")
     if len(key) > MAX_KEY_CHARS:
         raise SourceError(f"metadata has a name of {len(key)} characters; give at most {MAX_KEY_CHARS}")
-    return key
+    return _whole_characters(key)
 
 
 def _check_value(key: str, value: object) -> MetaValue:
@@ -88,14 +88,19 @@ def _check_scalar(key: str, value: object) -> Scalar:
         raise SourceError(
             f"meta {key!r} has {len(value):,} characters; give at most {MAX_VALUE_CHARS:,}, or add it as text"
         )
-    return value
+    return _whole_characters(value)
+
+
+def _whole_characters(text: str) -> str:
+    """A text without halves of characters, which no store keeps."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def fit_meta(found: Mapping[str, Any]) -> dict[str, MetaValue]:
     """Metadata that a parser found: as far as it can be kept. Nothing here is a mistake of the caller."""
     fitted: dict[str, MetaValue] = {}
     for key, value in found.items():
-        name = _CONTROL.sub(" ", key).strip()[:MAX_KEY_CHARS]
+        name = _whole_characters(_CONTROL.sub(" ", key).strip()[:MAX_KEY_CHARS])
         kept = tuple(_fit(value[:MAX_ITEMS])) if isinstance(value, list | tuple) else next(_fit((value,)), None)
         if name and kept is not None and kept not in ("", ()):
             fitted.setdefault(name, kept)
@@ -107,7 +112,7 @@ def fit_meta(found: Mapping[str, Any]) -> dict[str, MetaValue]:
 def _fit(values: Sequence[Any]) -> Iterator[Scalar]:
     for value in values:
         if isinstance(value, str):
-            yield value[:MAX_VALUE_CHARS]
+            yield _whole_characters(value[:MAX_VALUE_CHARS])
         elif isinstance(value, bool | date):
             yield value
         elif isinstance(value, int) and abs(value) > MAX_WHOLE:
@@ -200,11 +205,16 @@ def read_values(value: MetaValue) -> Iterator[Reading]:
             yield Reading("number", number=float(item))
         else:
             written = item if isinstance(item, str) else item.isoformat()
-            text = written[:COMPARED_CHARS]
+            text = compared_text(written)
             yield Reading("text", text=text, folded=text.casefold())
             when = read_date(item) if isinstance(item, str) else item
             if when is not None:
                 yield Reading("date", number=stamp(when))
+
+
+def compared_text(text: str) -> str:
+    """A text as it is compared: its beginning, without the characters that stores sort differently."""
+    return _whole_characters(_CONTROL.sub(" ", text[:COMPARED_CHARS]))
 
 
 def stated_date(meta: Meta) -> float | None:

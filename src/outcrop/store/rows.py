@@ -23,7 +23,7 @@ from outcrop.records import (
     StoredChunk,
     Vector,
 )
-from outcrop.records.meta import dump_meta, load_meta, stated_date
+from outcrop.records.meta import Meta, dump_meta, load_meta, read_values, stated_date
 from outcrop.store.quantized import check_vectors, pack_vectors, unpack_vectors
 from outcrop.system.arrays import NDArray
 
@@ -213,6 +213,18 @@ def document_row(
         *(dump_meta(document.meta), write.sha256, file.mtime_ns, file.size),
         *(stated_date(document.meta), created_at, updated_at, len(write.chunks), len(document.text)),
         *(write.path_key, tail, document.outline.language if document.outline else "", document.role),
+    )
+
+
+def meta_rows(meta: Meta) -> list[tuple[str, str, str | None, float | None, str | None]]:
+    """What is looked up of the metadata of a document: name, kind, text or number, and the text without case where
+    that is another."""
+    return list(
+        dict.fromkeys(
+            (key, read.kind[0], read.text, read.number, None if read.folded == read.text else read.folded)
+            for key, value in meta.items()
+            for read in read_values(value)
+        )
     )
 
 

@@ -245,6 +245,10 @@ RULES: Final[tuple[Rule, ...]] = (
         "tags belong to no document: {}",
     ),
     (
+        "SELECT count(*) FROM meta_values m WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = m.document_id)",
+        "metadata belongs to no document: {}",
+    ),
+    (
         "SELECT count(*) FROM manifest_documents h WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = h.document_id)"
         " OR NOT EXISTS (SELECT 1 FROM manifests WHERE id = h.manifest_id)",
         "branches or checkouts hold documents that are not there: {}",

@@ -203,11 +203,11 @@ document_filters: Final = stack([search_option(name) for name in FILTER_OPTIONS 
 budget_option: Final = make_option(BUDGET_TOKENS)
 
 
-def read_filters(*, since: str | None, until: str | None, **filters: Any) -> Filter:
+def read_filters(**filters: Any) -> Filter:
     """The values of `document_filters` as a filter."""
-    from outcrop.engine import as_timestamp
+    from outcrop.engine import read_filter
 
-    return Filter(since=as_timestamp(since), until=as_timestamp(until), **filters)
+    return read_filter(**filters)
 
 
 def read_given(given: dict[str, Any], index: Engine) -> dict[str, Any]:
