@@ -43,6 +43,7 @@ CONTENTS: Final = (
             "docs/how-to/notes.md",
             "docs/how-to/fresh.md",
             "docs/how-to/python.md",
+            "docs/how-to/metadata.md",
             "docs/how-to/http.md",
             "docs/how-to/chat.md",
             "docs/how-to/evaluate.md",
