@@ -144,11 +144,11 @@ def _target(
     )
 
 
-def _export(kind: str, media_type: str) -> Target:
+def _export(kind: str, seed: str, media_type: str) -> Target:
     return Target(
         f"parse.{kind}",
         10_000,
-        lambda chance, seeds: _make_notebook(chance, seeds, kind),
+        lambda chance, seeds: _make_notebook(chance, seeds, seed),
         partial(_check, name="2026-03-02.json", is_text=False, media_type=media_type),
         "a Document that keeps its promises, masked and chunked, or a ParseError",
     )
@@ -173,15 +173,15 @@ PARSERS = (
     _target("xlsx", 6_000, _make_zip),
     _target("ods", 4_000, _make_zip),
     _target("epub", 5_000, _make_zip),
-    _target("eml", 20_000, guided=True),
+    _target("eml", 20_000, title="parse.mail", guided=True),
     _target("odt", 5_000, _make_zip),
     _target("odp", 5_000, _make_zip),
     _target("rtf", 10_000),
-    _target("ics", 10_000),
-    _target("vcf", 10_000),
-    _export("chat", "application/x-chat+json"),
-    _export("issue", "application/x-issue+json"),
-    _export("keep", "application/x-keep+json"),
+    _target("ics", 10_000, title="parse.calendar"),
+    _target("vcf", 10_000, title="parse.contacts"),
+    _export("chat", "chat", "application/x-chat+json"),
+    _export("issue", "issue", "application/x-issue+json"),
+    _export("note", "keep", "application/x-keep+json"),
     *(
         _target(
             kind_of(language.name),

@@ -29,7 +29,7 @@ def read(raw: RawFile) -> Document:
     """An issue as text: what it says, then each comment under who wrote it and when."""
     issue = record(load(raw.data))
     fields = record(issue.get("fields"))
-    key = line(issue.get("key")) or f"#{issue.get('number', issue.get('iid', ''))}"
+    key = line(issue.get("key")) or line(f"#{issue.get('number', issue.get('iid', ''))}")
     title = line(fields.get("summary") or issue.get("title"), 300)
     if not title:
         return read_as_data(raw)
