@@ -38,6 +38,7 @@ CONTENTS: Final = (
             "docs/how-to/grep.md",
             "docs/how-to/history.md",
             "docs/how-to/sessions.md",
+            "docs/how-to/mail.md",
             "docs/how-to/branches.md",
             "docs/how-to/notes.md",
             "docs/how-to/fresh.md",

@@ -72,7 +72,29 @@ class Explanation:
         return "keyword" if self.dense_rank is None else "both"
 
 
-EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf", "session"})
+EXTRACTED_KINDS = frozenset(
+    {
+        "html",
+        "docx",
+        "pptx",
+        "xlsx",
+        "epub",
+        "notebook",
+        "pdf",
+        "session",
+        "mail",
+        "mailbox",
+        "chat",
+        "issue",
+        "note",
+        "export",
+        "calendar",
+        "contacts",
+        "odt",
+        "odp",
+        "rtf",
+    }
+)
 """Kinds whose text is made from the file: its lines are not the file's lines."""
 
 

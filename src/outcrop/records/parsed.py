@@ -18,22 +18,52 @@ SESSION: Final = "session"
 """The kind of a past conversation: its headings are turns, each by who spoke and when."""
 
 
+MAIL: Final = "mail"
+"""The kind of a mail message."""
+
+MAILBOX: Final = "mailbox"
+"""The kind of a file of messages, as a document: what it holds, in a few lines."""
+
+PART_OF: Final = "//"
+"""Between the name of a file and that of a part of it, in a `uri`: no real path holds it."""
+
+
+def owner_of(uri: str) -> str:
+    """The file on disk that a document is, or is a part of."""
+    at = uri.find(PART_OF, 2)  # where systems tell `//host` from `/`, a path may begin with it
+    return uri if at < 0 else uri[:at]
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Where in a file on disk the bytes of a part of it lie, how they are encoded there (`base64` …), and what is known
+    of the part only from the file as a whole, as names and values of its metadata."""
+
+    file: str
+    start: int
+    end: int
+    encoding: str = ""
+    meta: tuple[tuple[str, MetaValue], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """Something that can be read: a file on disk, a fetched page, a text handed over.
 
     `uri` names it within its collection and never changes while the content does: an absolute path, a URL,
     or the id a caller gave. `path` is the short name people see and filters match: relative to the root that
-    was added. `mtime_ns` and `size` are what one stat tells; None where there is no file.
+    was added. `mtime_ns` and `size` are what one stat tells; None where there is no file. `inside` says where the bytes
+    of a part of a file lie: a message of a mailbox, an attachment.
     """
 
     uri: str
     path: str
-    origin: Literal["file", "url", "text", "tree"]
+    origin: Literal["file", "url", "text", "tree", "part"]
     root: str | None = None
     mtime_ns: int | None = None
     size: int | None = None
     media_type: str | None = None
+    inside: Inside | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +134,10 @@ class Declaration:
 
 ReferenceKind = Literal["call", "type", "inherit", "import", "use", "link"]
 """How a name is used: called, as a type, as a parent, brought in, otherwise, or as a path in a document."""
+
+
+NOTE_LINK: Final = "note"
+"""The qualifier of a link that names a note, in whatever folder it is."""
 
 
 class Reference(NamedTuple):

@@ -124,8 +124,9 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
             return Unchanged(file)
         if not recipe.index_secrets and holds_credentials(file.path, data):
             return NoText(file, CREDENTIALS)
-        if looks_binary(data[:8192]) and Path(file.path).suffix.lower() not in _PACKED_SUFFIXES:
-            return NoText(file, "binary content")
+        packed = Path(file.path).suffix.lower() in _PACKED_SUFFIXES or file.media_type in _PACKED_TYPES
+        if looks_binary(data[:8192]) and not packed:
+            return NoText(file, _OLD_OFFICE if data.startswith(_OLE) else "binary content")
         return prepare_document(file, data, digest, recipe)
     except (SourceError, ParseError) as error:
         return Unreadable(file, str(error))
@@ -140,7 +141,8 @@ def prepare_document(
     The hash is that of the bytes as they are."""
     with limit_time(recipe.limits.timeout_s):
         document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
-        known = fit_meta(document.meta) | dict(meta)
+        around = file.inside.meta if file.inside else ()
+        known = fit_meta(document.meta) | dict(around) | dict(meta)
         document = replace(document, title=document.title if title is None else title, meta=known)
         return prepare_parsed(file, document, digest, recipe)
 
@@ -221,7 +223,12 @@ def rare_collections() -> Iterator[None]:
 
 
 # Formats that are binary by nature and have a parser.
-_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
+_PACKED_SUFFIXES = frozenset(
+    {".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub", ".eml", ".odt", ".ott", ".odp", ".otp", ".rtf"}
+)
+_OLE = b"\xd0\xcf\x11\xe0"
+_OLD_OFFICE = "an old binary format of Office or Outlook; save it as .docx, .pptx or .eml to have it read"
+_PACKED_TYPES = frozenset({"message/rfc822"})
 
 _TIMEOUT_S = 60.0
 _MEMORY_BYTES = 1024 * 1024 * 1024
