@@ -16,6 +16,7 @@ from outcrop.errors import ParseError
 from outcrop.parse.data import read_json, read_json_lines, read_toml, read_yaml
 from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
+from outcrop.parse.scan.formats import PICTURE_SUFFIXES, PICTURE_TYPES
 from outcrop.parse.title import file_name, file_stem, first_line
 from outcrop.records import Document
 
@@ -106,6 +107,7 @@ FORMATS: tuple[Format, ...] = (
         (_ZIP, _OLE),
     ),
     LibraryFormat("epub", "outcrop.parse.epub", (".epub",), ("application/epub+zip",), (_ZIP,)),
+    LibraryFormat("image", "outcrop.parse.scan.picture", PICTURE_SUFFIXES, PICTURE_TYPES),
     LibraryFormat("session", "outcrop.parse.sessions", (), ("application/x-agent-session",)),
     LibraryFormat("notebook", "outcrop.parse.notebook", (".ipynb",), ("application/x-ipynb+json",)),
 )

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from outcrop.records.matched import *
     from outcrop.records.parsed import *
     from outcrop.records.reports import *
+    from outcrop.records.scanned import *
     from outcrop.records.stored import *
 
-_MODULES: Final = ("asked", "parsed", "stored", "found", "matched", "reports", "history")
+_MODULES: Final = ("asked", "parsed", "scanned", "stored", "found", "matched", "reports", "history")
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
 
 

@@ -25,6 +25,7 @@ from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import walk
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
+from outcrop.store.scans import SCANS
 from outcrop.write.commit import Committer
 from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, plan_files, state_of
 from outcrop.write.prepare import (
@@ -35,11 +36,13 @@ from outcrop.write.prepare import (
     Prepared,
     Recipe,
     Unchanged,
+    Unread,
     Unreadable,
     prepare_document,
     prepare_here,
     prepare_parsed,
 )
+from outcrop.write.scans import Scans
 
 log = logging.getLogger(__name__)
 
@@ -56,12 +59,14 @@ class Ingestor:
         after_write: Callable[[int], None],
         commentator: Commentator | None = None,
         prepare: Prepare = prepare_here,
+        scans: Scans | None = None,
     ) -> None:
         """`own` is the index itself, which is never content; `prepare` says who reads the files of folders, unless a
-        sync says otherwise."""
+        sync says otherwise; `scans` reads pages without text, where something here can."""
         self._store = store
         self._prepare = prepare
         self._recipe = recipe
+        self._scans = scans
         self._own = str(own)
         self._committer = Committer(store, embedder, after_write, commentator)
 
@@ -102,6 +107,7 @@ class Ingestor:
             root,
             max_file_bytes=self._recipe.max_file_bytes,
             include_secrets=self._recipe.index_secrets,
+            pictures=self._scans is not None and self._scans.engine.reads_pictures,
             checkouts=checkouts,
         )
         seen = self._scan(run, items)
@@ -171,7 +177,9 @@ class Ingestor:
         run = self._start(collection, (), options)
         root = files[0].root or "" if files else ""
         prepare = partial(prepare_here, read=read)
-        self._sync_files(run, list(files), states, root, prune=True, prepare=prepare, trust_stat=False)
+        self._sync_files(
+            run, list(files), states, root, prune=True, prepare=prepare, again=prepare, trust_stat=False
+        )
         return self._finish(run)
 
     def add_tree(
@@ -198,6 +206,7 @@ class Ingestor:
             for outcome in outcomes:
                 self._take(run, outcome, None, Plan((), 0, {}, {}))
                 run.step(outcome.file.path, outcome.file.size)
+        self._read_scans(run, Plan((), 0, {}, {}), prepare)
         report = self._finish(run)
         if jobs:
             states = self._store.states(collection)
@@ -228,6 +237,7 @@ class Ingestor:
         prune: bool,
         prepare: Prepare = prepare_here,
         *,
+        again: Prepare = prepare_here,
         trust_stat: bool = True,
     ) -> None:
         plan = plan_files(run, files, states, root, prune=prune, trust_stat=trust_stat)
@@ -238,9 +248,21 @@ class Ingestor:
             for outcome in outcomes:
                 self._take(run, outcome, states.get(outcome.file.uri), plan)
                 run.step(outcome.file.path, outcome.file.size)
+        self._read_scans(run, plan, again)
         self._committer.flush(run)
         if prune and plan.gone:
             run.removed += self._store.delete([state.document_id for state in plan.gone.values()])
+
+    def _read_scans(self, run: Run, plan: Plan, prepare: Prepare) -> None:
+        """Read the pages that have no text, after all that has: then it is known how many they are."""
+        if self._scans is None or not run.unread:
+            return
+        states = {item.file.uri: state for item, state in run.unread}
+        waiting = [item for item, _ in run.unread]
+        run.unread.clear()
+        with closing(self._scans.read_all(run, waiting, self._recipe_of(run), prepare)) as outcomes:
+            for outcome in outcomes:
+                self._take(run, outcome, states.get(outcome.file.uri), plan)
 
     def _recipe_of(self, run: Run) -> Recipe:
         return replace(self._recipe, collection=run.collection, tags=run.tags)
@@ -257,6 +279,8 @@ class Ingestor:
                 if state is not None:
                     run.removed += self._store.delete([state.document_id])
                 run.skipped.append(Skipped(file.path, reason))
+            case Unread():
+                run.unread.append((outcome, state))
             case Unreadable(_, reason):
                 self._note_failure(run, file, state, reason)
             case Prepared(write):
@@ -331,10 +355,21 @@ class Ingestor:
                 run.document_ids.append(stored.id)
                 return
             state = state_of(stored)
-        prepared = prepare_document(file, data, digest, self._recipe_of(run), title)
+        prepared = self._prepare_one(run, file, data, digest, title)
         write = prepared.write
         tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
         self._committer.queue(run, replace(prepared, write=tagged), state)
+
+    def _prepare_one(self, run: Run, file: SourceFile, data: bytes, digest: str, title: str | None) -> Prepared:
+        """A single document; ParseError when nothing can be read of it."""
+        recipe = replace(self._recipe_of(run), keeps_bytes=True)
+        outcome: Outcome = prepare_document(file, data, digest, recipe, title)
+        if isinstance(outcome, Unread) and self._scans is not None:
+            outcome = self._scans.read_one(run, outcome, recipe)
+        if isinstance(outcome, NoText | Unreadable):
+            raise ParseError(outcome.reason)
+        assert isinstance(outcome, Prepared)  # noqa: S101  nothing else is left
+        return outcome
 
     def _shown(self, words: str) -> str:
         """Words of a text as they may be shown."""
@@ -366,4 +401,4 @@ _LOOKED_AT = 4096
 """Characters by which a text without a name is named, and those in which its secrets are looked for: a key that is cut
 would not be known for one."""
 
-_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays", ".trigrams")
+_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays", ".trigrams", SCANS, f"{SCANS}-journal")

@@ -19,6 +19,9 @@ from outcrop.embed.keys import context_parts, context_text, path_key, summary_ke
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
+from outcrop.parse.scan.engines import say_missing
+from outcrop.parse.scan.formats import PICTURE_SUFFIXES
+from outcrop.parse.scan.pages import leave_pages
 from outcrop.records import Chunk, Document, DocumentWrite, SourceFile, Vector
 from outcrop.sources.exclusions import CREDENTIALS, holds_credentials, looks_binary
 from outcrop.sources.files import read_file
@@ -28,7 +31,9 @@ from outcrop.system.limits import limit_time, timed
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How files become documents; see Config for what each means. Collection and tags are those of one run."""
+    """How files become documents; see Config for what each means. Collection and tags are those of one run. Where
+    `reads_scans`, a file with pages that have to be read by their picture is Unread; if it `keeps_bytes`, with all that
+    is needed to read them."""
 
     chunking: ChunkOptions
     limits: ParseLimits
@@ -36,6 +41,8 @@ class Recipe:
     collection: str = ""
     tags: tuple[str, ...] = ()
     index_secrets: bool = False
+    reads_scans: bool = False
+    keeps_bytes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,20 @@ class Unreadable:
     reason: str
 
 
-Outcome = Prepared | Unchanged | NoText | Unreadable
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The file has pages that only their picture tells what is on them. Whoever is to read them needs its `document`
+    as far as it has text, its bytes, and the title that it was given, if any."""
+
+    file: SourceFile
+    digest: str
+    pages: tuple[int, ...]
+    document: Document | None = None
+    data: bytes = b""
+    title: str | None = None
+
+
+Outcome = Prepared | Unchanged | NoText | Unreadable | Unread
 
 
 class Prepare(Protocol):
@@ -129,12 +149,21 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
 
 def prepare_document(
     file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None
-) -> Prepared:
-    """Bytes as a document with its chunks and the keys of their vectors. Raises ParseError when they cannot be read, or
-    not within the limit, which holds for all of it together. Secrets are masked before anything is made of the text.
-    The hash is that of the bytes as they are."""
+) -> Prepared | NoText | Unread:
+    """Bytes as a document with its chunks and the keys of their vectors, unless its pages are to be read. Raises
+    ParseError when they cannot be read, or not within the limit, which holds for all of it together. Secrets are
+    masked before anything is made of the text. The hash is that of the bytes as they are."""
     with limit_time(recipe.limits.timeout_s):
         document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
+        if document.unread and recipe.reads_scans:
+            kept = (document, data, title) if recipe.keeps_bytes else (None, b"", None)
+            return Unread(file, digest, document.unread, *kept)
+        if document.unread:
+            if document.kind == "image":
+                return NoText(file, say_missing(1))
+            if not document.text:
+                raise ParseError(say_missing(len(document.unread)))
+            document = leave_pages(document)
         return prepare_parsed(
             file, document if title is None else replace(document, title=title), digest, recipe
         )
@@ -216,7 +245,7 @@ def rare_collections() -> Iterator[None]:
 
 
 # Formats that are binary by nature and have a parser.
-_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
+_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub", *PICTURE_SUFFIXES})
 
 _TIMEOUT_S = 60.0
 _MEMORY_BYTES = 1024 * 1024 * 1024

@@ -173,9 +173,17 @@ STEADY: Final = 0.2
 """An estimate that moved by less than this share just counts down."""
 MIN_PATH: Final = 12
 _PHASES: Final = {
-    "scan": "looking", "read": "indexing", "embed": "embedding", "move": "moving", "check": "checking",
+    "scan": "looking", "read": "indexing", "ocr": "reading",
+    "embed": "embedding", "move": "moving", "check": "checking",
 }  # fmt: skip
-_NOUNS: Final = {"scan": "file", "read": "file", "embed": "text", "move": "document", "check": "document"}
+_NOUNS: Final = {
+    "scan": "file",
+    "read": "file",
+    "ocr": "page",
+    "embed": "text",
+    "move": "document",
+    "check": "document",
+}
 
 
 def shorten(text: str, size: int) -> str:
