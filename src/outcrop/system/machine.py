@@ -32,7 +32,11 @@ def install_command(extra: str) -> str:
         command = f"uv pip install --python {shlex.quote(str(prefix))} {wanted}"
     else:
         command = f"pip install {wanted}"
-    return command if extra not in _WITH_MODELS or _knows_its_models() else f"{command} --find-links FOLDER{_FOLDER}"
+    return (
+        command
+        if extra not in _WITH_MODELS or _knows_its_models()
+        else f"{command} --find-links FOLDER{_FOLDER}"
+    )
 
 
 def need_extra(kind: type[E], what: str, extra: str) -> E:

@@ -39,7 +39,7 @@ class Strip:
         return Strip(self.x * by, self.y * by, self.length * by, self.height * by, self.angle)
 
 
-def find_strips(probability: NDArray[np.float32]) -> list[Strip]:
+def find_parts(probability: NDArray[np.float32]) -> list[Strip]:
     """The lines in a map, longest first; at most MAX_LINES."""
     rows, starts, ends = _runs(probability >= INK)
     if not len(rows):

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 48
 """The height of a line as the model reads it."""
-SQUEEZE: Final = 1.0
 MAX_WIDTH: Final = 2_400
 """Pixels of a line at most: four times as long as one of a book (not measured). A longer one is squeezed."""
+MIN_LEVEL: Final = 64
+MAX_LEVELS: Final = 6
 MIN_SURE: Final = 0.5
 """Lines that are read less surely are stains and pictures: the model's own setting."""
 
@@ -40,6 +41,14 @@ class Reading:
     sure: float
 
 
+def make_levels(page: Image) -> list[Image]:
+    """A page, then half of it, a quarter and so on."""
+    levels = [page]
+    while min(levels[-1].size) >= MIN_LEVEL and len(levels) < MAX_LEVELS:
+        levels.append(levels[-1].reduce(2))
+    return levels
+
+
 def cut_strip(levels: list[Image], strip: Strip) -> NDArray[np.float32]:
     """A line as the recogniser takes it: upright, 48 pixels high. `levels` are the page and its halves."""
     from PIL.Image import Resampling, Transform
@@ -48,7 +57,7 @@ def cut_strip(levels: list[Image], strip: Strip) -> NDArray[np.float32]:
     while level + 1 < len(levels) and strip.height / 2 ** (level + 1) >= HEIGHT:
         level += 1  # a picture that is made smaller in one step loses its thin strokes
     shrunk = 2.0**level
-    width = max(8, min(MAX_WIDTH, round(HEIGHT * strip.length / strip.height * SQUEEZE)))
+    width = max(8, min(MAX_WIDTH, round(HEIGHT * strip.length / strip.height)))
     width = -(-width // 8) * 8
     cos, sin = math.cos(strip.angle), math.sin(strip.angle)
     across, down = strip.length / width / shrunk, strip.height / HEIGHT / shrunk

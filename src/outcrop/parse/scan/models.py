@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from outcrop.parse.scan.finding import Strip, find_strips
-from outcrop.parse.scan.letters import MIN_SURE, Reading, as_input, cut_strip, read_letters
+from outcrop.parse.scan.finding import Strip, find_parts
+from outcrop.parse.scan.letters import MIN_SURE, Reading, as_input, cut_strip, make_levels, read_letters
 from outcrop.parse.scan.order import Line, arrange
 from outcrop.system.arrays import NDArray
 
@@ -48,15 +48,15 @@ class ModelReader:
         from PIL.Image import frombytes
 
         page = frombytes("RGB", (sheet.width, sheet.height), sheet.pixels)
-        strips = self._find(page)
+        strips = self.find_strips(page)
         turned = 0
         if _stands(strips):
             page, turned = page.rotate(90, expand=True), 1
-            strips = self._find(page)
+            strips = self.find_strips(page)
         first = self._read_strips(page, strips[:PROBED])
         if strips and _mean_sure(first) < UPRIGHT_SURE:
             other = page.rotate(180)
-            there = self._find(other)
+            there = self.find_strips(other)
             otherwise = self._read_strips(other, there[:PROBED])
             if _mean_sure(otherwise) > _mean_sure(first):
                 page, strips, first, turned = other, there, otherwise, turned + 2
@@ -68,7 +68,8 @@ class ModelReader:
         ]
         return arrange(lines, page.size, turned)
 
-    def _find(self, page: Image) -> list[Strip]:
+    def find_strips(self, page: Image) -> list[Strip]:
+        """The lines of a page, longest first."""
         scale = min(1.0, DETECT_SIDE / max(page.size))
         strips = self._find_at(page, scale)
         if strips and scale < 1.0 and float(np.median([strip.height for strip in strips])) * scale < SMALL:
@@ -89,12 +90,10 @@ class ModelReader:
             bands.append(found[top - first : end - first])
             top = end
         across, down = page.width / width, page.height / height
-        return [_stretched(strip, across, down) for strip in find_strips(np.concatenate(bands))]
+        return [_stretched(strip, across, down) for strip in find_parts(np.concatenate(bands))]
 
     def _read_strips(self, page: Image, strips: Sequence[Strip]) -> list[Reading]:
-        levels = [page]
-        while min(levels[-1].size) >= 2 * STEP and len(levels) < 6:
-            levels.append(levels[-1].reduce(2))
+        levels = make_levels(page)
 
         def read(strip: Strip) -> Reading:
             output = self._recogniser.run(None, {"x": cut_strip(levels, strip)})[0][0]
@@ -124,6 +123,7 @@ def _load(path: Path) -> Any:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    options.add_session_config_entry("session.x64quantprecision", "1")  # as in embed/inference/session.py
     options.enable_cpu_mem_arena = False  # lines differ in length: an arena would keep the sum of all
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
