@@ -6,8 +6,11 @@ from proofs.fuzz.configs import CONFIGS
 from proofs.fuzz.guards import GUARDS
 from proofs.fuzz.packers import PACKERS
 from proofs.fuzz.parsers import PARSERS
+from proofs.fuzz.scans import SCANS
 from proofs.fuzz.target import Target
 from proofs.fuzz.texts import TEXTS
 
-TARGETS: dict[str, Target] = {target.name: target for target in (*PARSERS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS)}
+TARGETS: dict[str, Target] = {
+    target.name: target for target in (*PARSERS, *SCANS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS)
+}
 """Every target by its name."""

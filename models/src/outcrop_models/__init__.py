@@ -1,7 +1,7 @@
 """The models of Outcrop: where their folders lie.
 
-Each folder of a transformer holds model.onnx, tokenizer.json and card.json, which says what the model is, how it was trained and what
-it scores.
+Each folder of a transformer holds model.onnx, tokenizer.json and card.json, which says what the
+model is, how it was trained and what it scores.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ _FOLDER: Final = ", where FOLDER holds the wheel of outcrop-models, which comes 
 
 
 def _knows_its_models() -> bool:
-    """Whether the extras `mini` and `ocr` of this installation name a folder that is there: so it does when made from a clone."""
+    """Whether the extras with our models name a folder that is there: so they do when made from a clone."""
     from importlib.metadata import PackageNotFoundError, requires  # slow to import, and only for advice
     from urllib.parse import unquote, urlsplit
 

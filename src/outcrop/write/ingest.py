@@ -19,7 +19,17 @@ from pathlib import Path
 from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.title import cut_title
-from outcrop.records import Document, Failure, FileState, IngestReport, Progress, Skipped, SourceFile, Text
+from outcrop.records import (
+    Document,
+    Failure,
+    FileState,
+    Filter,
+    IngestReport,
+    Progress,
+    Skipped,
+    SourceFile,
+    Text,
+)
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import walk
@@ -38,11 +48,10 @@ from outcrop.write.prepare import (
     Unchanged,
     Unread,
     Unreadable,
-    prepare_document,
     prepare_here,
     prepare_parsed,
 )
-from outcrop.write.scans import Scans
+from outcrop.write.scans import Scans, prepare_one
 
 log = logging.getLogger(__name__)
 
@@ -257,10 +266,10 @@ class Ingestor:
         """Read the pages that have no text, after all that has: then it is known how many they are."""
         if self._scans is None or not run.unread:
             return
-        states = {item.file.uri: state for item, state in run.unread}
-        waiting = [item for item, _ in run.unread]
-        run.unread.clear()
-        with closing(self._scans.read_all(run, waiting, self._recipe_of(run), prepare)) as outcomes:
+        waiting, run.unread = run.unread, []
+        states = {item.file.uri: state for item, state in waiting}
+        items = [item for item, _ in waiting]
+        with closing(self._scans.read_all(run, items, self._recipe_of(run), prepare)) as outcomes:
             for outcome in outcomes:
                 self._take(run, outcome, states.get(outcome.file.uri), plan)
 
@@ -355,21 +364,10 @@ class Ingestor:
                 run.document_ids.append(stored.id)
                 return
             state = state_of(stored)
-        prepared = self._prepare_one(run, file, data, digest, title)
+        prepared = prepare_one(self._scans, run, self._recipe_of(run), file, data, digest, title)
         write = prepared.write
         tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
         self._committer.queue(run, replace(prepared, write=tagged), state)
-
-    def _prepare_one(self, run: Run, file: SourceFile, data: bytes, digest: str, title: str | None) -> Prepared:
-        """A single document; ParseError when nothing can be read of it."""
-        recipe = replace(self._recipe_of(run), keeps_bytes=True)
-        outcome: Outcome = prepare_document(file, data, digest, recipe, title)
-        if isinstance(outcome, Unread) and self._scans is not None:
-            outcome = self._scans.read_one(run, outcome, recipe)
-        if isinstance(outcome, NoText | Unreadable):
-            raise ParseError(outcome.reason)
-        assert isinstance(outcome, Prepared)  # noqa: S101  nothing else is left
-        return outcome
 
     def _shown(self, words: str) -> str:
         """Words of a text as they may be shown."""
@@ -382,6 +380,8 @@ class Ingestor:
     def _finish(self, run: Run) -> IngestReport:
         self._committer.flush(run)
         report = run.report()
+        if report.removed and self._scans is not None:
+            self._scans.store.tidy(lambda: {document.sha256 for document in self._store.documents(Filter())})
         log.info(
             "ingest",
             extra={

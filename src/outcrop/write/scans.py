@@ -16,10 +16,21 @@ from outcrop.errors import ParseError
 from outcrop.parse.scan.engines import ScanEngine
 from outcrop.parse.scan.pages import put_pages
 from outcrop.parse.scan.reading import ScanReader
-from outcrop.records import Progress, ScanLine, ScanPage
+from outcrop.records import Progress, ScanLine, ScanPage, SourceFile
 from outcrop.store.scans import ScanStore
 from outcrop.write.plan import Run
-from outcrop.write.prepare import Job, NoText, Outcome, Prepare, Recipe, Unread, Unreadable, prepare_parsed
+from outcrop.write.prepare import (
+    Job,
+    NoText,
+    Outcome,
+    Prepare,
+    Prepared,
+    Recipe,
+    Unread,
+    Unreadable,
+    prepare_document,
+    prepare_parsed,
+)
 
 log = logging.getLogger(__name__)
 
@@ -118,6 +129,20 @@ class Scans:
         except ParseError as error:
             return Unreadable(file, str(error))
         return replace(prepared, masked=prepared.masked + sum(page.masked for page in read.values()))
+
+
+def prepare_one(
+    scans: Scans | None, run: Run, recipe: Recipe, file: SourceFile, data: bytes, digest: str, title: str | None
+) -> Prepared:
+    """A single document from bytes at hand; ParseError when nothing can be read of it."""
+    recipe = replace(recipe, keeps_bytes=True)
+    outcome: Outcome = prepare_document(file, data, digest, recipe, title)
+    if isinstance(outcome, Unread) and scans is not None:
+        outcome = scans.read_one(run, outcome, recipe)
+    if isinstance(outcome, NoText | Unreadable):
+        raise ParseError(outcome.reason)
+    assert isinstance(outcome, Prepared)  # noqa: S101  nothing else is left
+    return outcome
 
 
 class _Steps:

@@ -54,7 +54,7 @@ def find_engine(choice: EngineName, languages: str = "") -> ScanEngine | None:
 
 def say_missing(pages: int) -> str:
     """What to do about pages that nothing here can read."""
-    what = "a scan" if pages == 1 else f"{pages:,} scanned pages"
+    what = "a scanned page" if pages == 1 else f"{pages:,} scanned pages"
     return f"{what} without text; to read it, install OCR: {install_command('ocr')} (or Tesseract)"
 
 

@@ -20,8 +20,8 @@ from outcrop.workers.process import Child, ChildLost
 
 START_S: Final = 60.0
 """Both models load in half a second of CPU; a loaded machine with a cold disk takes longer."""
-MAX_THREADS: Final = 4
-"""Lines that are read at a time; each takes 40 MB."""
+MAX_THREADS: Final = 2
+"""Lines that are read at a time; each takes memory, of which there are 700 MB for all."""
 DPI: Final = 200
 """What Tesseract is told: pages of a PDF are drawn at this."""
 _turns: Final = threading.Lock()

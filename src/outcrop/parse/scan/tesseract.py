@@ -25,11 +25,14 @@ def read_by_tesseract(ppm: bytes, dpi: int, languages: str, timeout_s: float) ->
         if lost.expired:
             raise ParseError(f"takes longer than {timeout_s:g} s to read; raise parse_timeout_s") from lost
         raise ParseError(f"Tesseract {lost} ({lost.how})") from lost
-    return read_rows(said.decode("utf-8", "replace"))
+    try:
+        return read_rows(said.decode("utf-8", "replace"))
+    except ValueError as error:
+        raise ParseError(f"Tesseract answered with what is no table of words ({error})") from error
 
 
 def read_rows(said: str) -> list[ScanLine]:
-    """The lines in Tesseract's table of words."""
+    """The lines in Tesseract's table of words; ValueError where a number is none."""
     lines: list[ScanLine] = []
     size, place, words = (1.0, 1.0), ("", "", ""), list[ScanWord]()
     for row in said.splitlines()[1:]:

@@ -89,6 +89,8 @@ class _Line:
     def _compose(self, progress: Progress, phase: str, left: float | None) -> str:
         parts = [f"{phase:<9}"]
         noun = _NOUNS[progress.phase]
+        if progress.phase == "ocr" and not progress.done and progress.total:
+            return f"{say_count(progress.total, noun)} to read, about {say_left(progress.total * PAGE_S)}"
         if progress.total:
             share = _share(progress)
             full = round(share * BAR)
@@ -167,6 +169,8 @@ BAR: Final = 20
 REDRAW_S: Final = 0.1
 """Often enough to see it move, seldom enough to cost nothing."""
 SURE_S: Final = 2.0
+PAGE_S: Final = 1.7
+"""What a scanned page takes: CPU time on one core (`benchmarks.ocr`), about as long as on two busy ones."""
 SURE_SHARE: Final = 0.02
 """A pace is told after so many seconds and this share of the work: earlier it is a random number (not measured)."""
 STEADY: Final = 0.2
