@@ -175,7 +175,7 @@ def test_what_has_no_pages_says_so(engine: Engine, tmp_path: Path) -> None:
         engine.page("harbour.pdf", 0)
     with pytest.raises(QueryError, match="width is 0 pixels"):
         engine.page("harbour.pdf", 1, width=0)
-    with pytest.raises(NotFound, match="only a PDF file"):
+    with pytest.raises(NotFound, match="only a PDF or a picture"):
         engine.page("plan.md", 1)
 
 
