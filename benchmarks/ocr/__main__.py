@@ -110,12 +110,16 @@ def main() -> None:
     parser.add_argument("--languages", default="", help="packs that Tesseract uses, such as eng+deu")
     parser.add_argument("--only", default="", help="conditions whose name holds this")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--every", type=int, default=1, help="one page in so many of each condition; 3 has them all")
+    parser.add_argument(
+        "--every", type=int, default=1, help="one page in so many of each condition; 3 has them all"
+    )
     given = parser.parse_args()
     name: EngineName = given.engine
     engine = find_engine(name, given.languages)
     assert engine is not None
-    report = Report("ocr", {"engine": engine.version, "seed": given.seed, "only": given.only, "every": given.every})
+    report = Report(
+        "ocr", {"engine": engine.version, "seed": given.seed, "only": given.only, "every": given.every}
+    )
     measure(engine, [each for each in CONDITIONS if given.only in each.name], given.seed, given.every, report)
     report.keep()
 
