@@ -18,8 +18,19 @@ if TYPE_CHECKING:
     from outcrop.records.reports import *
     from outcrop.records.scanned import *
     from outcrop.records.stored import *
+    from outcrop.records.validity import *
 
-_MODULES: Final = ("asked", "parsed", "scanned", "stored", "found", "matched", "reports", "history")
+_MODULES: Final = (
+    "asked",
+    "parsed",
+    "scanned",
+    "stored",
+    "validity",
+    "found",
+    "matched",
+    "reports",
+    "history",
+)
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
 
 
