@@ -39,8 +39,9 @@ def check_versions(root: Path = ROOT, *, releasing: bool) -> Iterator[str]:
     if models["version"] != version:
         yield f"outcrop is {version}, outcrop-models {models['version']}"
     settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]
-    if f"outcrop-models=={models['version']}" not in settings["outcrop"]["extras"]["mini"]:
-        yield f"the extra `mini` does not ask for outcrop-models=={models['version']}"
+    for extra in ("mini", "ocr"):
+        if f"outcrop-models=={models['version']}" not in settings["outcrop"]["extras"][extra]:
+            yield f"the extra `{extra}` does not ask for outcrop-models=={models['version']}"
     heading = _CHANGES.search((root / "CHANGELOG.md").read_text("utf-8"))
     if heading is None or heading[1] != version:
         yield f"CHANGELOG.md begins with {heading[1] if heading else 'no version'}, not with {version}"

@@ -32,6 +32,7 @@ CONTENTS: Final = (
         "How to",
         (
             "docs/how-to/page.md",
+            "docs/how-to/scans.md",
             "docs/how-to/agents.md",
             "docs/how-to/coding-agents.md",
             "docs/how-to/code.md",

@@ -72,6 +72,12 @@ class Config:
     readers: int = 2
     """Processes that read and parse files beside this one while a large folder is added; 0: this one does it all. Two
     keep the writing of an index busy, more do not."""
+    ocr: Literal["auto", "models", "tesseract", "off"] = "auto"
+    """What reads scans and pictures: `models` (with `pip install 'outcrop[ocr]'`; Latin and Greek letters, Chinese and
+    Japanese), `tesseract` (the system's), `auto` the first of them that is installed, `off` nothing."""
+    ocr_languages: str = ""
+    """Languages that Tesseract reads, such as `deu+eng`; empty: those of its packs that are installed, if they are
+    four at most, else English."""
     index_secrets: bool = False
     """Take in files that look like credentials, and leave keys and passwords in texts as they are. Off, such files are
     skipped, and what looks like a key is masked before it reaches the index."""

@@ -131,7 +131,7 @@ def test_a_pdf_under_another_name_is_still_a_pdf() -> None:
 
 
 def test_a_pdf_without_text_or_readable_structure_says_so() -> None:
-    with pytest.raises(ParseError, match="no text layer; run OCR first"):
+    with pytest.raises(ParseError, match="there is nothing on its pages"):
         read(make_pdf([[], []]), "scan.pdf")
     with pytest.raises(ParseError, match="not a PDF"):
         read(b"hello", "x.pdf")

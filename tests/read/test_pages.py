@@ -58,7 +58,7 @@ def add(engine: Engine, path: Path, data: bytes) -> Path:
 
 
 def draw(data: bytes, passage: str = "", page: int = 1, width: int = 1000) -> PagePicture:
-    return draw_isolated(data, page, width=width, passage=passage, limits=LIMITS)
+    return draw_isolated("pdf", data, page, width=width, passage=passage, limits=LIMITS)
 
 
 def ink(picture: PagePicture) -> np.ndarray:
@@ -175,7 +175,7 @@ def test_what_has_no_pages_says_so(engine: Engine, tmp_path: Path) -> None:
         engine.page("harbour.pdf", 0)
     with pytest.raises(QueryError, match="width is 0 pixels"):
         engine.page("harbour.pdf", 1, width=0)
-    with pytest.raises(NotFound, match="only a PDF file"):
+    with pytest.raises(NotFound, match="only a PDF or a picture"):
         engine.page("plan.md", 1)
 
 
@@ -201,7 +201,7 @@ def bomb(depth: int = 12, times: int = 16) -> bytes:
 def test_a_page_that_takes_forever_is_given_up_and_the_next_is_drawn() -> None:
     limits = ParseLimits(timeout_s=1, memory_bytes=1024**3)
     with pytest.raises(ParseError, match=r"page 1 takes longer than 1 s to draw"):
-        draw_isolated(bomb(), 1, width=500, passage="", limits=limits)
+        draw_isolated("pdf", bomb(), 1, width=500, passage="", limits=limits)
     assert draw(make_pdf(PAGES)).pages == 2
 
 
@@ -209,5 +209,5 @@ def test_a_page_that_needs_too_much_memory_is_given_up() -> None:
     small = ParseLimits(timeout_s=30, memory_bytes=40 * 1024**2)
     square = make_pdf(PAGES, size=(400, 400))
     with pytest.raises(ParseError, match="needs more than 40 MiB"):
-        draw_isolated(square, 1, width=4000, passage="", limits=small)
-    assert draw_isolated(square, 1, width=400, passage="", limits=small).width == 400
+        draw_isolated("pdf", square, 1, width=4000, passage="", limits=small)
+    assert draw_isolated("pdf", square, 1, width=400, passage="", limits=small).width == 400

@@ -32,7 +32,7 @@ def test_in_a_clone_mini_takes_the_models_from_their_folder() -> None:
     found = find_extras(ROOT, release=False)
     assert FOLDER in found["mini"]
     assert not any(line.startswith("outcrop-models==") for line in found["mini"])
-    assert {**found, "mini": EXTRAS["mini"]} == EXTRAS
+    assert {**found, "mini": EXTRAS["mini"], "ocr": EXTRAS["ocr"]} == EXTRAS
 
 
 def test_a_release_and_an_unpacked_archive_ask_for_the_version(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tests.serve.http.running import write_notes
 from tests.write.test_readers import RECIPE, job
 
 import outcrop
+import outcrop_models
 from outcrop.config import load_config
 from outcrop.embed.inference.runner import Runner
 from outcrop.embed.onnx import OnnxEmbedder
@@ -32,10 +33,15 @@ PACKAGE = Path(outcrop.__file__).parent
 MODULES = (
     "outcrop.embed.inference.worker",
     "outcrop.parse.worker",
+    "outcrop.parse.scan.worker",
     "outcrop.serve.http.searchers",
     "outcrop.cluster.driver",
     "outcrop.write.reader",
 )
+ARGUMENTS = {
+    "outcrop.parse.worker": (str(2**31),),
+    "outcrop.parse.scan.worker": (str(2**31), str(outcrop_models.ocr), "1"),
+}
 BY_CLIENTS = "outcrop.serve.hook"
 """Started by agents' programs, with the command that `outcrop install --hooks` writes for them."""
 STARTERS = {
@@ -183,7 +189,7 @@ def test_every_module_that_is_started_is_tried_below() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_child_imports_nothing_from_the_current_folder(module: str, trap: Path) -> None:
-    arguments = (str(2**31),) if module == "outcrop.parse.worker" else ()
+    arguments = ARGUMENTS.get(module, ())
     child = start_child(module, *arguments, stderr=DEVNULL)
     child.communicate(b"", timeout=120)
     assert not trap.exists()

@@ -339,9 +339,9 @@ class Reading(OpenedIndex):
         width: int = 1000,
         collection: str | None = None,
     ) -> PagePicture:
-        """The picture of a PDF's page, counted from 1, `width` pixels wide, with the box of each word. The words of a
-        passage, given by its first and its last of the document's `lines`, are marked. Only of a file that is as it was
-        indexed and in which no secret was masked."""
+        """The picture of a page of a PDF or a picture file, counted from 1, `width` pixels wide, with the box of each
+        word. The words of a passage, given by its first and its last of the document's `lines`, are marked. Only of a
+        file that is as it was indexed and in which no secret was masked."""
         from outcrop.read.pages import draw_page
 
         document = self.get(reference, collection=collection)

@@ -251,4 +251,9 @@ class Writing(Reading):
             ids.extend(self._store.select(where).tolist())
         removed = self._store.delete(ids)
         self.parts.index.purge()
+        if removed:
+            from outcrop.store.scans import SCANS, ScanStore
+
+            kept = ScanStore(self.config.beside(SCANS))
+            kept.tidy(lambda: {document.sha256 for document in self._store.documents()}, after_s=0)
         return removed

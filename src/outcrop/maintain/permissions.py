@@ -21,7 +21,7 @@ from outcrop.system.private import close_to_others, is_open
 
 log = logging.getLogger(__name__)
 
-FILES: Final = ("", "-wal", "-shm", "-journal", ".jobs.json", ".jobs.json.lock", ".jobs.json.tmp")
+FILES: Final = ("", "-wal", "-shm", "-journal", ".jobs.json", ".jobs.json.lock", ".jobs.json.tmp", ".scans")
 """Endings of the files that lie beside an index."""
 FOLDERS: Final = (".arrays", ".evals", ".trigrams")
 CONTROL: Final = ".outcrop"

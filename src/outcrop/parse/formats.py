@@ -16,6 +16,7 @@ from outcrop.errors import ParseError
 from outcrop.parse.data import read_json, read_json_lines, read_toml, read_yaml
 from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
+from outcrop.parse.scan.formats import PICTURE_SUFFIXES, PICTURE_TYPES
 from outcrop.parse.title import file_name, file_stem, first_line, without_id
 from outcrop.records import Document
 from outcrop.text.mime import looks_like_message
@@ -123,6 +124,7 @@ FORMATS: tuple[Format, ...] = (
     LibraryFormat("rtf", "outcrop.parse.rtf", (".rtf",), ("application/rtf", "text/rtf")),
     LibraryFormat("epub", "outcrop.parse.epub", (".epub",), ("application/epub+zip",), (_ZIP,)),
     LibraryFormat("mail", "outcrop.parse.mail", (".eml",), ("message/rfc822",)),
+    LibraryFormat("image", "outcrop.parse.scan.picture", PICTURE_SUFFIXES, PICTURE_TYPES),
     LibraryFormat("session", "outcrop.parse.sessions", (), ("application/x-agent-session",)),
     LibraryFormat("calendar", "outcrop.parse.cards", (".ics", ".ical"), ("text/calendar",)),
     LibraryFormat("contacts", "outcrop.parse.cards", (".vcf", ".vcard"), ("text/vcard", "text/x-vcard")),

@@ -41,10 +41,13 @@ def parse_isolated(kind: str, data: bytes, *, path: str, charset: str | None, li
     return _as_document(*_ask(header, data, limits, over_time(limits.timeout_s)))
 
 
-def draw_isolated(data: bytes, page: int, *, width: int, passage: str, limits: ParseLimits) -> PagePicture:
-    """Have the worker draw a page of a PDF; NotFound when it has no such page, ParseError as for `parse_isolated`."""
+def draw_isolated(
+    kind: str, data: bytes, page: int, *, width: int, passage: str, limits: ParseLimits
+) -> PagePicture:
+    """Have the worker draw a page of a PDF or a picture; NotFound when it has no such page, ParseError as for
+    `parse_isolated`."""
     late = f"page {page} takes longer than {limits.timeout_s:g} s to draw; read its text instead"
-    header = {"kind": "pdf", "page": page, "width": width, "passage": passage}
+    header = {"kind": kind, "page": page, "width": width, "passage": passage}
     fields, png = _ask(header, data, limits, late)
     if not png:
         raise NotFound(f"there is no page {page}: the last is {fields['pages']}")
@@ -72,7 +75,7 @@ def _ask(header: dict[str, Any], data: bytes, limits: ParseLimits, late: str) ->
 def _as_document(fields: dict[str, Any], payload: bytes) -> Document:
     """The document whose fields went through JSON, with its text."""
     headings = tuple(Heading(**heading) for heading in fields.pop("headings"))
-    lists = {name: tuple(fields.pop(name)) for name in ("pages", "keys", "tags")}
+    lists = {name: tuple(fields.pop(name)) for name in ("pages", "keys", "tags", "unread")}
     meta = load_meta(fields.pop("meta"))
     return Document(**{**fields, **lists, "headings": headings, "meta": meta, "text": payload.decode("utf-8")})
 

@@ -8,6 +8,7 @@ import pypdfium2
 
 from outcrop.errors import ParseError
 from outcrop.parse.limits import MAX_HEADINGS, RawFile
+from outcrop.parse.scan.need import is_garbage, needs_reading
 from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import Document, Heading
@@ -26,7 +27,7 @@ _MAX_OUTLINE_DEPTH = 6
 
 
 def read(raw: RawFile) -> Document:
-    """A PDF with a text layer; ParseError for an encrypted or scanned one."""
+    """The text layer of a PDF, and which pages need another look; ParseError for an encrypted or empty one."""
     try:
         pdf = pypdfium2.PdfDocument(raw.data)
     except pypdfium2.PdfiumError as error:
@@ -34,14 +35,15 @@ def read(raw: RawFile) -> Document:
             raise ParseError("encrypted; save it without a password") from error
         raise ParseError("damaged PDF; check that the download is complete") from error
     try:
-        texts = _join_hyphens(_page_texts(pdf, raw.max_text_chars))
+        layer, unread = _page_texts(pdf, raw.max_text_chars)
+        texts = _join_hyphens(layer)
         writer = TextWriter(raw.max_text_chars)
         for text in texts:
             writer.start_page()
             writer.write(text)
         text = writer.finish()
-        if not text:
-            raise ParseError("no text layer; run OCR first")
+        if not text and not unread:
+            raise ParseError("there is nothing on its pages")
         pages = tuple(writer.pages)
         headings = _outline_headings(pdf, text, pages)
         properties = pdf.get_metadata_dict(skip_empty=True)
@@ -52,12 +54,22 @@ def read(raw: RawFile) -> Document:
     meta = {ours: clean_text(properties[theirs]) for theirs, ours in names.items() if properties.get(theirs)}
     if "date" in meta:
         meta["date"] = _iso_date(meta["date"])
-    return Document(text=text, kind="pdf", title=cut_title(title), headings=headings, pages=pages, meta=meta)
+    return Document(
+        text=text,
+        kind="pdf",
+        title=cut_title(title),
+        headings=headings,
+        pages=pages,
+        meta=meta,
+        unread=unread,
+    )
 
 
-def _page_texts(pdf: pypdfium2.PdfDocument, max_text_chars: int) -> list[str]:
-    """The text of each page; one that cannot be read is empty, so that page numbers stay right."""
+def _page_texts(pdf: pypdfium2.PdfDocument, max_text_chars: int) -> tuple[list[str], tuple[int, ...]]:
+    """The text of each page, and the numbers of those that have to be read by their picture; one that cannot be read
+    is empty, so that page numbers stay right."""
     texts: list[str] = []
+    unread: list[int] = []
     length = 0
     for number in range(len(pdf)):
         try:
@@ -69,6 +81,9 @@ def _page_texts(pdf: pypdfium2.PdfDocument, max_text_chars: int) -> list[str]:
             textpage = page.get_textpage()
             text = textpage.get_text_bounded()
             textpage.close()
+            if needs_reading(page, text):
+                unread.append(number + 1)
+                text = "" if is_garbage(text) else text
         except pypdfium2.PdfiumError:
             text = ""
         finally:
@@ -78,7 +93,7 @@ def _page_texts(pdf: pypdfium2.PdfDocument, max_text_chars: int) -> list[str]:
         length += len(text)
         if length > max_text_chars:
             break  # the writer will report that it is too long
-    return texts
+    return texts, tuple(unread)
 
 
 def _join_hyphens(texts: list[str]) -> list[str]:

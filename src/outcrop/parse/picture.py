@@ -1,20 +1,22 @@
-"""A page of a PDF as people know it: its picture, and where its words stand on it.
+"""A page as people know it: its picture, and where its words stand on it. Of a PDF with text PDFium tells where, of
+a scan whoever read it.
 
-Runs in the worker: PDFium draws what a stranger made.
+Runs in the worker: PDFium and Pillow draw what a stranger made.
 """
 
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 from collections.abc import Iterator
 from typing import Any, Final
-from unicodedata import normalize
 
 import pypdfium2
 from pypdfium2 import raw as pdfium
 
 from outcrop.errors import ParseError
+from outcrop.parse.passage import find_letters
 
 MAX_SIDE: Final = 4_000
 """Pixels of a side at most: 48 MB of memory for a square. A page may claim to be a kilometre high."""
@@ -44,6 +46,24 @@ def draw_page(data: bytes, number: int, width: int, passage: str) -> tuple[dict[
     return measures, _as_png(bitmap)
 
 
+def draw_image(data: bytes, number: int, width: int) -> tuple[dict[str, Any], bytes]:
+    """A page of a picture file in the same form; which words are on it the picture does not tell."""
+    from outcrop.parse.scan.sheet import open_sheets
+
+    sheets = open_sheets("image", data)
+    if not 1 <= number <= sheets.pages:
+        return {"pages": sheets.pages}, b""
+    from PIL.Image import frombytes
+
+    sheet = sheets.draw(number)
+    scale = min(width / sheet.width, MAX_SIDE / sheet.height)
+    size = (max(1, round(sheet.width * scale)), max(1, round(sheet.height * scale)))
+    page = frombytes("RGB", (sheet.width, sheet.height), sheet.pixels)
+    file = io.BytesIO()
+    page.resize(size, reducing_gap=2.0).save(file, "PNG", compress_level=6)
+    return {"pages": sheets.pages, "width": size[0], "height": size[1], "words": []}, file.getvalue()
+
+
 def _as_png(bitmap: pypdfium2.PdfBitmap) -> bytes:
     """An RGB bitmap as PNG."""
     pixels, row = memoryview(bitmap.buffer), 3 * bitmap.width
@@ -71,7 +91,7 @@ def _find_words(page: pypdfium2.PdfPage, bitmap: pypdfium2.PdfBitmap, passage: s
     text = page.get_textpage()
     signs = [pdfium.FPDFText_GetUnicode(text, at) for at in range(min(text.count_chars(), MAX_CHARS))]
     letters = [chr(sign) if sign < 0x110000 else "" for sign in signs]
-    own = _own_letters(letters, passage)
+    own = find_letters(letters, passage)
     to_bitmap = bitmap.get_posconv(page).to_bitmap
     across, down = bitmap.width, bitmap.height
     words: list[Word] = []
@@ -95,32 +115,3 @@ def _runs(letters: list[str]) -> Iterator[tuple[int, int]]:
             if at > start:
                 yield start, at
             start = at + 1
-
-
-def _own_letters(letters: list[str], passage: str) -> set[int]:
-    """Which characters of a page belong to a passage. Only letters and digits are compared: the text of a document was
-    cleaned of what a page has between them, and words that a line's end cut were joined."""
-    plain, places = [], []
-    for at, letter in enumerate(letters):
-        for char in _bare(letter):
-            plain.append(char)
-            places.append(at)
-    whole = "".join(plain)
-    found = _spans(whole, [passage]) or _spans(whole, passage.split("\n"))
-    return {place for start, end in found for place in places[start:end]}
-
-
-def _spans(whole: str, parts: list[str]) -> list[tuple[int, int]]:
-    """Where parts stand in a text, if possible one after the other; those that do not are passed over."""
-    spans, after = [], 0
-    for part in parts:
-        bare = _bare(part)
-        start = max(whole.find(bare, after), whole.find(bare) if after else -1) if bare else -1
-        if start >= 0:
-            after = start + len(bare)
-            spans.append((start, after))
-    return spans
-
-
-def _bare(text: str) -> str:
-    return "".join(char for char in normalize("NFKC", text).casefold() if char.isalnum())

@@ -17,10 +17,22 @@ if TYPE_CHECKING:
     from outcrop.records.meta import *
     from outcrop.records.parsed import *
     from outcrop.records.reports import *
+    from outcrop.records.scanned import *
     from outcrop.records.stored import *
     from outcrop.records.validity import *
 
-_MODULES: Final = ("asked", "meta", "parsed", "stored", "validity", "found", "matched", "reports", "history")
+_MODULES: Final = (
+    "asked",
+    "meta",
+    "parsed",
+    "scanned",
+    "stored",
+    "validity",
+    "found",
+    "matched",
+    "reports",
+    "history",
+)
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
 
 

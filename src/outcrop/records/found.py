@@ -359,8 +359,8 @@ class PageWord:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """A page of a PDF as a PNG of `width` × `height` pixels, with its words in the order of its text; `pages` is how
-    many the document has."""
+    """A page of a PDF or of a picture file as a PNG of `width` × `height` pixels, with its words in the order of
+    its text; `pages` is how many the document has."""
 
     page: int
     pages: int

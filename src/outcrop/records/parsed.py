@@ -184,6 +184,7 @@ class Document:
 
     `kind` is the format's short name (`markdown`, `pdf`, `text` …) and a filter value. `headings` are in order
     of `start`. `pages` holds the offset at which each page starts, for formats that have pages, else nothing.
+    `unread` are the numbers of pages that show text which only their picture has.
     `keys` holds the offset at which each top-level entry of a data file starts. `meta` is front matter, or
     file properties. `outline` is there for source code that a grammar could read. `remark` says
     what was wrong with the bytes of a document that could be read all the same.
@@ -200,6 +201,7 @@ class Document:
     outline: Outline | None = None
     role: Role = ""
     remark: str = ""
+    unread: tuple[int, ...] = ()
 
 
 # A source file has thousands of the following: as tuples they are made, compared and stored twice as fast.

@@ -13,14 +13,14 @@ from outcrop.records.stored import CollectionInfo, DocumentInfo, Model, StoredCh
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a long job stands: `done` of `total` files or documents (None while still counting); of files that are read
-    also how many bytes, which tell better how long the rest will take."""
+    """Where a long job stands: `done` of `total` files, pages or documents (None while still counting); of files
+    that are read also how many bytes, which tell better how long the rest will take."""
 
     done: int
     total: int | None
     chunks: int
     path: str
-    phase: Literal["scan", "read", "embed", "move", "check"]
+    phase: Literal["scan", "read", "ocr", "embed", "move", "check"]
     bytes_done: int = 0
     bytes_total: int = 0
 

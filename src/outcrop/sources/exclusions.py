@@ -70,10 +70,24 @@ BINARY_SUFFIXES = {suffix: kind for kind, suffixes in _BINARY_KINDS.items() for 
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
+PICTURES: Final = frozenset("png jpg jpeg tif tiff webp heic heif".split())
+"""Suffixes of pictures that OCR reads, where it is installed."""
+
+
 def binary_kind(name: str) -> str | None:
     """What a file is, when its suffix says that it holds no text."""
     _, dot, suffix = name.rpartition(".")
     return BINARY_SUFFIXES.get(suffix.lower()) if dot else None
+
+
+def reason_of_kind(name: str, *, pictures: bool = False) -> str | None:
+    """Why a file is left out whose suffix says what it is; `pictures` can be read."""
+    kind = binary_kind(name)
+    if kind is None:
+        return None
+    if name.rpartition(".")[2].lower() in PICTURES:
+        return None if pictures else f"{kind}, no text to read without OCR (the extra ocr)"
+    return f"{kind}, no text to read"
 
 
 def looks_binary(head: bytes) -> bool:

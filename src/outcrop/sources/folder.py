@@ -11,7 +11,14 @@ from pathlib import Path
 from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
 from outcrop.sources.checkout import Checkout, Checkouts, excludes_file
-from outcrop.sources.exclusions import BOOKKEEPING, CREDENTIALS, INSTALLED, MARKERS, binary_kind, looks_secret
+from outcrop.sources.exclusions import (
+    BOOKKEEPING,
+    CREDENTIALS,
+    INSTALLED,
+    MARKERS,
+    looks_secret,
+    reason_of_kind,
+)
 from outcrop.sources.files import explain, read_plain
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
 from outcrop.sources.mailbox import is_large_mailbox
@@ -28,6 +35,7 @@ class _Walk:
     max_file_bytes: int
     include_secrets: bool
     checkouts: Checkouts
+    pictures: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,12 @@ class _Folder:
 
 
 def walk(
-    root: Path, *, max_file_bytes: int, include_secrets: bool = False, checkouts: Checkouts | None = None
+    root: Path,
+    *,
+    max_file_bytes: int,
+    include_secrets: bool = False,
+    checkouts: Checkouts | None = None,
+    pictures: bool = False,
 ) -> Iterator[SourceFile | Skipped | Failure]:
     """Everything below a folder in a fixed order, or the one file that `root` names.
 
@@ -69,7 +82,7 @@ def walk(
 
     A path that ends with a slash is a folder. A Failure of a folder means that nothing is known about what lies below
     it: see `shields`. A root that is missing or cannot be read is a SourceError. Share `checkouts` with whatever else
-    asks about the same files in this run.
+    asks about the same files in this run. With `pictures` those are files to read as well.
     """
     try:
         real = root.resolve(strict=True)
@@ -79,8 +92,8 @@ def walk(
     if not _is_utf8(str(real)):
         raise SourceError(f"{_printable(str(real))} cannot be added: its name is not UTF-8; rename it")
     if not is_dir:
-        return iter((_single(real, max_file_bytes, include_secrets),))
-    run = _Walk(str(real), max_file_bytes, include_secrets, checkouts or Checkouts())
+        return iter((_single(real, max_file_bytes, include_secrets, pictures),))
+    run = _Walk(str(real), max_file_bytes, include_secrets, checkouts or Checkouts(), pictures)
     checkout = run.checkouts.holding(str(real))
     levels = () if checkout is None else _levels_above(real, checkout)
     inner = "" if checkout is None else _below(real, checkout.repository.top)
@@ -175,17 +188,19 @@ def _visit(
         return Skipped(path, _link_reason(run.root, entry.path))
     if not entry.is_file(follow_symlinks=False):
         return Skipped(path, "not a plain file (a pipe, socket or device)")
-    reason = _reason_by_name(entry.path, run.include_secrets)
+    reason = _reason_by_name(entry.path, run.include_secrets, run.pictures)
     if reason is not None:
         return Skipped(path, reason)
     status = entry.stat(follow_symlinks=False)
     return stat_file(f"{run.root.rstrip('/')}/{path}", path, run.root, status, run.max_file_bytes)
 
 
-def _single(real: Path, max_file_bytes: int, include_secrets: bool) -> SourceFile | Skipped | Failure:
+def _single(
+    real: Path, max_file_bytes: int, include_secrets: bool, pictures: bool
+) -> SourceFile | Skipped | Failure:
     if not real.is_file():
         return Skipped(real.name, "not a plain file (a pipe, socket or device)")
-    reason = _reason_by_name(str(real), include_secrets)
+    reason = _reason_by_name(str(real), include_secrets, pictures)
     if reason is not None:
         return Skipped(real.name, reason)
     try:
@@ -206,11 +221,10 @@ def stat_file(
     return SourceFile(uri, path, "file", root, status.st_mtime_ns, status.st_size)
 
 
-def _reason_by_name(path: str, include_secrets: bool) -> str | None:
+def _reason_by_name(path: str, include_secrets: bool, pictures: bool) -> str | None:
     if not include_secrets and looks_secret(path):
         return CREDENTIALS
-    kind = binary_kind(path)
-    return None if kind is None else f"{kind}, no text to read"
+    return reason_of_kind(path, pictures=pictures)
 
 
 def _link_reason(root: str, path: str) -> str:

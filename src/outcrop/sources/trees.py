@@ -16,7 +16,7 @@ from outcrop.errors import NotFound, SourceError
 from outcrop.records import Failure, Skipped, SourceFile
 from outcrop.sources.checkout import Repository, first_line, packed_refs
 from outcrop.sources.commits import MAX_DEPTH, Entry, History
-from outcrop.sources.exclusions import CREDENTIALS, binary_kind, looks_secret
+from outcrop.sources.exclusions import CREDENTIALS, looks_secret, reason_of_kind
 from outcrop.sources.gitpacks import MissingObject
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
 from outcrop.system.limits import check_wanted
@@ -171,5 +171,4 @@ def _reason(levels: tuple[Level, ...], name: str, path: str, entry: Entry, inclu
         return ""
     if not include_secrets and looks_secret(path):
         return CREDENTIALS
-    kind = binary_kind(path)
-    return None if kind is None else f"{kind}, no text to read"
+    return reason_of_kind(path)

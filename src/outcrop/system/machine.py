@@ -12,6 +12,7 @@ from outcrop.errors import OutcropError
 
 E = TypeVar("E", bound=OutcropError)
 _OWN_MODELS: Final = "outcrop-models"
+_WITH_MODELS: Final = ("mini", "ocr")
 
 
 def usable_cores() -> int:
@@ -31,7 +32,11 @@ def install_command(extra: str) -> str:
         command = f"uv pip install --python {shlex.quote(str(prefix))} {wanted}"
     else:
         command = f"pip install {wanted}"
-    return command if extra != "mini" or _knows_its_models() else f"{command} --find-links FOLDER{_FOLDER}"
+    return (
+        command
+        if extra not in _WITH_MODELS or _knows_its_models()
+        else f"{command} --find-links FOLDER{_FOLDER}"
+    )
 
 
 def need_extra(kind: type[E], what: str, extra: str) -> E:
@@ -45,7 +50,7 @@ _FOLDER: Final = ", where FOLDER holds the wheel of outcrop-models, which comes 
 
 
 def _knows_its_models() -> bool:
-    """Whether the extra `mini` of this installation names a folder that is there: so it does when made from a clone."""
+    """Whether the extras with our models name a folder that is there: so they do when made from a clone."""
     from importlib.metadata import PackageNotFoundError, requires  # slow to import, and only for advice
     from urllib.parse import unquote, urlsplit
 

@@ -91,6 +91,23 @@ def start_program(
     return child
 
 
+def run_program(command: Sequence[str], data: bytes = b"", *, within_s: float) -> bytes:
+    """What another program makes of some bytes; OSError if it cannot be started, ChildLost if it fails or takes
+    longer."""
+    with start_program(command, stdin=PIPE, stderr=DEVNULL) as program:
+        try:
+            output, _ = program.communicate(data, timeout=within_s)
+        except TimeoutExpired as error:
+            program.kill()
+            raise ChildLost(f"did not answer within {within_s:g} s and was ended", expired=True) from error
+        except BaseException:
+            program.kill()
+            raise
+    if program.returncode:
+        raise ChildLost("failed", f"exit status {program.returncode}")
+    return output
+
+
 def kill_children() -> None:
     """Kill every process started here: this one is about to exit without waiting for anything."""
     for child in list(_started):

@@ -18,11 +18,14 @@ from outcrop.contracts import Stop, Store
 from outcrop.errors import SourceError, StoreError
 from outcrop.maintain.reembed import embed_pending, reembed
 from outcrop.parse.limits import ParseLimits
+from outcrop.parse.scan.engines import find_engine
 from outcrop.read.parts import PartsMaker
 from outcrop.records import DEFAULT_COLLECTION, Failure, IngestReport, OnProgress, SourceFile
+from outcrop.store.scans import SCANS, ScanStore
 from outcrop.write.ingest import Ingestor
 from outcrop.write.plan import PLAIN, WriteOptions
 from outcrop.write.prepare import Prepare, Recipe
+from outcrop.write.scans import Scans
 
 
 def collection_of(store: Store, path: Path, given: str | None) -> str:
@@ -170,9 +173,21 @@ class Adder:
             max_file_bytes=config.max_file_bytes,
             index_secrets=config.index_secrets,
         )
+        scans = self._scans()
+        recipe = replace(recipe, reads_scans=scans is not None)
         embedder, commentator = self.maker.parts().embedder, self.maker.commentator()
         own, readers = config.beside("").resolve(), ReadersPrepare(config.readers)
-        return Ingestor(self.store, embedder, recipe, own, after_write, commentator, readers)
+        return Ingestor(self.store, embedder, recipe, own, after_write, commentator, readers, scans)
+
+    def _scans(self) -> Scans | None:
+        """What reads pages without text, where something is installed that can."""
+        config = self.config
+        engine = find_engine(config.ocr, config.ocr_languages)
+        if engine is None:
+            return None
+        if config.index_secrets:  # pages are kept without the secrets in them, else
+            engine = replace(engine, version=f"{engine.version}, with secrets")
+        return Scans(engine, ScanStore(config.beside(SCANS)))
 
     def _renew_vectors(self) -> None:
         """Before a write: an index made with an earlier version of its model, which came with an earlier Outcrop, is

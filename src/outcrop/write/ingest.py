@@ -23,6 +23,7 @@ from outcrop.records import (
     Document,
     Failure,
     FileState,
+    Filter,
     IngestReport,
     Progress,
     Skipped,
@@ -36,6 +37,7 @@ from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import stat_file, walk
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
+from outcrop.store.scans import SCANS
 from outcrop.write.commit import Committer
 from outcrop.write.parts import Batch, holds_parts, open_parts
 from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, plan_files, state_of
@@ -47,11 +49,12 @@ from outcrop.write.prepare import (
     Prepared,
     Recipe,
     Unchanged,
+    Unread,
     Unreadable,
-    prepare_document,
     prepare_here,
     prepare_parsed,
 )
+from outcrop.write.scans import Scans, prepare_one
 
 log = logging.getLogger(__name__)
 
@@ -68,12 +71,14 @@ class Ingestor:
         after_write: Callable[[int], None],
         commentator: Commentator | None = None,
         prepare: Prepare = prepare_here,
+        scans: Scans | None = None,
     ) -> None:
         """`own` is the index itself, which is never content; `prepare` says who reads the files of folders, unless a
-        sync says otherwise."""
+        sync says otherwise; `scans` reads pages without text, where something here can."""
         self._store = store
         self._prepare = prepare
         self._recipe = recipe
+        self._scans = scans
         self._own = str(own)
         self._committer = Committer(store, embedder, after_write, commentator)
 
@@ -114,6 +119,7 @@ class Ingestor:
             root,
             max_file_bytes=self._recipe.max_file_bytes,
             include_secrets=self._recipe.index_secrets,
+            pictures=self._scans is not None and self._scans.engine.reads_pictures,
             checkouts=checkouts,
         )
         seen = self._scan(run, items)
@@ -175,7 +181,9 @@ class Ingestor:
         run = self._start(collection, (), options)
         root = files[0].root or "" if files else ""
         prepare = partial(prepare_here, read=read)
-        self._sync_files(run, list(files), states, root, prune=True, prepare=prepare, trust_stat=False)
+        self._sync_files(
+            run, list(files), states, root, prune=True, prepare=prepare, again=prepare, trust_stat=False
+        )
         return self._finish(run)
 
     def add_tree(
@@ -202,6 +210,7 @@ class Ingestor:
             for outcome in outcomes:
                 self._take(run, outcome, None, Plan((), 0, {}, {}))
                 run.step(outcome.file.path, outcome.file.size)
+        self._read_scans(run, Plan((), 0, {}, {}), prepare)
         report = self._finish(run)
         if jobs:
             states = self._store.states(collection)
@@ -232,6 +241,7 @@ class Ingestor:
         prune: bool,
         prepare: Prepare = prepare_here,
         *,
+        again: Prepare = prepare_here,
         trust_stat: bool = True,
     ) -> None:
         plan = plan_files(run, files, states, root, prune=prune, trust_stat=trust_stat)
@@ -247,6 +257,7 @@ class Ingestor:
                     self._take(run, outcome, states.get(outcome.file.uri), plan)
                     run.step(outcome.file.path, outcome.file.size)
             self._close(run, batch, states)
+        self._read_scans(run, plan, again)
         self._committer.flush(run)
         if prune and plan.gone:
             run.removed += self._store.delete([state.document_id for state in plan.gone.values()])
@@ -261,6 +272,17 @@ class Ingestor:
             prepared = prepare_parsed(file, document, digest, self._recipe_of(run))
             self._committer.queue(run, prepared, states.get(file.uri))
             run.step(file.path)
+
+    def _read_scans(self, run: Run, plan: Plan, prepare: Prepare) -> None:
+        """Read the pages that have no text, after all that has: then it is known how many they are."""
+        if self._scans is None or not run.unread:
+            return
+        waiting, run.unread = run.unread, []
+        states = {item.file.uri: state for item, state in waiting}
+        items = [item for item, _ in waiting]
+        with closing(self._scans.read_all(run, items, self._recipe_of(run), prepare)) as outcomes:
+            for outcome in outcomes:
+                self._take(run, outcome, states.get(outcome.file.uri), plan)
 
     def _recipe_of(self, run: Run) -> Recipe:
         return replace(self._recipe, collection=run.collection, tags=run.tags)
@@ -277,6 +299,8 @@ class Ingestor:
                 if state is not None:
                     run.removed += self._store.delete([state.document_id])
                 run.skipped.append(Skipped(file.path, reason))
+            case Unread():
+                run.unread.append((outcome, state))
             case Unreadable(_, reason):
                 self._note_failure(run, file, state, reason)
             case Prepared(write):
@@ -352,7 +376,7 @@ class Ingestor:
                 run.note_unchanged(stored.id)
                 return
             state = state_of(stored)
-        prepared = prepare_document(file, data, digest, self._recipe_of(run), title, meta)
+        prepared = prepare_one(self._scans, run, self._recipe_of(run), file, data, digest, title, meta)
         write = prepared.write
         if (
             stored is not None and same and write.document.meta == stored.meta
@@ -373,6 +397,8 @@ class Ingestor:
     def _finish(self, run: Run) -> IngestReport:
         self._committer.flush(run)
         report = run.report()
+        if report.removed and self._scans is not None:
+            self._scans.store.tidy(lambda: {document.sha256 for document in self._store.documents(Filter())})
         log.info(
             "ingest",
             extra={
@@ -392,4 +418,4 @@ _LOOKED_AT = 4096
 """Characters by which a text without a name is named, and those in which its secrets are looked for: a key that is cut
 would not be known for one."""
 
-_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays", ".trigrams")
+_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays", ".trigrams", SCANS, f"{SCANS}-journal")

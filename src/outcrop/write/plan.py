@@ -21,7 +21,7 @@ from outcrop.records import (
     owner_of,
 )
 from outcrop.sources.folder import shields
-from outcrop.write.prepare import Job, Prepared
+from outcrop.write.prepare import Job, Prepared, Unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class Run:
     pending_characters: int = 0
     last_flush: float = field(default_factory=time.monotonic)
     comments: Comments | None = None
+    unread: list[tuple[Unread, FileState | None]] = field(default_factory=list)
 
     def report(self) -> IngestReport:
         """What it did so far."""

@@ -20,6 +20,9 @@ from outcrop.embed.keys import context_parts, context_text, path_key, summary_ke
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
+from outcrop.parse.scan.engines import say_missing
+from outcrop.parse.scan.formats import PICTURE_SUFFIXES
+from outcrop.parse.scan.pages import leave_pages
 from outcrop.records import Chunk, Document, DocumentWrite, Meta, SourceFile, Vector
 from outcrop.records.meta import fit_meta
 from outcrop.sources.exclusions import CREDENTIALS, holds_credentials, looks_binary
@@ -32,7 +35,9 @@ _NOTHING: Final[Meta] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How files become documents; see Config for what each means. Collection and tags are those of one run."""
+    """How files become documents; see Config for what each means. Collection and tags are those of one run. Where
+    `reads_scans`, a file with pages that have to be read by their picture is Unread; if it `keeps_bytes`, with all that
+    is needed to read them."""
 
     chunking: ChunkOptions
     limits: ParseLimits
@@ -40,6 +45,8 @@ class Recipe:
     collection: str = ""
     tags: tuple[str, ...] = ()
     index_secrets: bool = False
+    reads_scans: bool = False
+    keeps_bytes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,20 @@ class Unreadable:
     reason: str
 
 
-Outcome = Prepared | Unchanged | NoText | Unreadable
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The file has pages that only their picture tells what is on them. Whoever is to read them needs its `document`
+    as far as it has text, its bytes, and the title that it was given, if any."""
+
+    file: SourceFile
+    digest: str
+    pages: tuple[int, ...]
+    document: Document | None = None
+    data: bytes = b""
+    title: str | None = None
+
+
+Outcome = Prepared | Unchanged | NoText | Unreadable | Unread
 
 
 class Prepare(Protocol):
@@ -134,17 +154,27 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
 
 def prepare_document(
     file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None, meta: Meta = _NOTHING
-) -> Prepared:
-    """Bytes as a document with its chunks and the keys of their vectors; a title and metadata that were given count
-    before those of the text. Raises ParseError when they cannot be read, or
-    not within the limit, which holds for all of it together. Secrets are masked before anything is made of the text.
-    The hash is that of the bytes as they are."""
+) -> Prepared | NoText | Unread:
+    """Bytes as a document with its chunks and the keys of their vectors, unless its pages are to be read; a title and
+    metadata that were given count before those of the text. Raises ParseError when they cannot be read, or not within
+    the limit, which holds for all of it together. Secrets are masked before anything is made of the text. The hash is
+    that of the bytes as they are."""
     with limit_time(recipe.limits.timeout_s):
         document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
         around = file.inside.meta if file.inside else ()
-        known = fit_meta(document.meta) | dict(around) | dict(meta)
-        document = replace(document, title=document.title if title is None else title, meta=known)
-        return prepare_parsed(file, document, digest, recipe)
+        document = replace(document, meta=fit_meta(document.meta) | dict(around) | dict(meta))
+        if document.unread and recipe.reads_scans:
+            kept = (document, data, title) if recipe.keeps_bytes else (None, b"", None)
+            return Unread(file, digest, document.unread, *kept)
+        if document.unread:
+            if document.kind == "image":
+                return NoText(file, say_missing(1))
+            if not document.text:
+                raise ParseError(say_missing(len(document.unread)))
+            document = leave_pages(document)
+        return prepare_parsed(
+            file, document if title is None else replace(document, title=title), digest, recipe
+        )
 
 
 def prepare_parsed(file: SourceFile, document: Document, digest: str, recipe: Recipe) -> Prepared:
@@ -224,7 +254,22 @@ def rare_collections() -> Iterator[None]:
 
 # Formats that are binary by nature and have a parser.
 _PACKED_SUFFIXES = frozenset(
-    {".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub", ".eml", ".odt", ".ott", ".odp", ".otp", ".rtf"}
+    {
+        *PICTURE_SUFFIXES,
+        ".pdf",
+        ".docx",
+        ".pptx",
+        ".xlsx",
+        ".xls",
+        ".ods",
+        ".epub",
+        ".eml",
+        ".odt",
+        ".ott",
+        ".odp",
+        ".otp",
+        ".rtf",
+    }
 )
 _OLE = b"\xd0\xcf\x11\xe0"
 _OLD_OFFICE = "an old binary format of Office or Outlook; save it as .docx, .pptx or .eml to have it read"

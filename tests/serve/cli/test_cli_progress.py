@@ -41,6 +41,8 @@ def test_a_terminal_shows_counts_and_the_current_file(monkeypatch: pytest.Monkey
             Progress(1, 4, 10, "a.md", "read", 100, 1000),
             Progress(2, 4, 20, "b\x1b[2J.md", "read", 200, 1000),
             Progress(4, 4, 20, "c.md", "read", 1000, 1000),
+            Progress(0, 212, 20, "", "ocr"),
+            Progress(9, 212, 20, "scan.pdf", "ocr"),
             Progress(64, 900, 64, "", "embed"),
             Progress(3, 7, 40, "c.md", "move"),
             Progress(5, 14, 50, "d.md", "check"),
@@ -52,6 +54,8 @@ def test_a_terminal_shows_counts_and_the_current_file(monkeypatch: pytest.Monkey
         "the share is that of the bytes"
     )
     assert "saving" in lines[4]
+    assert "212 pages to read, about 6 min" in lines
+    assert "9/212 pages" in text
     assert "64/900 texts" in text
     assert "3/7 documents" in text
     assert "5/14 documents" in text

@@ -89,6 +89,8 @@ class _Line:
     def _compose(self, progress: Progress, phase: str, left: float | None) -> str:
         parts = [f"{phase:<9}"]
         noun = _NOUNS[progress.phase]
+        if progress.phase == "ocr" and not progress.done and progress.total:
+            return f"{say_count(progress.total, noun)} to read, about {say_left(progress.total * PAGE_S)}"
         if progress.total:
             share = _share(progress)
             full = round(share * BAR)
@@ -167,15 +169,25 @@ BAR: Final = 20
 REDRAW_S: Final = 0.1
 """Often enough to see it move, seldom enough to cost nothing."""
 SURE_S: Final = 2.0
+PAGE_S: Final = 1.7
+"""What a scanned page takes: CPU time on one core (`benchmarks.ocr`), about as long as on two busy ones."""
 SURE_SHARE: Final = 0.02
 """A pace is told after so many seconds and this share of the work: earlier it is a random number (not measured)."""
 STEADY: Final = 0.2
 """An estimate that moved by less than this share just counts down."""
 MIN_PATH: Final = 12
 _PHASES: Final = {
-    "scan": "looking", "read": "indexing", "embed": "embedding", "move": "moving", "check": "checking",
+    "scan": "looking", "read": "indexing", "ocr": "reading",
+    "embed": "embedding", "move": "moving", "check": "checking",
 }  # fmt: skip
-_NOUNS: Final = {"scan": "file", "read": "file", "embed": "text", "move": "document", "check": "document"}
+_NOUNS: Final = {
+    "scan": "file",
+    "read": "file",
+    "ocr": "page",
+    "embed": "text",
+    "move": "document",
+    "check": "document",
+}
 
 
 def shorten(text: str, size: int) -> str:

@@ -218,8 +218,8 @@ def _add_parts(router: APIRouter, shared: Shared, place: str, find: Callable[...
         line_end: Line = None,
         width: Annotated[int, Query(ge=100, le=2000, description="Pixels.")] = 1000,
     ) -> Response:
-        """A page of a PDF as a picture (a data URL) with the box of each word; those of the lines asked for are marked.
-        Only of a file that is as it was indexed and in which no secret was masked."""
+        """A page of a PDF or of a picture file (as a data URL) with the box of each word; those of the lines asked
+        for are marked. Only of a file that is as it was indexed and in which no secret was masked."""
         lines = None if line_start is None else (line_start, line_end or line_start)
         picture = engine.page(document_id, page, lines=lines, width=width)
         image = f"data:image/png;base64,{b64encode(picture.png).decode('ascii')}"

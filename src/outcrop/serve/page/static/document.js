@@ -6,6 +6,9 @@ import { icon } from "./icons.js";
 import { finder, rangesIn } from "./marks.js";
 import { showPages } from "./pages.js";
 
+/** What is shown as its pages, until somebody wants the text. */
+const PICTURED = ["pdf", "image"];
+
 /** @typedef {{document: any, line_start: number, line_end: number, why?: any}} Target */
 
 /**
@@ -22,12 +25,12 @@ export async function showDocument(root, target, signal, { at = target.line_star
     return;
   }
   if (signal.aborted) return;
-  if (view.kind === "pdf" && !source) {
+  if (PICTURED.includes(view.kind) && !source) {
     await showPages(root, target, view, signal, (why) => showDocument(root, target, signal, { at, source: true, refused: why }));
     return;
   }
   // The one place where HTML is inserted: the server made it, from escaped text.
-  const text = h("div", { class: `document ${view.form}${view.kind === "pdf" ? " paged" : ""}` });
+  const text = h("div", { class: `document ${view.form}${PICTURED.includes(view.kind) ? " paged" : ""}` });
   text.innerHTML = view.html;
   /** @param {string} words @param {{at?: number, source?: boolean}} to */
   const button = (words, to) => h("button", { type: "button", class: "small", onclick: () => showDocument(root, target, signal, { at, source, ...to }) }, words);
@@ -36,7 +39,7 @@ export async function showDocument(root, target, signal, { at = target.line_star
     h("div", { class: "document-info" },
       h("span", { class: "quiet" }, [view.language || view.kind, plural(view.lines, "line"), plural(view.chunks.length, "chunk")].join(" · ")),
       view.kind === "markdown" && (view.form === "markdown" ? button("As written", { source: true }) : button("Rendered", { source: false })),
-      view.kind === "pdf" && !refused && button("As pages", { source: false })),
+      PICTURED.includes(view.kind) && !refused && button("As pages", { source: false })),
     refused && h("p", { class: "notice" }, `This is its text. The page as a picture: ${refused}`),
     view.first_line > 1 && button(`Earlier lines (shown from ${view.first_line})`, { at: Math.max(1, view.first_line - half) }),
     text,
