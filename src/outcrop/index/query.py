@@ -70,7 +70,8 @@ class Query:
     """A query as search understands it. `phrases` must occur word for word, `quoted` ones are credited where they do;
     `text` is without the quotation marks; `symbols` are what may be names of code. `loose_kind` is the type of
     the query when no phrase is required. A clause of a pasted text has a `weight` and, in `title`, what alone says
-    which kind of file is asked for; the main clause has the others in `also`."""
+    which kind of file is asked for; the main clause has the others in `also`. `language`
+    is the one that it is to be read in, empty where that is left to its words."""
 
     text: str
     kind: QueryType
@@ -81,6 +82,7 @@ class Query:
     title: str = ""
     weight: float = 1.0
     also: tuple[Query, ...] = ()
+    language: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -97,6 +99,12 @@ class Query:
     def relax(self) -> Query:
         """The same query with no phrase required: they are credited instead."""
         return replace(self, kind=self.loose_kind, phrases=(), quoted=(*self.phrases, *self.quoted))
+
+    def read_in(self, language: str) -> Query:
+        """The same query, and its clauses, in a language."""
+        return replace(
+            self, language=language, also=tuple(replace(clause, language=language) for clause in self.also)
+        )
 
 
 def read_query(text: str, kind: QueryType | None = None) -> Query:
