@@ -77,15 +77,15 @@ class LexicalQuery:
 
 def weigh_terms(text: str, terms: Terms, segments: Sequence[Segment], forced: str = "") -> LexicalQuery:
     """Look the terms of a query up and weigh them by how rare they are; `forced` is the language it is read in."""
-    language = find_language(text, forced, lambda wanted: count_chunks(segments, wanted))
-    asked = read_words(text, terms, language)
+    spoken = find_language(text, forced, lambda wanted: count_chunks(segments, wanted))
+    asked = read_words(text, terms, spoken)
     postings = tuple(
         {term: found for term in asked.words if (found := segment.postings(term)) is not None}
         for segment in segments
     )
     counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in asked.words}
     weights, ideal = weigh_counts(asked, counts, sum(len(segment) for segment in segments))
-    return LexicalQuery(weights, asked.words, ideal, postings, asked.shares, language)
+    return LexicalQuery(weights, asked.words, ideal, postings, asked.shares, asked.language)
 
 
 def count_chunks(segments: Sequence[Segment], wanted: Collection[int]) -> dict[int, int]:

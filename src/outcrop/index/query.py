@@ -37,9 +37,11 @@ _ACRONYM: Final = re.compile(r"[A-Z]{2,6}")
 """By itself a name to look up; in a sentence (how does the API …, DNA methylation in …) a word like others."""
 _QUESTION: Final = re.compile(
     r"(?i)^\s*(?:how|what|why|when|where|who|whom|whose|which|can|could|does|do|did|is|are|was|were|should|would|"
-    r"will|explain|describe)\b|\?\s*$"
+    r"will|explain|describe)\b|[?？؟;]\s*$"
 )
 _PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
+MIN_ASKING_WORDS: Final = 2
+"""By itself a question word is a word to look up."""
 MIN_UNSPACED_SENTENCE: Final = 4
 """Characters in a row of a script without spaces that are as good as four words (not measured)."""
 
@@ -170,7 +172,7 @@ def _quoted_as_code(text: str, match: re.Match[str]) -> bool:
 
 def _detect(text: str) -> QueryType:
     words = _PLAIN_WORD.findall(text)
-    sentence = bool(_QUESTION.search(text)) or len(words) >= 4
+    sentence = bool(_QUESTION.search(text)) or len(words) >= 4 or _asks(text, words)
     identifiers = [
         found for found in _IDENTIFIERS.findall(text) if not (sentence and _ACRONYM.fullmatch(found))
     ]
@@ -179,6 +181,17 @@ def _detect(text: str) -> QueryType:
         return "mixed" if len(words) > 4 + 2 * len(identifiers) else "exact"
     unspaced = max((match.end() - match.start() for match in TERM_CHARACTERS.finditer(text)), default=0)
     return "semantic" if sentence or unspaced >= MIN_UNSPACED_SENTENCE else "mixed"
+
+
+def _asks(text: str, words: Sequence[str]) -> bool:
+    """Whether a short text begins with a question word of the language that it is in."""
+    if len(words) < MIN_ASKING_WORDS:
+        return False
+    from outcrop.text.detect import detect_language  # of longer texts it is clear without
+    from outcrop.text.languages import known_languages
+
+    language = known_languages().get(detect_language(text))
+    return language is not None and words[0].lower() in language.asking.split()
 
 
 # ------------------------------------------------------------------ what is asked for beside the words

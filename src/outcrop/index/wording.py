@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from outcrop.errors import QueryError
 from outcrop.text.scripts import TERM_CHARACTERS
 from outcrop.text.terms import PIECED, STOP_WORDS, Terms, language_term, term_number
 
@@ -27,8 +28,24 @@ CHARACTER_SHARE: Final = 0.3
 """What a character of a script without spaces counts beside the pairs it is in. 1, .5, .2 and 0 gave .722, .730, .734
 and .730 on five sets in Chinese, Japanese, Korean and Khmer."""
 
+GUESSED_SHARE: Final = 0.2
+"""Chunks of a language for each in English, from which on a query that does not tell may be in it (not measured)."""
+ENGLISH: Final = "en"
+
 Counts = Callable[[Collection[int]], Mapping[int, int]]
 """How many chunks hold each of some terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The language whose rules a query is read by, "" for English ones. It is `told` by the text or by who asks, or
+    else guessed from what the index holds."""
+
+    code: str = ""
+    told: bool = True
+
+
+_AS_ENGLISH: Final = Spoken()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +61,31 @@ class Wording:
     language: str = ""
 
 
-def find_language(text: str, forced: str, count: Counts) -> str:
-    """The language whose rules a query is read by, "" for English ones: as an index that holds nothing else knows no
-    others."""
+def read_language(wanted: str) -> str:
+    """The code of a language that was asked for, by its code or its English name."""
+    from outcrop.text.languages import find_code, known_languages
+
+    code = find_code(wanted)
+    if code is None:
+        raise QueryError(f"language must be one of {', '.join(sorted(known_languages()))}, not {wanted[:40]!r}")
+    return code
+
+
+def find_language(text: str, forced: str, count: Counts) -> Spoken:
+    """The language of a query. An index that holds nothing but English knows no other."""
     if not count((PIECED,)).get(PIECED):
-        return ""
+        return Spoken()
     from outcrop.text.detect import detect_language  # where all is English nothing of this is loaded
 
-    found = forced or detect_language(text) or detect_language(text, _rank_languages(count))
-    return "" if found == "en" else found
+    told = forced or detect_language(text)
+    found = told or detect_language(text, _likely_languages(count_languages(count)))
+    return Spoken("" if found == ENGLISH else found, bool(told))
+
+
+def _likely_languages(held: Mapping[str, int]) -> list[str]:
+    """The languages that a query of a few words may be in, the likeliest first: English, where little else is held."""
+    english = held.get(ENGLISH, 0)
+    return [code for code, chunks in held.items() if code != ENGLISH and chunks >= GUESSED_SHARE * english]
 
 
 def count_languages(count: Counts) -> dict[str, int]:
@@ -61,27 +94,34 @@ def count_languages(count: Counts) -> dict[str, int]:
 
     terms = {language_term(code): code for code in known_languages()}
     found = {terms[term]: chunks for term, chunks in count(terms).items() if chunks}
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0] != ENGLISH, item[0])))
 
 
-def _rank_languages(count: Counts) -> list[str]:
-    return list(count_languages(count))
-
-
-def read_words(text: str, terms: Terms, language: str = "") -> Wording:
+def read_words(text: str, terms: Terms, spoken: Spoken = _AS_ENGLISH) -> Wording:
     """The terms of a query that are looked up."""
-    typed = terms.words(text)
+    plain = text if text.isascii() else _without_asking(text)
+    typed = terms.words(plain)
     stopped = STOP_WORDS
-    if language:
+    if spoken.code:
         from outcrop.text.languages import function_words
 
-        stopped |= function_words(language)
+        stopped |= function_words(spoken.code)
     meaningful = [(surface, found) for surface, found in typed if surface.lower() not in stopped] or typed
     words = {term: surface for surface, found in reversed(meaningful) for term in found}
-    shares = dict.fromkeys(_characters(text), CHARACTER_SHARE) if not text.isascii() else {}
-    if not language:
-        return Wording(words, shares)
-    return _add_pieces(meaningful, terms, Wording(words, shares, language=language))
+    shares = dict.fromkeys(_characters(plain), CHARACTER_SHARE) if not plain.isascii() else {}
+    asked = Wording(words, shares, language=spoken.code)
+    return _add_pieces(meaningful, terms, asked, told=spoken.told) if spoken.code else asked
+
+
+def _without_asking(text: str) -> str:
+    """A question without its question words, where those stand between others without a space; the same where nothing
+    else is asked."""
+    if not TERM_CHARACTERS.search(text):
+        return text
+    from outcrop.text.languages import unspaced_asking
+
+    rest = unspaced_asking().sub(" ", text)
+    return rest if TERM_CHARACTERS.search(rest) or (rest.isascii() and rest.strip()) else text
 
 
 def _characters(text: str) -> set[int]:
@@ -90,8 +130,11 @@ def _characters(text: str) -> set[int]:
     return {term_number(character) for run in runs if len(run) > 1 for character in run}
 
 
-def _add_pieces(typed: list[tuple[str, tuple[int, ...]]], terms: Terms, plain: Wording) -> Wording:
-    """The stems and the pieces of the words of a query beside its terms."""
+def _add_pieces(
+    typed: list[tuple[str, tuple[int, ...]]], terms: Terms, plain: Wording, *, told: bool
+) -> Wording:
+    """The stems and the pieces of the words of a query beside its terms. Where its language is only guessed, the words
+    count in full as they were typed too: it may be English."""
     from outcrop.text.pieces import has_stemmer, split_pieces
 
     words, shares, language = dict(plain.words), dict(plain.shares), plain.language
@@ -108,7 +151,8 @@ def _add_pieces(typed: list[tuple[str, tuple[int, ...]]], terms: Terms, plain: W
             whole.add(stem if stems else base)
             if stem != base:
                 words.setdefault(stem, surface)
-                shares[base if stems else stem] = SURFACE_SHARE if stems else FOLDED_SHARE
+                if told or not stems:
+                    shares[base if stems else stem] = SURFACE_SHARE if stems else FOLDED_SHARE
                 if stems:
                     fallback[stem] = base
                 else:

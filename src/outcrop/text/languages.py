@@ -9,6 +9,7 @@ same, by its words and the pieces they are made of (see `pieces`). To add one, a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -45,6 +46,14 @@ def function_words(code: str) -> frozenset[str]:
     """Words of a language that carry no meaning of their own; none of one that is not known."""
     language = known_languages().get(code)
     return frozenset() if language is None else frozenset(f"{language.function} {language.asking}".split())
+
+
+@cache
+def unspaced_asking() -> re.Pattern[str]:
+    """The question words of languages that put no spaces between words, where they are more than a character."""
+    rows = (known_languages()[code].asking.split() for code in ("ja", "zh", "th"))
+    words = sorted({word for row in rows for word in row if len(word) > 1}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)))
 
 
 def name_language(code: str) -> str:

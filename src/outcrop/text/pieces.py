@@ -25,8 +25,8 @@ from typing import Final
 import Stemmer
 
 from outcrop.text.detect import is_english, script_of
-from outcrop.text.languages import known_languages
-from outcrop.text.scripts import TERM_CHARACTERS
+from outcrop.text.languages import ENGLISH, known_languages
+from outcrop.text.scripts import MARKS, TERM_CHARACTERS
 from outcrop.text.terms import (
     JOINTS,
     MAX_SURFACE_CHARS,
@@ -76,13 +76,34 @@ def has_stemmer(language: str) -> bool:
     return known is not None and bool(known.stemmer)
 
 
+WHOLE_WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
+"""A word with the marks on its letters, which Python does not count as letters."""
+
+
+class Stems:
+    """The stem of a word without accents, by the rules of a language, of English ones if that is "". Not safe for
+    threads."""
+
+    def __init__(self, language: str) -> None:
+        known = known_languages().get(language or ENGLISH)
+        self._stemmer = Stemmer.Stemmer(known.stemmer) if known is not None and known.stemmer else None
+        self._english = Stemmer.Stemmer("english")
+        self._is_latin = not script_of(language)
+
+    def find(self, word: str) -> str:
+        """The stem of a word; in a text of another script English words keep their English stems."""
+        if word.isascii() and not self._is_latin:
+            return self._english.stemWord(word)
+        return fold_accents(word if self._stemmer is None else self._stemmer.stemWord(word))
+
+
 class Pieces:
     """The analyser of words in other languages. One instance serves any number of threads."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._lock = threading.Lock()  # a Stemmer must not be used by two threads at once
-        self._stemmers: dict[str, Stemmer.Stemmer] = {}
+        self._lock = threading.Lock()  # a stemmer must not be used by two threads at once
+        self._stems: dict[str, Stems] = {}
         self._seen: dict[str, Seen] = {}
         self._numbers = Numbers()
 
@@ -131,10 +152,10 @@ class Pieces:
         if not has_stemmer(language):
             return fold_accents(word)
         with self._lock:
-            stemmer = self._stemmers.get(language)
-            if stemmer is None:
-                stemmer = self._stemmers[language] = Stemmer.Stemmer(known_languages()[language].stemmer)
-            return fold_accents(stemmer.stemWord(word))
+            stems = self._stems.get(language)
+            if stems is None:
+                stems = self._stems[language] = Stems(language)
+            return stems.find(word)
 
 
 def split_pieces(surface: str) -> list[str]:

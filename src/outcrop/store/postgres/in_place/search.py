@@ -178,16 +178,19 @@ class DatabaseSearch:
 
     def _look_up(self, view: View, text: str, forced: str = "") -> tuple[LexicalQuery, dict[int, int]]:
         """The terms of a query with their weights, still without postings; and how many chunks hold each."""
-        language = find_language(text, forced, self._store.term_counts)
-        asked = read_words(text, self._terms, language)
+        asked = read_words(text, self._terms, find_language(text, forced, self._store.term_counts))
         counts = self._store.term_counts(asked.words)
         weights, ideal = weigh_counts(asked, counts, view.chunks)
         held = {term: count for term, count in counts.items() if term in weights and count}
-        return LexicalQuery(weights, asked.words, ideal, (), asked.shares, language), held
+        return LexicalQuery(weights, asked.words, ideal, (), asked.shares, asked.language), held
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
         return self._look_up(view, text)[0].weights
+
+    def count_terms(self, terms: Collection[int]) -> Mapping[int, int]:
+        """The store knows."""
+        return self._store.term_counts(terms)
 
     def _by_words(
         self, view: View, words: LexicalQuery | None, counts: Mapping[int, int], allowed: _Allowed, pool: int
