@@ -147,8 +147,8 @@ def _by_words(words: Sequence[str], among: frozenset[str] | None = None) -> str:
     evidence = _evidence()
     scores: dict[str, float] = {}
     for word in words:
-        speaking = evidence.get(word, ())
-        letters = () if word.isascii() else _letters_of(word)
+        speaking: Sequence[tuple[str, float]] = evidence.get(word, ())
+        letters: Sequence[tuple[str, float]] = () if word.isascii() else _letters_of(word)
         if among is not None:
             speaking, letters = _share_out(speaking, 1.0, among), _share_out(letters, LETTER_EVIDENCE, among)
         for code, share in (*speaking, *letters):
