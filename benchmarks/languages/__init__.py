@@ -1,0 +1,1 @@
+"""How well search works in languages other than English, and from one language into another."""
