@@ -23,6 +23,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,6 +106,7 @@ class Lexicon:
         self._tones: NDArray[np.int8] = tones
         self._tokens = tokens
         self._spell = spell
+        self._names = list(tokens)
         self._rows: dict[str, int] = {}
         self._known: dict[str, Senses] = {}
         self._tones_seen = _Tones(self.measure_tone)
@@ -136,6 +138,17 @@ class Lexicon:
                 totals[token] = totals.get(token, 0.0) + times * share
         tokens = np.array(sorted(totals), np.int64)
         return tokens, np.array([totals[token] for token in tokens.tolist()], np.float32)
+
+    def translate(self, text: str, most: int) -> list[tuple[str, str, float]]:
+        """The first words of a foreign text, what each may be in English, and how likely against the likeliest."""
+        found: list[tuple[str, str, float]] = []
+        words = dict.fromkeys(cut_words(normalise(text), self.has))
+        for word in islice((word for word in words if not word.isdigit()), most):
+            for row in self._part(word):
+                senses = self._senses_of(row)
+                best = max((share for _, share in senses), default=1.0)
+                found += [(word, self._names[token], share / best) for token, share in senses]
+        return found
 
     def has(self, word: str) -> bool:
         """Whether the dictionary lists a normalised word."""

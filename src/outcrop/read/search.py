@@ -21,6 +21,7 @@ from outcrop.index.segment import View
 from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
 from outcrop.rank.signals import chance_of_answer
+from outcrop.read.translation import translate_query
 from outcrop.read.explain import NOT_HERE, as_hit, find_left_out, tell_empty, tell_unmatched
 from outcrop.read.rank import Ranker
 from outcrop.records import (
@@ -99,6 +100,7 @@ class Retriever:
             query = as_query(clauses, options.query_type) if clauses else query
         if query.is_empty and not query.is_letter:
             return Answer(text, query.kind, (), "empty_query", "type at least two characters")
+        query = translate_query(query, self._embedder)
         clock = _Clock(stopped)
         reranker = self._reranker(options)
         if reranker is not None:
