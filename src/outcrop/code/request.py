@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from outcrop.code.follow_up import read_follow_up
 from outcrop.errors import QueryError
 from outcrop.index.query import MAX_QUERY_CHARS
 from outcrop.read import mentions
@@ -101,6 +102,9 @@ def _follows_up(reading: Reading) -> bool:
     if len(words) > FOLLOW_UP_WORDS:
         return False
     named = bool(mentions.NAME.search(text)) or any(True for _ in mentions.paths_in(text))
+    other = read_follow_up(text)
+    if other is not None:
+        return other.leans_on(named=named)
     meaningful = sum(map(is_meaningful, words))
     if _POINTING.search(text):
         return meaningful <= 4

@@ -62,6 +62,7 @@ class Upkeep(Reading):
 
     def status(self) -> Status:
         """What the index holds."""
+        from outcrop.index.wording import count_languages
         from outcrop.records import Status
 
         return Status(
@@ -71,6 +72,7 @@ class Upkeep(Reading):
             model=self.parts.embedder.model,
             index_model=self._store.active_model(),
             array_bytes=self.parts.index.bytes_on_disk(),
+            languages=count_languages(self.parts.index.count_terms),
         )
 
     def doctor(self, *, repair: bool = False) -> list[Check]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from outcrop.index.columns import build_segment, merge_segments
 from outcrop.index.describe import find_declared, find_titled
 from outcrop.index.files import TELL, Hole, Saved, SegmentFiles
 from outcrop.index.graph import Graph
-from outcrop.index.legs import weigh_terms
+from outcrop.index.legs import count_chunks, weigh_terms
 from outcrop.index.query import Query
 from outcrop.index.seam import Matches
 from outcrop.index.segment import DamagedArrays, Part, Segment, View
@@ -174,7 +174,9 @@ class SearchArrays:
     ) -> Matches:
         """Both legs over the arrays."""
         masks = rows_with_phrases(self._store, self._terms, view, self.masks(view, where), query, pool)
-        words = None if mode == "semantic" else weigh_terms(query.text, self._terms, view.segments)
+        words = (
+            None if mode == "semantic" else weigh_terms(query.text, self._terms, view.segments, query.language)
+        )
         declared = find_declared(view, masks, query.symbols) if words is not None else {}
         found = find_candidates(view, masks, words, vector, pool, declared)
         filtered_out = (
@@ -194,6 +196,10 @@ class SearchArrays:
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
         return weigh_terms(text, self._terms, view.segments).weights
+
+    def count_terms(self, terms: Collection[int]) -> Mapping[int, int]:
+        """How many rows hold each of some terms."""
+        return count_chunks(self.refresh().segments, terms)
 
     # ------------------------------------------------------------------ references
 

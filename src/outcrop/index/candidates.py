@@ -163,7 +163,7 @@ def rows_with_phrases(store: Store, terms: Terms, view: View, masks: Masks, quer
     ids = [segment.chunk_ids[held] for segment, held in zip(view.segments, likely, strict=True)]
     ordered = np.concatenate(ids) if ids else np.zeros(0, np.int64)
     if len(ordered) > READ_PHRASES:
-        weights = legs.weigh_terms(query.text, terms, view.segments)
+        weights = legs.weigh_terms(query.text, terms, view.segments, query.language)
         scores = [score[held] for score, held in zip(score_rows(view, likely, weights), likely, strict=True)]
         ordered = ordered[np.argsort(-np.concatenate(scores), kind="stable")]
     holding = [np.zeros(0, np.int64)]

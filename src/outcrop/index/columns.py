@@ -6,6 +6,7 @@ columns and merged by them, and so is what a store that is searched in place kee
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,7 +19,9 @@ from outcrop.index.phrasing import mark_pairs, words_for_phrases
 from outcrop.index.segment import ROWWISE, Segment
 from outcrop.records import SESSION, FeedRow, Matrix
 from outcrop.system.arrays import NDArray
-from outcrop.text.terms import TERM_BYTES, Terms
+from outcrop.text.detect import detect_language
+from outcrop.text.languages import ENGLISH
+from outcrop.text.terms import PIECED, TERM_BYTES, Terms, language_term
 
 # How often a term of each field counts as if it stood in the text. Title 3 was best, or equal to the best, on all seven
 # sets with titles (0, 1, 2, 3 tried, whole documents, BM25 alone). Those of headings and path were not measured:
@@ -30,6 +33,9 @@ OWN_WEIGHT: Final = 4
 """How often a word of a turn counts for one of those around it, which are searched with it. On the half of
 `benchmarks.dialogue` that is for choosing, 1, 2, 4 and 6 found .77, .77, .78 and .77 of the turns that answer, and put
 one first for .16, .27, .33 and .34 of the questions; with turns alone .53 and .22."""
+
+CODE: Final = "code"
+"""In place of a language, of what is indexed as it stands."""
 
 MAX_FREQUENCY: Final = 255
 ROW_BITS: Final = 64 - 8 * TERM_BYTES
@@ -50,29 +56,33 @@ class Occurrences:
 
 
 def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
-    """The terms of the text, the title, the headings and the path of each row, and of words that phrases need."""
+    """The terms of the text, the title, the headings and the path of each row, and of words that phrases need; of rows
+    in other languages than English also the stems and pieces of words, which add nothing to the length."""
     if len(feed) > MAX_BUILD_ROWS:
         raise ValueError(f"{len(feed)} rows are too many for one build; feed at most {MAX_BUILD_ROWS}")
     found: list[NDArray[np.uint64]] = []
     bodies: list[NDArray[np.uint64]] = []
     lengths = np.zeros(len(feed), np.uint32)
     repeats = np.zeros(len(feed), np.int64)
-    files: dict[tuple[str, str], _Header] = {}
-    sections: dict[tuple[str, tuple[str, ...]], _Header] = {}
-    for row, item in enumerate(feed):
-        file = files.get((item.title, item.path))
+    headers: dict[tuple[str, ...], _Header] = {}
+    for row, (item, language) in enumerate(zip(feed, find_languages(feed), strict=True)):
+        file_key = (language, item.title, item.path)
+        file = headers.get(file_key)
         if file is None:
-            file = _header(terms, (item.title, TITLE_WEIGHT), (item.path, PATH_WEIGHT))
-            files[item.title, item.path] = file
-        section = sections.get((item.title, item.heading_path))
+            weighted = (item.title, TITLE_WEIGHT), (item.path, PATH_WEIGHT)
+            file = headers[file_key] = _header(terms, language, *weighted)
+        section_key = (language, item.title, *item.heading_path, "")
+        section = headers.get(section_key)
         if section is None:
-            section = sections[item.title, item.heading_path] = _section(terms, item)
+            section = headers[section_key] = _section(terms, language, item)
         body = np.frombuffer(terms.of(item.text), np.uint64)
         bodies.append(body)
-        counted = np.tile(body, OWN_WEIGHT) if item.kind == SESSION else body
-        found += (counted, file.terms, section.terms)
+        own = np.concatenate((body, _pieces(terms, item.text, language)))
+        counted = np.tile(own, OWN_WEIGHT) if item.kind == SESSION else own
+        marks = _marks_of(language)
+        found += (counted, file.terms, section.terms, marks)
         lengths[row] = len(body) + file.length + section.length
-        repeats[row] = len(counted) + len(file.terms) + len(section.terms)
+        repeats[row] = len(counted) + len(file.terms) + len(section.terms) + len(marks)
     more, of_rows = words_for_phrases(feed, bodies, terms)
     owners = np.repeat(np.arange(len(feed), dtype=np.uint64), repeats)
     return Occurrences(lengths, np.concatenate((*found, more)), np.concatenate((owners, of_rows)))
@@ -86,23 +96,53 @@ class _Header:
     length: int
 
 
-def _section(terms: Terms, item: FeedRow) -> _Header:
+def _section(terms: Terms, language: str, item: FeedRow) -> _Header:
     if item.kind == SESSION:
-        return _header(
-            terms, (" ".join(item.heading_path[:1]), HEADING_WEIGHT), (" ".join(item.heading_path[1:]), 1)
-        )
+        above = (" ".join(item.heading_path[:1]), HEADING_WEIGHT), (" ".join(item.heading_path[1:]), 1)
+        return _header(terms, language, *above)
     headings = " ".join(title for title in item.heading_path if title != item.title)
-    return _header(terms, (headings, HEADING_WEIGHT))
+    return _header(terms, language, (headings, HEADING_WEIGHT))
 
 
-def _header(terms: Terms, *weighted: tuple[str, int]) -> _Header:
-    repeated: array[int] = array("Q")
+def _header(terms: Terms, language: str, *weighted: tuple[str, int]) -> _Header:
+    repeated: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     length = 0
     for text, weight in weighted:
-        found = terms.of(text) if text else array("Q")
+        found = np.frombuffer(terms.of(text) if text else array("Q"), np.uint64)
         length += len(found)
-        repeated.extend(found * weight)
-    return _Header(np.frombuffer(repeated, np.uint64), length)
+        repeated += [found, _pieces(terms, text, language)] * weight
+    return _Header(np.concatenate(repeated), length)
+
+
+def _pieces(terms: Terms, text: str, language: str) -> NDArray[np.uint64]:
+    """What a text in a language is found by beside its terms; nothing of plain English, and of code."""
+    if language == CODE or (language in ("", ENGLISH) and text.isascii()):
+        return _NO_TERMS
+    return np.frombuffer(terms.pieces.of(text, language), np.uint64)
+
+
+def _marks_of(language: str) -> NDArray[np.uint64]:
+    """The terms that say which language a row is in."""
+    if language in ("", CODE):
+        return _NO_TERMS
+    marks = (language_term(language),) if language == ENGLISH else (language_term(language), PIECED)
+    return np.array(marks, np.uint64)
+
+
+def find_languages(feed: Sequence[FeedRow]) -> list[str]:
+    """The language of each row; where a row by itself does not tell, that of most rows of its document."""
+    found = [CODE if item.kind == "code" else detect_language(item.text) for item in feed]
+    known: dict[int, Counter[str]] = {}
+    for item, language in zip(feed, found, strict=True):
+        if language and language != CODE:
+            known.setdefault(item.document_id, Counter())[language] += 1
+    return [
+        language or (known[item.document_id].most_common(1)[0][0] if item.document_id in known else "")
+        for item, language in zip(feed, found, strict=True)
+    ]
+
+
+_NO_TERMS: Final = np.zeros(0, np.uint64)
 
 
 def invert(numbers: NDArray[np.uint64], owners: NDArray[np.uint64]) -> dict[str, Any]:

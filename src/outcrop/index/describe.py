@@ -102,7 +102,8 @@ def cover_files(query: LexicalQuery, found: Candidates) -> Candidates:
     weights = np.array(list(query.weights.values()), np.float32)
     count = int(found.file.max(initial=-1)) + 1
     by_file = np.array([np.bincount(found.file, line, count) > 0 for line in held]).reshape(len(weights), count)
-    words = by_file.mean(axis=0, dtype=np.float32) if len(weights) else np.zeros(count, np.float32)
+    shares = np.array([query.shares.get(term, 1.0) for term in query.weights], np.float32)
+    words: NDArray[np.float32] = shares @ by_file / np.float32(max(float(shares.sum()), 1e-9))
     rare: NDArray[np.float32] = weights @ by_file / np.float32(max(float(weights.sum()), 1e-9))
     return replace(found, file_words=words[found.file], file_rare_words=rare[found.file].astype(np.float32))
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import shake_256
 from typing import Any, Final
@@ -25,9 +25,10 @@ from typing import Any, Final
 import numpy as np
 
 from outcrop.index.segment import Postings, Segment, Watched
+from outcrop.index.wording import Wording, find_language, read_words, settle_shares
 from outcrop.records import Matrix, Vector
 from outcrop.system.arrays import NDArray
-from outcrop.text.terms import STOP_WORDS, Terms
+from outcrop.text.terms import Terms
 
 # ------------------------------------------------------------------ by words
 
@@ -38,6 +39,8 @@ B: Final = 0.75
 
 MAX_TERMS: Final = 64
 """Of a pasted page the rarest terms decide; the rest cost time."""
+MAX_PIECES: Final = 192
+"""The same where a word has pieces beside it (not measured)."""
 
 MIN_INFORMATION: Final = 0.3
 """A query that says less than this share of what one unique word says (`the of and`) cannot be matched well, however
@@ -61,39 +64,51 @@ questions of the test of notes were missed, so that test is no independent measu
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
     """Terms of a query with their weight (inverse document frequency), and the best score a chunk could get. `words`
-    maps each term back to what was typed, for explanations; `postings[i]` holds what segment i has of each."""
+    maps each term back to what was typed, for explanations; `postings[i]` holds what segment i has of each. `shares`
+    has the terms that count less than a word; `language` says by whose rules it was read, "" for English ones."""
 
     weights: dict[int, float]
     words: dict[int, str]
     ideal: float
     postings: tuple[dict[int, Postings], ...]
+    shares: dict[int, float] = field(default_factory=dict)
+    language: str = ""
 
 
-def weigh_terms(text: str, terms: Terms, segments: Sequence[Segment]) -> LexicalQuery:
-    """Look the terms of a query up and weigh them by how rare they are."""
-    words = read_words(text, terms)
+def weigh_terms(text: str, terms: Terms, segments: Sequence[Segment], forced: str = "") -> LexicalQuery:
+    """Look the terms of a query up and weigh them by how rare they are; `forced` is the language it is read in."""
+    spoken = find_language(text, forced, lambda wanted: count_chunks(segments, wanted))
+    asked = read_words(text, terms, spoken)
     postings = tuple(
-        {term: found for term in words if (found := segment.postings(term)) is not None} for segment in segments
+        {term: found for term in asked.words if (found := segment.postings(term)) is not None}
+        for segment in segments
     )
-    counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in words}
-    weights, ideal = weigh_counts(counts, sum(len(segment) for segment in segments))
-    return LexicalQuery(weights, words, ideal, postings)
+    counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in asked.words}
+    weights, ideal = weigh_counts(asked, counts, sum(len(segment) for segment in segments))
+    return LexicalQuery(weights, asked.words, ideal, postings, asked.shares, asked.language)
 
 
-def read_words(text: str, terms: Terms) -> dict[int, str]:
-    """The terms of a query that are looked up, with the words they stand for."""
-    typed = terms.words(text)
-    meaningful = [(surface, found) for surface, found in typed if surface.lower() not in STOP_WORDS]
-    return {term: surface for surface, found in reversed(meaningful or typed) for term in found}
+def count_chunks(segments: Sequence[Segment], wanted: Collection[int]) -> dict[int, int]:
+    """How many chunks hold each of some terms."""
+    counts = dict.fromkeys(wanted, 0)
+    for segment in segments:
+        for term in counts:
+            found = segment.postings(term)
+            counts[term] += 0 if found is None else len(found[0])
+    return counts
 
 
-def weigh_counts(counts: Mapping[int, int], rows: int) -> tuple[dict[int, float], float]:
+def weigh_counts(asked: Wording, counts: Mapping[int, int], rows: int) -> tuple[dict[int, float], float]:
     """The weights of terms that stand in so many of some rows, and the best score that they allow."""
     total = PRIOR_ROWS + rows
-    weights = {term: math.log(1 + (total - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
-    if len(weights) > MAX_TERMS:
+    weights = {
+        term: share * math.log(1 + (total - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
+        for term, share in settle_shares(asked, counts).items()
+    }
+    most = MAX_TERMS if not asked.language else MAX_PIECES
+    if len(weights) > most:
         # Words that stand nowhere come last: they would crowd out all that can be found.
-        rarest = sorted(weights, key=lambda term: (not counts[term], -weights[term]))[:MAX_TERMS]
+        rarest = sorted(weights, key=lambda term: (not counts.get(term, 0), -weights[term]))[:most]
         weights = {term: weights[term] for term in rarest}
     least = MIN_INFORMATION * math.log(1 + (total + 0.5) / 0.5)
     return weights, max(sum(weights.values()), least) * (K1 + 1)
@@ -134,9 +149,25 @@ def gain_of(
 
 
 def matched_terms(query: LexicalQuery, number: int, row: int) -> tuple[str, ...]:
-    """Which words of the query a row of segment `number` holds, heaviest first."""
-    found = sorted((-query.weights[term], query.words[term]) for term in _terms_in(query, number, row))
+    """Which words of the query a row of segment `number` holds, heaviest first. Of a word that has pieces it holds one
+    that counts in full, or what counts half of all."""
+    held = _terms_in(query, number, row)
+    if query.shares:
+        held = _terms_of_held_words(query, held)
+    found = sorted((-query.weights[term], query.words[term]) for term in held)
     return tuple(dict.fromkeys(word for _, word in found))
+
+
+def _terms_of_held_words(query: LexicalQuery, held: Sequence[int]) -> list[int]:
+    whole: dict[str, float] = {}
+    for term in query.weights:
+        word = query.words[term]
+        whole[word] = whole.get(word, 0.0) + query.shares.get(term, 1.0)
+    part: dict[str, float] = {}
+    for term in held:
+        word, share = query.words[term], query.shares.get(term, 1.0)
+        part[word] = part.get(word, 0.0) + (whole[word] if share == 1 else share)
+    return [term for term in held if part[query.words[term]] >= whole[query.words[term]] / 2]
 
 
 def held_terms(query: LexicalQuery, segments: NDArray[np.int32], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -157,11 +188,14 @@ def coverage(query: LexicalQuery, number: int, row: int) -> float:
     word's terms that are there. Unlike BM25 this depends on nothing but the query and the row: not on how long the row
     is, nor on what else is indexed, which in a small index says little of how common a word is."""
     held = set(_terms_in(query, number, row))
-    words: dict[str, list[bool]] = {}
+    words: dict[str, list[tuple[float, bool]]] = {}
     for term in query.weights:
-        words.setdefault(query.words[term], []).append(term in held)
+        words.setdefault(query.words[term], []).append((query.shares.get(term, 1.0), term in held))
     telling = [terms for word, terms in words.items() if word.lower() not in FILLERS] or list(words.values())
-    return sum(sum(terms) / len(terms) for terms in telling) / len(telling) if telling else 0.0
+    parts = [
+        sum(share for share, there in terms if there) / sum(share for share, _ in terms) for terms in telling
+    ]
+    return sum(parts) / len(parts) if parts else 0.0
 
 
 def _terms_in(query: LexicalQuery, number: int, row: int) -> list[int]:

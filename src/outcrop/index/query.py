@@ -37,9 +37,11 @@ _ACRONYM: Final = re.compile(r"[A-Z]{2,6}")
 """By itself a name to look up; in a sentence (how does the API …, DNA methylation in …) a word like others."""
 _QUESTION: Final = re.compile(
     r"(?i)^\s*(?:how|what|why|when|where|who|whom|whose|which|can|could|does|do|did|is|are|was|were|should|would|"
-    r"will|explain|describe)\b|\?\s*$"
+    r"will|explain|describe)\b|[?？؟;]\s*$"
 )
 _PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
+MIN_ASKING_WORDS: Final = 2
+"""By itself a question word is a word to look up."""
 MIN_UNSPACED_SENTENCE: Final = 4
 """Characters in a row of a script without spaces that are as good as four words (not measured)."""
 
@@ -70,7 +72,8 @@ class Query:
     """A query as search understands it. `phrases` must occur word for word, `quoted` ones are credited where they do;
     `text` is without the quotation marks; `symbols` are what may be names of code. `loose_kind` is the type of
     the query when no phrase is required. A clause of a pasted text has a `weight` and, in `title`, what alone says
-    which kind of file is asked for; the main clause has the others in `also`."""
+    which kind of file is asked for; the main clause has the others in `also`. `language`
+    is the one that it is to be read in, empty where that is left to its words."""
 
     text: str
     kind: QueryType
@@ -81,6 +84,7 @@ class Query:
     title: str = ""
     weight: float = 1.0
     also: tuple[Query, ...] = ()
+    language: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -97,6 +101,12 @@ class Query:
     def relax(self) -> Query:
         """The same query with no phrase required: they are credited instead."""
         return replace(self, kind=self.loose_kind, phrases=(), quoted=(*self.phrases, *self.quoted))
+
+    def read_in(self, language: str) -> Query:
+        """The same query, and its clauses, in a language."""
+        return replace(
+            self, language=language, also=tuple(replace(clause, language=language) for clause in self.also)
+        )
 
 
 def read_query(text: str, kind: QueryType | None = None) -> Query:
@@ -162,7 +172,7 @@ def _quoted_as_code(text: str, match: re.Match[str]) -> bool:
 
 def _detect(text: str) -> QueryType:
     words = _PLAIN_WORD.findall(text)
-    sentence = bool(_QUESTION.search(text)) or len(words) >= 4
+    sentence = bool(_QUESTION.search(text)) or len(words) >= 4 or _asks(text, words)
     identifiers = [
         found for found in _IDENTIFIERS.findall(text) if not (sentence and _ACRONYM.fullmatch(found))
     ]
@@ -171,6 +181,17 @@ def _detect(text: str) -> QueryType:
         return "mixed" if len(words) > 4 + 2 * len(identifiers) else "exact"
     unspaced = max((match.end() - match.start() for match in TERM_CHARACTERS.finditer(text)), default=0)
     return "semantic" if sentence or unspaced >= MIN_UNSPACED_SENTENCE else "mixed"
+
+
+def _asks(text: str, words: Sequence[str]) -> bool:
+    """Whether a short text begins with a question word of the language that it is in."""
+    if len(words) < MIN_ASKING_WORDS:
+        return False
+    from outcrop.text.detect import detect_language  # of longer texts it is clear without
+    from outcrop.text.languages import known_languages
+
+    language = known_languages().get(detect_language(text))
+    return language is not None and words[0].lower() in language.asking.split()
 
 
 # ------------------------------------------------------------------ what is asked for beside the words

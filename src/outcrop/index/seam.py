@@ -58,6 +58,9 @@ class Index(Protocol):
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
 
+    def count_terms(self, terms: Collection[int]) -> Mapping[int, int]:
+        """How many chunks hold each of some terms, among them perhaps some that were removed lately."""
+
     def steps(
         self, view: View, chunk_ids: NDArray[np.int64], asked: Collection[str] = ()
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:

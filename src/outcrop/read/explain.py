@@ -191,6 +191,7 @@ def explain(seen: Matches, place: int) -> Explanation:
         total=float(found.final[place]),
         coverage=0.0 if words is None else coverage(words, number, row),
         matched_phrases=tuple(dict.fromkeys(phrase for phrase in held if " " in phrase)),
+        language="" if words is None else words.language,
     )
 
 

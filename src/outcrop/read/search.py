@@ -18,6 +18,7 @@ from outcrop.index.candidates import POOL
 from outcrop.index.query import Query, read_query
 from outcrop.index.seam import Index, Matches
 from outcrop.index.segment import View
+from outcrop.index.wording import read_language
 from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
 from outcrop.rank.signals import chance_of_answer
@@ -98,6 +99,8 @@ class Retriever:
 
             clauses = read_question(text)
             query = as_query(clauses, options.query_type) if clauses else query
+        if options.language:
+            query = query.read_in(read_language(options.language))
         if query.is_empty and not query.is_letter:
             return Answer(text, query.kind, (), "empty_query", "type at least two characters")
         query = translate_query(query, self._embedder)
@@ -234,6 +237,7 @@ class Retriever:
             unmatched_phrases=unmatched,
             meaning_share=self._meaning_share(query, options, meant.vector),
             answerable=answerable,
+            language="" if seen.words is None else seen.words.language,
         )
         return answer, is_whole
 

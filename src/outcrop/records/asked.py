@@ -226,6 +226,14 @@ class SearchOptions:
     query_type: QueryType | None = option(
         None, "What the query is, instead of detecting it.", flags=("--type",), group=RANK, rare=True
     )
+    language: str | None = option(
+        None,
+        "The language that the query is read in (de, German …), instead of detecting it.",
+        metavar="LANGUAGE",
+        group=RANK,
+        rare=True,
+        brief="of the query: de, ja …",
+    )
     floor: float = option(
         0.25,
         "Least cosine similarity of a hit that shares no word.",
@@ -301,6 +309,7 @@ class SearchArguments(TypedDict, total=False):
     mode: SearchMode
     fusion: Fusion
     query_type: QueryType | None
+    language: str | None
     floor: float | None
     max_distance: float | None
     cutoff: float

@@ -37,7 +37,7 @@ class Explanation:
     `matched_terms` are the words that matched, heaviest first, `matched_phrases` the quoted phrases of several words.
     `words` and `meaning` are what each leg gave and add up to `fused`; `fused` and the boosts add up to `total`,
     from which the hit's `score` follows (`rank.fusion`). `coverage` is the share of the query's words that the passage
-    holds.
+    holds, `language` the one by whose rules they were read, empty for English.
     A context may then lift a hit: boosts named `must`, `preferred`, `mentioned`, `followed` and `beside` are in terms
     of the score itself and no part of the total.
     """
@@ -54,6 +54,7 @@ class Explanation:
     total: float = 0.0
     coverage: float = 0.0
     matched_phrases: tuple[str, ...] = ()
+    language: str = ""
 
     @property
     def matched(self) -> tuple[str, ...]:
@@ -234,7 +235,8 @@ class Answer:
     `meaning_share` is how much meaning weighed in the order of the hits, None where nothing was searched. `question`
     has the clauses that were asked of a pasted text, none for a query that was typed. `answerable` is the chance that
     the answer is in the index at all, None where that was not asked; where it is low, `detail` says so. `elsewhere`
-    names other projects that are clearly better, where one project was asked (`here`).
+    names other projects that are clearly better, where one project was asked (`here`). `language` is the code of
+    the one by whose rules the words of the query were read, empty for English ones.
     """
 
     query: str
@@ -250,6 +252,7 @@ class Answer:
     question: tuple[Clause, ...] = ()
     answerable: float | None = None
     elsewhere: tuple[Elsewhere, ...] = ()
+    language: str = ""
 
     @property
     def is_doubtful(self) -> bool:

@@ -3,8 +3,8 @@ a declaration, the map, the graph of references."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from outcrop.records.parsed import Failure, ReferenceKind, Skipped
@@ -121,7 +121,8 @@ class MoveReport:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What an index holds and whether it is in order. `model` is the one in use, `index_model` the stored vectors'."""
+    """What an index holds and whether it is in order. `model` is the one in use, `index_model` the stored vectors'.
+    `languages` says how many chunks of text are in each, by its code, the commonest first."""
 
     db: str
     collections: tuple[CollectionInfo, ...]
@@ -129,6 +130,7 @@ class Status:
     model: Model
     index_model: Model | None
     array_bytes: int
+    languages: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from outcrop.text.phrases import phrase_lines, phrase_spans
 from outcrop.text.terms import PART, WORD
+from outcrop.text.unspaced import SharedRuns
 
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""
@@ -25,23 +26,30 @@ _ONE_PART: Final = re.compile(r"[A-Z]?[a-z]+")
 
 
 class Marker:
-    """Finds what a search matched in a text: words in any inflection, phrases verbatim."""
+    """Finds what a search matched in a text: words in any inflection, of `language` where they are not English ones,
+    phrases verbatim."""
 
-    def __init__(self, terms: Iterable[str], phrases: Iterable[str] = ()) -> None:
+    def __init__(self, terms: Iterable[str], phrases: Iterable[str] = (), language: str = "") -> None:
         import Stemmer
 
-        self._stem = Stemmer.Stemmer("english").stemWord
+        self._stem: Callable[[str], str] = Stemmer.Stemmer("english").stemWord
+        self._word = WORD
         self.phrases = tuple(phrases)
-        words = {word.lower() for term in terms for word in WORD.findall(term)}
+        terms = list(terms)
+        if language or not all(map(str.isascii, terms)):
+            from outcrop.text.pieces import WHOLE_WORD, Stems
+
+            self._stem, self._word = Stems(language).find, WHOLE_WORD
+        words = {word.lower() for term in terms for word in self._word.findall(term)}
         self._stems = {self._stem(word) for word in words}
-        # Scripts without spaces have no words to compare: what was asked for is looked up as it stands.
         self._known: dict[str, bool] = {}
-        self._verbatim = [word for word in words if not word.isascii()]
+        # Scripts without spaces have no words to compare.
+        self._shared = SharedRuns(word for word in words if not word.isascii())
 
     def spans(self, text: str) -> list[Span]:
         """Spans of matching words and phrases, in order, without overlaps."""
         found = self.phrase_spans(text)
-        for word in WORD.finditer(text):
+        for word in self._word.finditer(text):
             if self._matches(word.group()):
                 found.append(word.span())
                 continue
@@ -53,9 +61,7 @@ class Marker:
                 for part in PART.finditer(word.group())
                 if part.span() != (0, len(word.group())) and self._matches(part.group())
             )
-        for asked in self._verbatim:
-            # Not in `text.lower()`: that can be longer than the text (İ), and all after it would stand elsewhere.
-            found.extend(match.span() for match in re.finditer(re.escape(asked), text, re.IGNORECASE))
+        found.extend(self._shared.find_spans(text))
         return _without_overlaps(found)
 
     def words(self, text: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Final
 
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
@@ -11,9 +12,9 @@ _HARMLESS: Final = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
     0x7F: "\N{SYMBOL FOR DELETE}",
     **dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT),
-    **dict.fromkeys(
-        (0x061C, *range(0x200E, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), _REPLACEMENT
-    ),
+    # Three marks stand in any Arabic and Hebrew text and only say which way a full stop goes.
+    **dict.fromkeys((0x061C, 0x200E, 0x200F), ""),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), _REPLACEMENT),
     **dict.fromkeys((0x2028, 0x2029), "\n"),
 }
 
@@ -27,6 +28,34 @@ def clean(text: str) -> str:
 def clean_line(text: str) -> str:
     """As `clean`, on one line: for names, titles and reasons."""
     return " ".join(clean(text).split())
+
+
+def crop(text: str, size: int) -> str:
+    """The beginning of a text that takes more columns; characters of East Asia take two, marks on letters none."""
+    if len(text) <= size and text.isascii():
+        return text
+    width = 0
+    for at, character in enumerate(text):
+        width += _columns(character)
+        if width > size:
+            return _crop_to(text[:at], size - 1) + "…"
+    return text
+
+
+def _crop_to(text: str, size: int) -> str:
+    width = sum(map(_columns, text))
+    while text and (width > size or unicodedata.combining(text[-1])):
+        width -= _columns(text[-1])
+        text = text[:-1]
+    return text
+
+
+def _columns(character: str) -> int:
+    if character.isascii():
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def say_count(number: int, noun: str) -> str:

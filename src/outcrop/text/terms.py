@@ -5,8 +5,8 @@ by `getusername`, `TS-999` by itself and by `999`. Scripts written without space
 characters. Composed or decomposed, full width or a ligature out of a PDF: a character counts the same however it was
 typed. Terms are kept as 48-bit numbers that are the same in every process.
 
-Stemming is English only. Words of other languages go through the same rules in documents and in queries, which is
-consistent, if not always right.
+Every text has these terms, whatever its language, and its words are stemmed as English is. What a text in another
+language is found by beside them stands in `pieces`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import Stemmer
 
 from outcrop.text.scripts import MARKS, TERM_CHARACTERS
+
+if TYPE_CHECKING:
+    from outcrop.text.pieces import Pieces
 
 WORD: Final = re.compile(r"[^\W_]+")
 PART: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
@@ -37,7 +40,7 @@ _JOINED: Final = r"{word}(?:[_.\-'’:/+#@]+{word})*[+#]{{0,2}}|(?<!_)_+{word}(?
 _SURFACE: Final = re.compile(_JOINED.format(word=r"[^\W_]++"))
 # The same for ASCII, in three quarters of the time.
 _SURFACE_ASCII: Final = re.compile(_JOINED.format(word=r"[0-9A-Za-z]++"))
-_JOINTS: Final = re.compile(r"[_.\-'’:/+#@]+")
+JOINTS: Final = re.compile(r"[_.\-'’:/+#@]+")
 
 MAX_SURFACE_CHARS: Final = 64
 """A longer word is a blob (base64, a hash, a minified line): its first characters make one term. Longer tokens are
@@ -68,23 +71,33 @@ class Terms:
     def __init__(self) -> None:
         self._stem = Stemmer.Stemmer("english")
         self._lock = threading.Lock()  # a Stemmer must not be used by two threads at once
-        self._seen = _Seen(self._analyse)
-        self._numbers = _Numbers()
+        self._seen = Seen(self._analyse)
+        self._numbers = Numbers()
+        self._pieces: Pieces | None = None
+
+    @property
+    def pieces(self) -> Pieces:
+        """The analyser of other languages; where all is English it is never made."""
+        if self._pieces is None:
+            from outcrop.text.pieces import Pieces
+
+            self._pieces = Pieces(self)
+        return self._pieces
 
     def of(self, text: str) -> array[int]:
         """All terms of a text, in order, repeated as often as they occur."""
-        return array("Q", chain.from_iterable(map(self._seen.__getitem__, _surfaces(text))))
+        return array("Q", chain.from_iterable(map(self._seen.__getitem__, split_surfaces(text))))
 
     def words(self, text: str) -> list[tuple[str, tuple[int, ...]]]:
         """Surface tokens with their terms, for queries and for showing what matched."""
-        return [(surface, tuple(self._seen[surface])) for surface in _surfaces(text)]
+        return [(surface, tuple(self._seen[surface])) for surface in split_surfaces(text)]
 
     def _analyse(self, surface: str) -> Sequence[int]:
         if (
             surface.isdigit() and surface.isascii()
         ):  # a table may hold a million different numbers, each one term
             return (term_number(surface[:MAX_SURFACE_CHARS]),)
-        pieces = [surface] if surface.isalnum() else [piece for piece in _JOINTS.split(surface) if piece]
+        pieces = [surface] if surface.isalnum() else [piece for piece in JOINTS.split(surface) if piece]
         if pieces == [surface]:
             number = term_number if surface.isascii() else self._numbers.__getitem__
             with self._lock:
@@ -121,7 +134,7 @@ class Terms:
             yield from self._analyse_piece(piece[end:])
 
 
-class _Numbers(dict[str, int]):
+class Numbers(dict[str, int]):
     """Term → its number, for scripts without spaces: a whole page may be one word that never recurs, while its
     characters and pairs do."""
 
@@ -132,7 +145,7 @@ class _Numbers(dict[str, int]):
         return number
 
 
-class _Seen(dict[str, Sequence[int]]):
+class Seen(dict[str, Sequence[int]]):
     """Surface token → its terms, worked out when first seen; a hit never leaves C."""
 
     def __init__(self, analyse: Callable[[str], Sequence[int]]) -> None:
@@ -153,7 +166,7 @@ class _Seen(dict[str, Sequence[int]]):
         return found
 
 
-def _surfaces(text: str) -> list[str]:
+def split_surfaces(text: str) -> list[str]:
     """The surface tokens of a text."""
     if text.isascii():
         return _SURFACE_ASCII.findall(text)
@@ -173,6 +186,18 @@ def term_number(term: str) -> int:
     return int.from_bytes(
         blake2b(term.encode("utf-8", "surrogatepass"), digest_size=TERM_BYTES).digest(), "little"
     )
+
+
+@cache
+def language_term(code: str) -> int:
+    """The term of every chunk that is in a language: how many have it tells what an index holds."""
+    return term_number(_LANGUAGE_MARK + code)
+
+
+_LANGUAGE_MARK: Final = "\x03"
+"""Before the code of a language: no text gives a term with this character."""
+PIECED: Final = language_term("*")
+"""The term of every chunk that has pieces: an index without any is searched by words alone."""
 
 
 def words_of(name: str, terms: Terms) -> list[int]:

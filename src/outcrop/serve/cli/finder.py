@@ -24,7 +24,7 @@ from outcrop.errors import OutcropError
 from outcrop.records.found import EXTRACTED_KINDS
 from outcrop.serve.cli.passage import MATCH, STYLES, Passage
 from outcrop.serve.cli.render import about_hit
-from outcrop.serve.cli.render_code import crop, path_from_here, place_from_here
+from outcrop.serve.cli.render_code import path_from_here, place_from_here
 from outcrop.serve.excerpt import Marker
 from outcrop.serve.terminal import clean, clean_line, say_count
 from outcrop.workers.process import start_program
@@ -120,7 +120,7 @@ class Finder:
         if hit is None:
             return []
         passage = Passage(self._out, hit, full=False)
-        marker = Marker(hit.why.matched_terms, hit.why.matched_phrases)
+        marker = Marker(hit.why.matched_terms, hit.why.matched_phrases, hit.why.language)
         drawn: Fragments = []
         lines = passage.styled_lines()
         begin = max(passage.line - passage.first_line - LEAD, 0)

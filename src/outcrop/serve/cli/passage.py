@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from outcrop.serve.cli.render_code import crop, declared_at
+from outcrop.serve.cli.render_code import declared_at
 from outcrop.serve.excerpt import Excerpt, Marker, all_lines, best_lines, cut_line, shared_indent
 from outcrop.serve.terminal import clean, clean_line
 
@@ -55,7 +55,7 @@ class Passage:
 
     def __init__(self, out: Screen, hit: records.Hit, *, full: bool) -> None:
         self._out, self._hit = out, hit
-        self._marker = Marker(hit.why.matched_terms, hit.why.matched_phrases)
+        self._marker = Marker(hit.why.matched_terms, hit.why.matched_phrases, hit.why.language)
         self._is_code = bool(hit.document.language)
         self._declared = declared_at(hit.code, hit.line_start)
         raw = clean(hit.text).expandtabs(4)

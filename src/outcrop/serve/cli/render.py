@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from outcrop.serve.cli import render_code
 from outcrop.serve.cli.passage import Passage
-from outcrop.serve.cli.render_code import about_code, crop, path_from_here, place_from_here
-from outcrop.serve.terminal import clean_line, say_count
+from outcrop.serve.cli.render_code import about_code, path_from_here, place_from_here
+from outcrop.serve.terminal import clean_line, crop, say_count
+from outcrop.text.languages import name_language
 
 if TYPE_CHECKING:
     from outcrop import records
@@ -21,6 +22,7 @@ HEADING_CHARS: Final = 60
 """A longer heading (a table's header, a whole paragraph) is cut."""
 CLAUSE_CHARS: Final = 80
 LEFT_OUT_SHOWN: Final = 15
+LANGUAGES_SHOWN: Final = 8
 ROOTS_SHOWN: Final = 5
 """Folders and files named for each collection; somebody may have added hundreds of files one by one."""
 MIN_SHOWN: Final = 0.0005
@@ -53,7 +55,8 @@ def print_answer(
             out.line(asked, style="dim")
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
         again = f"; {say_count(answer.reranked, 'candidate')} reranked" if answer.reranked else ""
-        read = f"query read as {answer.query_type}{_weights(answer.meaning_share)}{again}"
+        words = f" in {name_language(answer.language)}" if answer.language else ""
+        read = f"query read as {answer.query_type}{words}{_weights(answer.meaning_share)}{again}"
         out.line(f"{read}; ms: {steps}", style="dim")
 
 
@@ -233,10 +236,17 @@ def print_status(out: Screen, status: records.Status) -> None:
             "size": f"{size(stats.bytes_on_disk)} database, {size(status.array_bytes)} search arrays",
             "holds": f"{say_count(stats.documents, 'document')}, {say_count(stats.chunks, 'chunk')}",
             "model": model,
+            **({"text in": _name_languages(status.languages)} if status.languages else {}),
         },
     )
     out.line()
     print_collections(out, status.collections)
+
+
+def _name_languages(chunks: Mapping[str, int]) -> str:
+    named = [f"{name_language(code)} {count:,}" for code, count in chunks.items()]
+    more = f" and {len(named) - LANGUAGES_SHOWN} more" if len(named) > LANGUAGES_SHOWN else ""
+    return ", ".join(named[:LANGUAGES_SHOWN]) + more
 
 
 def print_stale(out: Screen, stale: Sequence[records.StaleDocument]) -> None:

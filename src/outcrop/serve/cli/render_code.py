@@ -9,7 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from outcrop.serve.terminal import clean_line, say_count
+from outcrop.serve.terminal import clean_line, crop, say_count
 
 if TYPE_CHECKING:
     from outcrop import records
@@ -270,8 +270,3 @@ def _missing(none: Sequence[str]) -> str:
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMES]) + (" …" if len(names) > NAMES else "")
-
-
-def crop(text: str, size: int) -> str:
-    """The beginning of a text that is too long."""
-    return text if len(text) <= size else text[: size - 1] + "…"

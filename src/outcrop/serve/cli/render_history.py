@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from outcrop.serve.cli.render_code import crop, path_from_here
+from outcrop.serve.cli.render_code import path_from_here
 from outcrop.serve.terminal import clean_line, say_count
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from outcrop.serve.cli.render import say_moment
-from outcrop.serve.cli.render_code import crop
-from outcrop.serve.terminal import clean_line, say_count
+from outcrop.serve.terminal import clean_line, crop, say_count
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -137,7 +137,7 @@ def shorten(hit: Hit, most_tokens: int) -> tuple[str, bool]:
     from outcrop.serve.excerpt import Marker, best_lines
 
     count = max(1, len(text.split("\n")) * most_tokens // size)
-    marker = Marker(hit.why.matched_terms, hit.why.matched_phrases)
+    marker = Marker(hit.why.matched_terms, hit.why.matched_phrases, hit.why.language)
     headings = None if hit.document.language else (hit.document.title, *hit.heading_path)
     shown = [line for _, line in best_lines(text, marker, count, headings=headings).lines]
     return reply.take_lines("\n".join(shown), 1, None, most_tokens).text, True

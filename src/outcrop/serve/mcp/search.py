@@ -142,7 +142,7 @@ def _as_item(hit: Hit, *, with_lines: bool) -> _Item:
 def _best_lines(hit: Hit) -> Iterable[tuple[int, str]]:
     from outcrop.serve.excerpt import Marker, best_lines
 
-    marker = Marker(hit.why.matched_terms, hit.why.matched_phrases)
+    marker = Marker(hit.why.matched_terms, hit.why.matched_phrases, hit.why.language)
     headings = None if hit.document.language else (hit.document.title, *hit.heading_path)
     for at, line in best_lines(hit.text, marker, HIT_LINES, headings=headings).lines:
         yield hit.line_start + at, line

@@ -1,8 +1,12 @@
 // Which words and phrases of a text a search matched, and where.
 
-const WORD = /[\p{L}\p{N}]+/gu;
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const PARTS = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+/gu;
 const ENDINGS = /(?:ations?|ingly|ings?|edly|ers?|ies|ied|ed|es|ly|s|e|y)$/;
+
+const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}\p{sc=Laoo}\p{sc=Mymr}\p{sc=Khmr}ー]+/gu;
+const IDEOGRAPHIC = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}]/u;
+const ACCENTS = /(?<=[\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}]\p{M}*)\p{M}|[\u0591-\u05c7\u064b-\u065f\u0670]/gu;
 
 /** @typedef {(text: string) => [number, number][]} Find where matches stand in a text, in order */
 
@@ -13,6 +17,43 @@ export function stem(word) {
   return short.length >= 3 ? short : lower;
 }
 
+/** A word of another language without case, accents and points. @param {string} word */
+const fold = (word) => word.normalize("NFKD").replace(ACCENTS, "").normalize("NFC").toLowerCase();
+
+/** Whether two words of another language are forms of one: most of both is the same beginning. @param {string} one @param {string} other */
+function areForms(one, other) {
+  if (one === other) return true;
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same++;
+  return same >= 4 && same >= 0.6 * Math.max(one.length, other.length);
+}
+
+/** The runs of two characters, or four of scripts with small letters, that say where unspaced words stand. @param {string[]} words */
+function sharedRuns(words) {
+  const runs = new Set();
+  for (const run of words.flatMap((word) => word.match(UNSPACED) ?? [])) {
+    const size = IDEOGRAPHIC.test(run) ? 2 : 4;
+    for (let at = 0; at === 0 || at + size <= run.length; at++) {
+      const cut = run.slice(at, at + size);
+      if (run.length <= size || !/^\p{sc=Hira}+$/u.test(cut)) runs.add(cut);
+    }
+  }
+  return runs.size ? new RegExp(`(?=(${[...runs].join("|")}))`, "gu") : null;
+}
+
+/** Stretches of shared runs, in order. @param {string} text @param {RegExp | null} runs @returns {[number, number][]} */
+function runSpans(text, runs) {
+  /** @type {[number, number][]} */
+  const spans = [];
+  for (const match of runs ? text.matchAll(runs) : []) {
+    const [start, end] = [match.index, match.index + match[1].length];
+    const last = spans.at(-1);
+    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
+    else spans.push([start, end]);
+  }
+  return spans;
+}
+
 /** A quoted phrase: its words one after the other, whatever stands between them. @param {string} phrase */
 function phrasePattern(phrase) {
   const words = phrase.match(WORD) ?? ["(?!)"]; // no word, nowhere
@@ -20,19 +61,21 @@ function phrasePattern(phrase) {
 }
 
 /**
- * @param {{matched_terms: string[], matched_phrases: string[]}} why as the answer has it
+ * @param {{matched_terms: string[], matched_phrases: string[], language?: string}} why as the answer has it
  * @returns {Find}
  */
 export function finder(why) {
   const phrases = why.matched_phrases.map(phrasePattern);
   const stems = new Set(why.matched_terms.flatMap((term) => term.match(WORD) ?? []).map(stem));
   if (!stems.size && !phrases.length) return () => [];
+  const other = why.language ? why.matched_terms.flatMap((term) => term.match(WORD) ?? []).map(fold) : [];
+  const runs = sharedRuns(why.matched_terms);
   return (text) => {
     /** @type {[number, number][]} */
     const found = phrases.flatMap((phrase) =>
       [...text.matchAll(phrase)].map((match) => /** @type {[number, number]} */ ([match.index, match.index + match[0].length])));
     for (const match of text.matchAll(WORD)) {
-      if (stems.has(stem(match[0]))) {
+      if (stems.has(stem(match[0])) || other.some((word) => areForms(word, fold(match[0])))) {
         found.push([match.index, match.index + match[0].length]);
         continue;
       }
@@ -41,7 +84,8 @@ export function finder(why) {
           found.push([match.index + part.index, match.index + part.index + part[0].length]);
       }
     }
-    if (!phrases.length) return found;
+    found.push(...runSpans(text, runs));
+    if (!phrases.length && !runs) return found;
     found.sort(([start, end], [otherStart, otherEnd]) => start - otherStart || otherEnd - end);
     let shown = 0; // a word of a phrase is not marked again
     return found.filter(([start, end]) => start >= shown && ((shown = end), true));

@@ -24,11 +24,12 @@ from outcrop.index.candidates import Listed, describe_rows, gather_rows, rank_ro
 from outcrop.index.describe import MAX_DEFINITIONS, find_declared
 from outcrop.index.files import SegmentFiles
 from outcrop.index.graph import Graph
-from outcrop.index.legs import LexicalQuery, read_words, similarities, weigh_counts
+from outcrop.index.legs import LexicalQuery, similarities, weigh_counts
 from outcrop.index.names import name_number
 from outcrop.index.query import Query, Symbol
 from outcrop.index.seam import Matches
 from outcrop.index.segment import Segment, View
+from outcrop.index.wording import find_language, read_words
 from outcrop.records import Filter, SearchMode, Vector
 from outcrop.records.candidates import Candidates
 from outcrop.records.derived import DeclaredRows
@@ -109,7 +110,7 @@ class DatabaseSearch:
         if vector is not None and not (np.isfinite(vector).all() and vector.any()):
             vector = None
         allowed = self._allowed(query.phrases, where)
-        words, counts = (None, {}) if mode == "semantic" else self._look_up(view, query.text)
+        words, counts = (None, {}) if mode == "semantic" else self._look_up(view, query.text, query.language)
         symbols = query.symbols if words is not None else ()
         declared = self._declaring(symbols, allowed)
         by_words = self._by_words(view, words, counts, allowed, pool)
@@ -175,17 +176,21 @@ class DatabaseSearch:
             return lambda some: some[is_among(some, ids)]
         return None if where.is_empty() else lambda some: self._store.passing(some, where)
 
-    def _look_up(self, view: View, text: str) -> tuple[LexicalQuery, dict[int, int]]:
+    def _look_up(self, view: View, text: str, forced: str = "") -> tuple[LexicalQuery, dict[int, int]]:
         """The terms of a query with their weights, still without postings; and how many chunks hold each."""
-        words = read_words(text, self._terms)
-        counts = self._store.term_counts(words)
-        weights, ideal = weigh_counts({term: counts.get(term, 0) for term in words}, view.chunks)
+        asked = read_words(text, self._terms, find_language(text, forced, self._store.term_counts))
+        counts = self._store.term_counts(asked.words)
+        weights, ideal = weigh_counts(asked, counts, view.chunks)
         held = {term: count for term, count in counts.items() if term in weights and count}
-        return LexicalQuery(weights, words, ideal, ()), held
+        return LexicalQuery(weights, asked.words, ideal, (), asked.shares, asked.language), held
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
         return self._look_up(view, text)[0].weights
+
+    def count_terms(self, terms: Collection[int]) -> Mapping[int, int]:
+        """The store knows."""
+        return self._store.term_counts(terms)
 
     def _by_words(
         self, view: View, words: LexicalQuery | None, counts: Mapping[int, int], allowed: _Allowed, pool: int

@@ -1,0 +1,177 @@
+"""Which language a text is in: told by its script and, where languages share one, by its function words and letters.
+
+A few hundred characters are enough for prose and a few words for most questions. What is not told apart is "", and so
+is text that has hardly a function word, as logs and tables; it is searched as English is. Takes 10 µs a passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from outcrop.text.languages import ENGLISH, function_words, known_languages
+
+SAMPLE_CHARS: Final = 1000
+"""How much of a text is read (not measured)."""
+MIN_SCRIPT_SHARE: Final = 0.2
+"""Letters of another script that make a text one in it: notes of programmers are full of English (not measured)."""
+MIN_KANA_SHARE: Final = 0.05
+"""Kana among characters of Han that make a text Japanese (not measured)."""
+MIN_SHARE: Final = 0.08
+"""How much evidence there has to be for each word. English prose has .3 to .5, lists and logs less than this (not
+measured)."""
+MIN_EVIDENCE: Final = 0.9
+"""One function word that no other language has is enough for a question."""
+MIN_LEAD: Final = 1.15
+"""How far the first language has to lie before the second."""
+LETTER_EVIDENCE: Final = 0.5
+"""What a word counts that has a letter of the language, against a function word of it."""
+
+_WORD: Final = re.compile(r"\b[^\W\d_]+\b")
+_ASCII_WORD: Final = re.compile(r"\b[a-z]+\b")
+_BLOCK: Final = 7
+_SCRIPTS: Final[tuple[tuple[int, int, str], ...]] = (
+    (0x0370, 0x03FF, "el"),
+    (0x1F00, 0x1FFF, "el"),
+    (0x0400, 0x052F, "ru"),
+    (0x0580, 0x05FF, "hy he"),
+    (0x0600, 0x077F, "ar"),
+    (0x0900, 0x097F, "hi"),
+    (0x0980, 0x09FF, "bn"),
+    (0x0A00, 0x0A7F, "pa"),
+    (0x0A80, 0x0AFF, "gu"),
+    (0x0B00, 0x0B7F, "or"),
+    (0x0B80, 0x0BFF, "ta"),
+    (0x0C00, 0x0C7F, "te"),
+    (0x0C80, 0x0CFF, "kn"),
+    (0x0D00, 0x0D7F, "ml"),
+    (0x0D80, 0x0DFF, "si"),
+    (0x0E00, 0x0E7F, "th"),
+    (0x0E80, 0x0EFF, "lo"),
+    (0x0F00, 0x0FFF, "bo"),
+    (0x1000, 0x107F, "my"),
+    (0x1080, 0x10FF, "ka"),
+    (0x1100, 0x11FF, "ko"),
+    (0x1200, 0x137F, "am"),
+    (0x1780, 0x17FF, "km"),
+    (0x3000, 0x30FF, "ja"),
+    (0x3400, 0x9FFF, "zh"),
+    (0xAC00, 0xD7FF, "ko"),
+)
+"""Blocks of 128 characters, and the language of a text in them of which nothing else is known."""
+_LATIN: Final = ""
+_SAME_SCRIPT: Final = {"uk": "ru", "bg": "ru", "sr": "ru", "fa": "ar", "ur": "ar", "mr": "hi"}
+_SHARED: Final = frozenset((_LATIN, *_SAME_SCRIPT.values()))
+"""Scripts of several languages, by the one that stands for them."""
+_OWN_SCRIPT: Final = frozenset(code for _, _, codes in _SCRIPTS for code in codes.split())
+
+
+@cache
+def _block_languages() -> dict[int, str]:
+    return {
+        block: code for first, last, code in _SCRIPTS for block in range(first >> _BLOCK, (last >> _BLOCK) + 1)
+    }
+
+
+@cache
+def _evidence() -> dict[str, tuple[tuple[str, float], ...]]:
+    """Function word → the languages that have it, each with its share."""
+    having: dict[str, list[str]] = {}
+    for code in known_languages():
+        for word in function_words(code):
+            if len(word) > 1 or not word.isascii():  # a single letter may be the name of anything
+                having.setdefault(word, []).append(code)
+    return {word: tuple((code, 1 / len(codes)) for code in codes) for word, codes in having.items()}
+
+
+@cache
+def _letter_evidence() -> dict[str, tuple[tuple[str, float], ...]]:
+    having: dict[str, list[str]] = {}
+    for code, language in known_languages().items():
+        for letter in language.letters:
+            having.setdefault(letter, []).append(code)
+    return {
+        letter: tuple((code, LETTER_EVIDENCE / len(codes)) for code in codes)
+        for letter, codes in having.items()
+    }
+
+
+def detect_language(text: str, likely: Sequence[str] = ()) -> str:
+    """The code of the language a text is in, "" where it is not told. Of `likely` ones, the likeliest first, that have
+    its script, one is taken where the text itself does not tell."""
+    sample = text[:SAMPLE_CHARS]
+    if sample.isascii():
+        return _by_words(_ASCII_WORD.findall(sample.lower())) or _first_with(_LATIN, likely)
+    script = _by_script(sample)
+    if script not in _SHARED:
+        return script
+    return _by_words(_WORD.findall(sample.lower())) or _first_with(script, likely) or script
+
+
+def script_of(code: str) -> str:
+    """The script of a language, by the language that stands for it; "" for Latin."""
+    return _SAME_SCRIPT.get(code, code if code in _OWN_SCRIPT else _LATIN)
+
+
+def _first_with(script: str, likely: Sequence[str]) -> str:
+    return next((code for code in likely if script_of(code) == script), "")
+
+
+def _by_script(sample: str) -> str:
+    """The language that has the script of a text, or stands for those that do; "" where that is Latin."""
+    blocks = _block_languages()
+    counts = Counter(ord(character) >> _BLOCK for character in sample if character.isalpha())
+    found: Counter[str] = Counter()
+    for block, count in counts.items():
+        found[blocks.get(block, "")] += count
+    total = sum(found.values())
+    kana, han = found["ja"], found["zh"]
+    if kana > MIN_KANA_SHARE * (kana + han):
+        found["ja"] += han
+        found["zh"] = 0
+    del found[""]
+    if not found:
+        return _LATIN
+    ((code, count),) = found.most_common(1)
+    if count < MIN_SCRIPT_SHARE * total:
+        return _LATIN
+    if code == "hy he":
+        return "he" if any("\u05d0" <= character <= "\u05ea" for character in sample) else "hy"
+    return code
+
+
+def _by_words(words: Sequence[str]) -> str:
+    """The language that most function words and letters speak for."""
+    evidence = _evidence()
+    scores: dict[str, float] = {}
+    for word in words:
+        for code, share in evidence.get(word, ()):
+            scores[code] = scores.get(code, 0.0) + share
+        if not word.isascii():
+            for code, share in _letters_of(word):
+                scores[code] = scores.get(code, 0.0) + share
+    if not scores:
+        return ""
+    first, *others = sorted(scores, key=scores.__getitem__, reverse=True)
+    least = max(MIN_EVIDENCE, MIN_SHARE * len(words))
+    # Of sisters such as Danish and Norwegian either will do where there is much to go by; English has to be certain.
+    rivals = [scores[code] for code in others if scores[first] < 2 * least or ENGLISH in (first, code)]
+    return first if scores[first] >= max([least, *(MIN_LEAD * rival for rival in rivals)]) else ""
+
+
+def _letters_of(word: str) -> list[tuple[str, float]]:
+    """What the letters of a word outside ASCII speak for, each language once."""
+    letters = _letter_evidence()
+    best: dict[str, float] = {}
+    for letter in word:
+        for code, share in letters.get(letter, ()):
+            best[code] = max(best.get(code, 0.0), share)
+    return list(best.items())
+
+
+def is_english(code: str) -> bool:
+    """Whether a text is searched as English is: also one whose language is not told."""
+    return code in (ENGLISH, "")
