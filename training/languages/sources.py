@@ -64,7 +64,10 @@ def read_messages(text: str) -> Iterator[tuple[str, str]]:
                 key = line.split(" ", 1)[0]
             if not line.startswith("#") and key:
                 parts[key] += _STRING.findall(line)
-        source, target = _plain(parts.get("msgid", [])), _plain(parts.get("msgstr", []) or parts.get("msgstr[0]", []))
+        source, target = (
+            _plain(parts.get("msgid", [])),
+            _plain(parts.get("msgstr", []) or parts.get("msgstr[0]", [])),
+        )
         if source and target and source != target:
             yield source, target
 

@@ -1,5 +1,5 @@
-"""Names written in Cyrillic, Greek or kana, in Latin letters: `Ньютон` as `nyuton`. Good enough for what they sound like
-to begin alike."""
+"""Names written in Cyrillic, Greek or kana, in Latin letters: `Ньютон` as `nyuton`. Good enough for names that
+sound alike to begin alike."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _KANA_SOUNDS: Final = {"si": "shi", "ti": "chi", "tu": "tsu", "hu": "fu", "zi": 
 @cache
 def _letters() -> dict[int, str]:
     given = (_CYRILLIC + " " + _GREEK).split()
-    return {
-        ord(letter): sound.strip("_") for letter, sound in zip(given[::2], given[1::2], strict=True)
-    }
+    return {ord(letter): sound.strip("_") for letter, sound in zip(given[::2], given[1::2], strict=True)}
 
 
 def spell_in_latin(word: str) -> str:

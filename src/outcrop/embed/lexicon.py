@@ -5,10 +5,13 @@ translate it, each weighed by how often it does; their rows are summed as always
 English texts keep their vectors. The dictionary was learnt from aligned sentences and free dictionaries
 (`training.languages`); its files lie beside those of the model and are mapped when the first text asks for them:
 
-    words.npy     uint64 (words), ascending: the hash of each word
+    words.npy     uint32 (words), ascending: the hash of each word
     senses.npy    uint16 (words, senses): tokens of the static model
     shares.npy    uint8 (words, senses): how often the word means each of them, in 255ths; 0 where there are fewer
     tones.npy     int8 (words): how much likelier the word is in its language than in English or code, log2 in eighths
+
+    XX.txt.gz     for each token of the static model what it is called in language XX, each with a digit from 1 to 9:
+                  how often, in ninths of the commonest; opened for an index that holds the language
 
 A word that is not in the dictionary is read as its longest beginning that is, and then what is left of it: endings and
 compounds. A name in Cyrillic, Greek or kana is spelled in Latin letters.
@@ -16,9 +19,11 @@ compounds. A name in Cyrillic, Greek or kana is spelled in Latin letters.
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
+import zlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -36,10 +41,11 @@ from outcrop.records import Vector
 from outcrop.system.arrays import NDArray
 from outcrop.text.foreign import cut_words, normalise
 from outcrop.text.scripts import MARKS
+from outcrop.text.terms import PART
 
 CARD: Final = "lexicon.json"
 FILES: Final = ("words.npy", "senses.npy", "shares.npy", "tones.npy")
-_TYPES: Final = (np.uint64, np.uint16, np.uint8, np.int8)
+_TYPES: Final = (np.uint32, np.uint16, np.uint8, np.int8)
 _REINSTALL: Final = "reinstall outcrop"
 
 TONE_UNIT: Final = 8
@@ -51,6 +57,9 @@ _OTHER_SCRIPT: Final = 8.0
 _FOREIGN: Final = 2.0
 """Bits for a text to be taken as foreign. One telling word is enough for a short query, and what a name or a loanword
 says for it is soon outweighed by the words around it (not measured)."""
+_DOUBT: Final = 0.25
+"""And as many for each word of it: English names and abbreviations are a little foreign, a text of another language is
+by several bits a word (not measured)."""
 _SAMPLE: Final = 200
 """Characters of the beginning, the middle and the end of a text that tell its language."""
 _LONG_WORD: Final = 64
@@ -68,7 +77,9 @@ _CACHED_WORDS: Final = 1 << 16
 """Words remembered, about 16 MB when full; then all are forgotten, and the common come back."""
 
 _LETTERS: Final = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{MARKS}])*")
-_OTHER_LETTERS: Final = re.compile(rf"(?:(?![a-zA-Z\u00aa-\u024f\u1e00-\u1eff\ufb00-\ufb06\uff21-\uff5a])[^\W\d_]|(?<=[^\W\d_])[{MARKS}])+")
+_OTHER_LETTERS: Final = re.compile(
+    rf"(?:(?![a-zA-Z\u00aa-\u024f\u1e00-\u1eff\ufb00-\ufb06\uff21-\uff5a])[^\W\d_]|(?<=[^\W\d_])[{MARKS}])+"
+)
 """A stretch of letters that are not Latin."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9]*(?:[a-z0-9][A-Z]|_)[A-Za-z0-9_]*")
 """A name out of code: it is English in any text."""
@@ -79,7 +90,7 @@ Senses = tuple[tuple[int, float], ...]
 
 def hash_word(word: str) -> int:
     """The number that a word is found by."""
-    return int.from_bytes(blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+    return int.from_bytes(blake2b(word.encode("utf-8", "replace"), digest_size=4).digest(), "little")
 
 
 class Lexicon:
@@ -98,7 +109,9 @@ class Lexicon:
         shapes = [(size,), (size, width), (size, width), (size,)]
         found = [(array.dtype, array.shape) for array in arrays]
         if found != list(zip(map(np.dtype, _TYPES), shapes, strict=True)) or card["vocabulary"] != len(tokens):
-            raise EmbedError(f"the dictionary in {folder} does not have the size that its card states: {_REINSTALL}")
+            raise EmbedError(
+                f"the dictionary in {folder} does not have the size that its card states: {_REINSTALL}"
+            )
         self._hashes: Mapping[str, Any] = card.get("sha256", {})
         self._words = memoryview(words)
         self._senses: NDArray[np.uint16] = senses
@@ -106,6 +119,8 @@ class Lexicon:
         self._tones: NDArray[np.int8] = tones
         self._tokens = tokens
         self._spell = spell
+        self._entries: dict[str, list[str]] = {}
+        self.languages = frozenset(card["languages"])
         self._names = list(tokens)
         self._rows: dict[str, int] = {}
         self._known: dict[str, Senses] = {}
@@ -113,12 +128,13 @@ class Lexicon:
 
     def damage(self) -> list[str]:
         """What is wrong with the files, by their hashes; empty when all is well. Reads them whole."""
-        return find_damage(self._folder, {name: self._hashes.get(name) for name in FILES}, _REINSTALL)
+        names = (*FILES, *(f"{language}.txt.gz" for language in sorted(self.languages)))
+        return find_damage(self._folder, {name: self._hashes.get(name) for name in names}, _REINSTALL)
 
     def is_foreign(self, text: str) -> bool:
         """Whether a text is in another language than English, judged by some of its words."""
         words = _LETTERS.findall(_take_sample(text).lower())
-        return sum(map(self._tones_seen.__getitem__, words)) > _FOREIGN
+        return sum(map(self._tones_seen.__getitem__, words)) > _FOREIGN + _DOUBT * len(words)
 
     def split(self, text: str) -> tuple[str, str]:
         """A text as what is to be read as English and what is not. Names out of code are English in any text."""
@@ -150,6 +166,31 @@ class Lexicon:
                 found += [(word, self._names[token], share / best) for token, share in senses]
         return found
 
+    def list_english(self, text: str, most: int) -> list[tuple[str, str, float]]:
+        """The first words of an English text, each as its own translation."""
+        words = dict.fromkeys(match.group().lower() for match in PART.finditer(text))
+        return [(word, word, 1.0) for word in islice((word for word in words if word in self._tokens), most)]
+
+    def say(self, word: str, language: str) -> list[tuple[str, float]]:
+        """What an English word is called in another language, and how likely against the likeliest."""
+        entries = self._entries_of(language)
+        token = self._tokens.get(word)
+        if token is None or token >= len(entries):
+            return []
+        return [(entry[:-1], int(entry[-1]) / 9) for entry in entries[token].split()]
+
+    def _entries_of(self, language: str) -> list[str]:
+        """For each token of the static model what it is called in a language; nothing in one that is not here."""
+        known = self._entries.get(language)
+        if known is None:
+            path = self._folder / f"{language}.txt.gz"
+            try:
+                text = gzip.decompress(path.read_bytes()).decode("utf-8") if language in self.languages else ""
+            except (OSError, EOFError, ValueError, zlib.error) as error:
+                raise EmbedError(f"the dictionary {path} cannot be read ({error}): {_REINSTALL}") from error
+            known = self._entries[language] = text.split("\n")
+        return known
+
     def has(self, word: str) -> bool:
         """Whether the dictionary lists a normalised word."""
         return self._find(word) >= 0
@@ -157,6 +198,13 @@ class Lexicon:
     def knows(self, text: str) -> bool:
         """Whether the dictionary lists any word of a text, or one that it begins with."""
         return any(self._part(word) for word in set(cut_words(normalise(text), self.has)) if not word.isdigit())
+
+    def understands(self, text: str) -> bool:
+        """Whether half of the words of a foreign text are known; it is not asked of an English one."""
+        _, foreign = self.split(text)
+        words = {word for word in cut_words(normalise(foreign), self.has) if not word.isdigit()}
+        known = sum(1 for word in words if word in self._tokens or self._part(word))
+        return 2 * known >= len(words)
 
     def read_word(self, word: str) -> Senses:
         """The tokens that a normalised word is read as."""
@@ -223,6 +271,8 @@ class Lexicon:
         """How much likelier a lower-case word is in another language than in English, in bits."""
         if _OTHER_LETTERS.match(word):
             return _OTHER_SCRIPT
+        if len(word) == 1:
+            return 0.0
         row = self._find(normalise(word))
         if row >= 0:
             return float(self._tones[row]) / TONE_UNIT
