@@ -35,6 +35,7 @@ CONTENTS: Final = (
             "docs/how-to/agents.md",
             "docs/how-to/coding-agents.md",
             "docs/how-to/code.md",
+            "docs/how-to/languages.md",
             "docs/how-to/grep.md",
             "docs/how-to/history.md",
             "docs/how-to/sessions.md",

@@ -27,7 +27,7 @@ from outcrop.index.segment import View
 from outcrop.text.terms import Terms
 
 # Words that are their own stems and no stop words, so that every analyser sees the same terms.
-WORDS = [f"{a}{b}{c}" for a in "dfgkl" for b in "aou" for c in "kmnt"]
+WORDS = [f"{a}{b}{c}{b}x" for a in "dfgkl" for b in "aou" for c in "kmnt"]
 
 
 def corpus(seed: int, count: int) -> list[str]:

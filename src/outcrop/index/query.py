@@ -193,7 +193,8 @@ def _asks(text: str, words: Sequence[str]) -> bool:
     from outcrop.text.languages import known_languages
 
     language = known_languages().get(detect_language(text))
-    return language is not None and words[0].lower() in language.asking.split()
+    opening = text.lower().lstrip(" \t\n¿¡").split(maxsplit=1)[0]
+    return language is not None and opening in language.asking.split()
 
 
 # ------------------------------------------------------------------ what is asked for beside the words

@@ -100,24 +100,23 @@ def _letter_evidence() -> dict[str, tuple[tuple[str, float], ...]]:
 
 
 def detect_language(text: str, likely: Sequence[str] = ()) -> str:
-    """The code of the language a text is in, "" where it is not told. Of `likely` ones, the likeliest first, that have
-    its script, one is taken where the text itself does not tell."""
+    """The code of the language a text is in, "" where it is not told. Where some are `likely`, it is told among them if
+    it is not told among all; the last resort is the first of them that has the script of the text."""
     sample = text[:SAMPLE_CHARS]
-    if sample.isascii():
-        return _by_words(_ASCII_WORD.findall(sample.lower())) or _first_with(_LATIN, likely)
-    script = _by_script(sample)
+    script = _LATIN if sample.isascii() else _by_script(sample)
     if script not in _SHARED:
         return script
-    return _by_words(_WORD.findall(sample.lower())) or _first_with(script, likely) or script
+    words = (_ASCII_WORD if sample.isascii() else _WORD).findall(sample.lower())
+    found = _by_words(words)
+    if not found and likely:
+        found = _by_words(words, frozenset((*likely, ENGLISH)))
+        found = found or next((code for code in likely if script_of(code) == script), "")
+    return found or script
 
 
 def script_of(code: str) -> str:
     """The script of a language, by the language that stands for it; "" for Latin."""
     return _SAME_SCRIPT.get(code, code if code in _OWN_SCRIPT else _LATIN)
-
-
-def _first_with(script: str, likely: Sequence[str]) -> str:
-    return next((code for code in likely if script_of(code) == script), "")
 
 
 def _by_script(sample: str) -> str:
@@ -143,23 +142,32 @@ def _by_script(sample: str) -> str:
     return code
 
 
-def _by_words(words: Sequence[str]) -> str:
-    """The language that most function words and letters speak for."""
+def _by_words(words: Sequence[str], among: frozenset[str] | None = None) -> str:
+    """The language that most function words and letters speak for; `among` some, half of the evidence is enough."""
     evidence = _evidence()
     scores: dict[str, float] = {}
     for word in words:
-        for code, share in evidence.get(word, ()):
+        speaking = evidence.get(word, ())
+        letters = () if word.isascii() else _letters_of(word)
+        if among is not None:
+            speaking, letters = _share_out(speaking, 1.0, among), _share_out(letters, LETTER_EVIDENCE, among)
+        for code, share in (*speaking, *letters):
             scores[code] = scores.get(code, 0.0) + share
-        if not word.isascii():
-            for code, share in _letters_of(word):
-                scores[code] = scores.get(code, 0.0) + share
     if not scores:
         return ""
     first, *others = sorted(scores, key=scores.__getitem__, reverse=True)
-    least = max(MIN_EVIDENCE, MIN_SHARE * len(words))
+    least = max(MIN_EVIDENCE, MIN_SHARE * len(words)) / (1 if among is None else 2)
     # Of sisters such as Danish and Norwegian either will do where there is much to go by; English has to be certain.
     rivals = [scores[code] for code in others if scores[first] < 2 * least or ENGLISH in (first, code)]
     return first if scores[first] >= max([least, *(MIN_LEAD * rival for rival in rivals)]) else ""
+
+
+def _share_out(
+    speaking: Sequence[tuple[str, float]], whole: float, among: frozenset[str]
+) -> tuple[tuple[str, float], ...]:
+    """What a word speaks for, shared out among some languages only."""
+    codes = [code for code, _ in speaking if code in among]
+    return tuple((code, whole / len(codes)) for code in codes)
 
 
 def _letters_of(word: str) -> list[tuple[str, float]]:

@@ -26,7 +26,7 @@ from outcrop.serve.cli.passage import MATCH, STYLES, Passage
 from outcrop.serve.cli.render import about_hit
 from outcrop.serve.cli.render_code import path_from_here, place_from_here
 from outcrop.serve.excerpt import Marker
-from outcrop.serve.terminal import clean, clean_line, say_count
+from outcrop.serve.terminal import clean, clean_line, crop, say_count
 from outcrop.workers.process import start_program
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from outcrop.serve.cli.render_code import declared_at
 from outcrop.serve.excerpt import Excerpt, Marker, all_lines, best_lines, cut_line, shared_indent
-from outcrop.serve.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line, crop
 
 if TYPE_CHECKING:
     from rich.text import Text

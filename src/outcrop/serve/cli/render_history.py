@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from outcrop.serve.cli.render_code import path_from_here
-from outcrop.serve.terminal import clean_line, say_count
+from outcrop.serve.terminal import clean_line, crop, say_count
 
 if TYPE_CHECKING:
     from outcrop import records

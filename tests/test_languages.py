@@ -1,0 +1,168 @@
+"""Documents of several languages in one index, on both stores: found, told, highlighted and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import outcrop
+from outcrop.code.request import read_conversation
+from outcrop.errors import QueryError
+from outcrop.index.query import read_query
+from outcrop.records import Message
+from outcrop.serve.excerpt import Marker
+from outcrop.serve.terminal import clean, crop
+
+TEXTS = {
+    "de": "Die Krankenhäuser der Stadt sind am Wochenende geschlossen. Das ist nicht gut für die Patienten.",
+    "ru": "Больницы города закрыты по выходным. Это плохо для пациентов. Функция getUserName() возвращает имя.",
+    "en": "The hospitals of the city are closed on weekends. This is not good for the patients.",
+    "fi": "Kaupungin sairaalat ovat kiinni viikonloppuna. Se ei ole hyvä asia potilaille, jotka tarvitsevat apua.",
+    "ar": "مستشفيات المدينة مغلقة في عطلة نهاية الأسبوع. وهذا ليس جيدا للمرضى الذين يحتاجون إلى العلاج.",
+    "tr": "Şehrin hastaneleri hafta sonu kapalı. Bu durum tedaviye ihtiyacı olan hastalar için iyi değil.",
+    "ja": "病院は週末に閉まっています。getUserName を呼び出すと名前が返されます。",
+    "th": "โรงพยาบาลของเมืองปิดในวันหยุดสุดสัปดาห์ ซึ่งไม่ดีต่อผู้ป่วย",
+}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def kb(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[outcrop.Engine]:
+    place = tmp_path / "i.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    with outcrop.open(place, data_dir=tmp_path) as engine:
+        for code, text in TEXTS.items():
+            engine.add(text=text, id=code)
+        yield engine
+
+
+def first(kb: outcrop.Engine, query: str, language: str | None = None) -> str:
+    answer = kb.search(query, mode="keyword", language=language)
+    return answer.hits[0].document.uri if answer.hits else ""
+
+
+@pytest.mark.parametrize(
+    ("query", "document"),
+    [
+        ("Wo liegt das Krankenhaus?", "de"),
+        ("Krankenhausverwaltung", "de"),
+        ("KRANKENHAUS", "de"),
+        ("где больница для пациента", "ru"),
+        ("missä on sairaala", "fi"),
+        ("أين المستشفى", "ar"),
+        ("hastane nerede", "tr"),
+        ("病院はいつ閉まりますか", "ja"),
+        ("โรงพยาบาลปิดเมื่อไร", "th"),
+        ("when is the hospital closed", "en"),
+    ],
+)
+def test_a_question_finds_other_forms_of_its_words(kb: outcrop.Engine, query: str, document: str) -> None:
+    assert first(kb, query) == document
+
+
+def test_an_english_name_is_found_in_a_note_of_any_language(kb: outcrop.Engine) -> None:
+    found = {hit.document.uri for hit in kb.search("getUserName", mode="keyword").hits}
+    assert found == {"ru", "ja"}
+
+
+def test_an_index_tells_which_languages_it_holds(kb: outcrop.Engine) -> None:
+    assert kb.status().languages == dict.fromkeys(TEXTS, 1)
+
+
+def test_the_language_is_told_guessed_or_forced(kb: outcrop.Engine) -> None:
+    assert kb.search("wo ist das Krankenhaus").language == "de"
+    assert kb.search("where is the hospital").language == ""
+    assert kb.search("sairaala", language="Finnish").language == "fi"
+    with pytest.raises(QueryError, match=r"language must be one of .*, not 'klingon'"):
+        kb.search("sairaala", language="klingon")
+
+
+def test_a_hit_says_by_which_rules_its_words_were_read(kb: outcrop.Engine) -> None:
+    hit = kb.search("wo ist das Krankenhaus", mode="keyword", explain=True).hits[0]
+    assert hit.why.language == "de"
+    assert hit.why.matched_terms == ("Krankenhaus",)
+    assert hit.why.coverage > 0.8
+    marker = Marker(hit.why.matched_terms, hit.why.matched_phrases, hit.why.language)
+    assert [hit.text[start:end] for start, end in marker.spans(hit.text)] == ["Krankenhäuser"]
+
+
+def test_an_english_index_is_searched_as_if_there_were_no_other_language(tmp_path: Path) -> None:
+    with outcrop.open(tmp_path / "i.db") as kb:
+        kb.add(text=TEXTS["en"], id="en")
+        assert kb.status().languages == {"en": 1}
+        assert kb.search("wo ist das hospital").language == ""
+        assert kb.search("hospital", language="de").language == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "text", "marked"),
+    [
+        ("больница", "ru", "Все больницы города", ["больницы"]),
+        ("Köln", "de", "Nach Koln oder KÖLN?", ["Koln", "KÖLN"]),
+        ("病院はどこですか", "ja", "市の病院は閉まっている", ["病院は"]),
+        ("医院周末", "zh", "城市的医院周末关闭", ["医院周末"]),
+        ("โรงพยาบาล", "th", "ที่โรงพยาบาลเมือง", ["โรงพยาบาล"]),
+        ("अस्पताल", "hi", "शहर के अस्पताल बंद", ["अस्पताल"]),
+        ("مدينة", "ar", "مستشفيات المدينة مغلقة", ["المدينة"]),
+        ("connection", "ru", "Класс держит connections открытыми", ["connections"]),
+    ],
+)
+def test_what_matched_is_marked_where_it_stands(
+    asked: str, language: str, text: str, marked: list[str]
+) -> None:
+    assert [text[start:end] for start, end in Marker([asked], (), language).spans(text)] == marked
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["warum fehlt er", "¿dónde está?", "где ключ", "لماذا فشل؟", "कैसे करें", "为什么失败了", "nasıl kurulur"],
+)
+def test_a_short_question_of_any_language_is_a_question(query: str) -> None:
+    assert read_query(query).kind == "semantic"
+
+
+@pytest.mark.parametrize("query", ["mit license", "die hard", "login timeout", "come back"])
+def test_english_words_that_mean_something_else_elsewhere_stay_what_they_are(query: str) -> None:
+    assert read_query(query).kind == "mixed"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Wie richte ich einen Drucker ein?", "Und warum geht das nicht?"),
+        ("¿Cómo configuro la impresora?", "¿Y por qué eso no funciona?"),
+        ("Comment configurer une imprimante ?", "Et pourquoi cela échoue ?"),
+        ("Como configuro a impressora?", "E por que isso não funciona?"),
+        ("Как настроить принтер?", "А почему это не работает?"),
+        ("كيف أضبط الطابعة؟", "ولماذا هذا؟"),
+        ("प्रिंटर कैसे लगाएँ?", "और यह क्यों नहीं?"),
+        ("প্রিন্টার কীভাবে বসাব?", "এটি কেন?"),
+        ("プリンターの設定方法は？", "それはなぜですか？"),
+        ("如何设置打印机？", "那为什么不行呢？"),
+    ],
+)
+def test_a_follow_up_borrows_what_it_is_about(before: str, after: str) -> None:
+    request = read_conversation([Message("user", before), Message("assistant", "…"), Message("user", after)])
+    assert request.query != after
+    assert max(before.rstrip("?？؟").split(), key=len)[:4] in request.query
+
+
+@pytest.mark.parametrize(
+    "asked", ["Wie sichere ich die Datenbank jede Nacht?", "データベースを毎晩保存する方法"]
+)
+def test_a_question_that_stands_by_itself_borrows_nothing(asked: str) -> None:
+    before = "Wie richte ich einen Drucker ein?"
+    assert read_conversation([Message("user", before), Message("user", asked)]).query == asked
+
+
+def test_cut_text_fits_the_columns_of_a_terminal() -> None:
+    assert crop("abc", 3) == "abc"
+    assert crop("abcd", 3) == "ab…"
+    assert crop("病院は週末", 10) == "病院は週末"
+    assert crop("病院は週末", 7) == "病院は…"
+    assert crop("अस्पताल", 6) == "अस्पताल", "marks take no column"
+
+
+def test_direction_marks_of_ordinary_text_leave_no_trace_and_overrides_do() -> None:
+    assert clean("שלום\u200f!") == "שלום!"
+    assert clean("a\u202eb") == "a\N{REPLACEMENT CHARACTER}b"
