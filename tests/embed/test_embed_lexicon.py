@@ -17,7 +17,7 @@ from outcrop.errors import EmbedError
 STATIC = StaticEmbedder()
 PASSAGES = {
     "en": ("The library is open on Sunday.", "The king lost the war.", "Cut the bread with a knife."),
-    "de": ("Die Bibliothek ist am Sonntag geöffnet.", "Der König verlor den Krieg.", "Schneide das Brot mit einem Messer."),
+    "de": ("Die Bibliothek ist am Sonntag geöffnet.", "Der König verlor den Krieg.", "Schneide Brot mit dem Messer."),
     "ru": ("Библиотека открыта в воскресенье.", "Король проиграл войну.", "Нарежь хлеб ножом."),
     "es": ("La biblioteca abre el domingo.", "El rey perdió la guerra.", "Corta el pan con un cuchillo."),
     "zh": ("图书馆星期天开放。", "国王输了战争。", "用刀切面包。"),
