@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from outcrop.embed.lexicon import TONE_UNIT, hash_word
-from outcrop.system.arrays import NDArray
 from training.languages.align import TOKENS, Aligned
 
 BORROWED = 3.0
@@ -43,7 +42,7 @@ def read_entries(language: str, found: Aligned) -> dict[str, Entry]:
     """The words of a language and their stems, with their senses."""
     stems = {stem: number for number, stem in enumerate(dict.fromkeys(found.stems))}
     stem_of = np.array([stems[stem] for stem in found.stems])
-    counts = np.bincount(stem_of, found.counts, len(stems))
+    counts = np.bincount(stem_of, found.counts, len(stems)).astype(np.float64)
     of_stem: list[Senses] = [defaultdict(float) for _ in stems]
     of_word: list[Senses] = [{} for _ in found.words]
     for word, token, times in zip(found.word.tolist(), found.token.tolist(), found.times.tolist(), strict=True):
@@ -74,12 +73,12 @@ def _add(entries: dict[str, Entry], word: str, entry: Entry) -> None:
 
 def merge_entries(found: Sequence[Entry]) -> Senses:
     """What a word means that one or several languages have."""
-    total: Counter[int] = Counter()
+    total: dict[int, float] = defaultdict(float)
     weights = [min(entry.count, WEIGHT) for entry in found]
     for entry, weight in zip(found, weights, strict=True):
         for token, share in entry.senses.items():
             total[token] += weight * share / sum(weights)
-    return dict(total.most_common(SENSES))
+    return dict(sorted(total.items(), key=lambda sense: -sense[1])[:SENSES])
 
 
 def leave_out_endings(meanings: Mapping[str, Senses]) -> list[str]:
@@ -125,7 +124,7 @@ def measure_tone(foreign: float, english: float, *, is_token: bool) -> float:
 def write_sayings(path: Path, found: Aligned, tokens: int) -> None:
     """What each token of the static model is called in a language, commonest first, in ninths of that."""
     times = found.times.astype(np.float64)
-    of_token: NDArray[np.float64] = np.bincount(found.token, times, tokens) + 1
+    of_token = np.bincount(found.token, times, tokens) + 1
     score = times / of_token[found.token] * np.sqrt(times / found.counts[found.word])
     order = np.lexsort((-score, found.token))
     bounds = np.searchsorted(found.token[order], np.arange(tokens + 1))

@@ -28,8 +28,9 @@ CHARACTER_SHARE: Final = 0.3
 """What a character of a script without spaces counts beside the pairs it is in. 1, .5, .2 and 0 gave .722, .730, .734
 and .730 on five sets in Chinese, Japanese, Korean and Khmer."""
 
-TRANSLATED_SHARE: Final = 0.8
-"""What the likeliest translation of a word counts against the word."""
+TRANSLATED_SHARE: Final = 0.4
+"""What the likeliest translation of a word counts against the word: a passage in the language of the question comes
+first (not measured)."""
 GUESSED_SHARE: Final = 0.2
 """Chunks of a language for each in English, from which on a query that does not tell may be in it (not measured)."""
 ENGLISH: Final = "en"
