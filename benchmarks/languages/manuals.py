@@ -106,7 +106,7 @@ def measure(
         raise SystemExit(f"there are {len(pages)} pages in all of {', '.join(LANGUAGES)}; more are needed")
     each = cases // len(LANGUAGES)
     step = max(len(pages) // each, 1)
-    rows = []
+    rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as place, outcrop.open(Path(place) / "index.db") as kb:
         kb.add_texts(
             Text(

@@ -64,17 +64,18 @@ def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
     bodies: list[NDArray[np.uint64]] = []
     lengths = np.zeros(len(feed), np.uint32)
     repeats = np.zeros(len(feed), np.int64)
-    headers: dict[tuple[str, ...], _Header] = {}
+    files: dict[tuple[str, ...], _Header] = {}
+    sections: dict[tuple[str, ...], _Header] = {}
     for row, (item, language) in enumerate(zip(feed, find_languages(feed), strict=True)):
         file_key = (language, item.title, item.path)
-        file = headers.get(file_key)
+        file = files.get(file_key)
         if file is None:
             weighted = (item.title, TITLE_WEIGHT), (item.path, PATH_WEIGHT)
-            file = headers[file_key] = _header(terms, language, *weighted)
-        section_key = (language, item.title, *item.heading_path, "")
-        section = headers.get(section_key)
+            file = files[file_key] = _header(terms, language, *weighted)
+        section_key = (language, item.title, *item.heading_path)
+        section = sections.get(section_key)
         if section is None:
-            section = headers[section_key] = _section(terms, language, item)
+            section = sections[section_key] = _section(terms, language, item)
         body = np.frombuffer(terms.of(item.text), np.uint64)
         bodies.append(body)
         own = np.concatenate((body, _pieces(terms, item.text, language)))

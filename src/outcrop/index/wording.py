@@ -117,7 +117,7 @@ def read_words(text: str, terms: Terms, spoken: Spoken = _AS_ENGLISH) -> Wording
     plain = text if text.isascii() else _without_asking(text)
     typed = terms.words(plain)
     stopped = STOP_WORDS
-    if spoken.code and spoken.told:
+    if spoken.code:
         from outcrop.text.languages import function_words
 
         stopped |= function_words(spoken.code)

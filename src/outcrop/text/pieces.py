@@ -93,7 +93,7 @@ class Stems:
     def find(self, word: str) -> str:
         """The stem of a word; in a text of another script English words keep their English stems."""
         if word.isascii() and not self._is_latin:
-            return self._english.stemWord(word)
+            return str(self._english.stemWord(word))
         return fold_accents(word if self._stemmer is None else self._stemmer.stemWord(word))
 
 
