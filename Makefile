@@ -30,6 +30,7 @@ pages: setup
 	$(BIN)/python -m benchmarks.readme
 	$(BIN)/python -m docs.site --pages
 	$(BIN)/python -m scripts.record
+	$(BIN)/python -m scripts.greeting
 
 # Lint and the fast tests, in under a minute; before every commit.
 check: setup

@@ -14,6 +14,7 @@ from outcrop.parse.decode import decode
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document, Outline
+from outcrop.records.meta import dump_meta
 from proofs.chunk_properties import broken_promises
 from proofs.fuzz.mutate import change_json, change_some, change_zip
 from proofs.fuzz.seeds import Seeds, kind_of
@@ -38,8 +39,9 @@ def check_document(document: Document) -> None:
         need(list(offsets) == sorted(offsets), f"{name} ascend")
         need(all(0 <= offset <= len(text) for offset in offsets), f"{name} lie in the text")
     need(all(start == 0 or text[start - 1] == "\n" for start in starts), "a heading starts a line")
-    for strings in ([heading.title for heading in document.headings], document.tags, *document.meta.items()):
+    for strings in ([heading.title for heading in document.headings], document.tags, document.meta):
         "".join(strings).encode("utf-8")
+    dump_meta(document.meta).encode("utf-8")
     if document.outline is not None:
         check_outline(document.outline, len(text))
 
@@ -58,10 +60,10 @@ def check_outline(outline: Outline, size: int) -> None:
         (reference.name + reference.qualifier).encode("utf-8")
 
 
-def check_file(data: bytes, path: str, *, is_text: bool) -> None:
+def check_file(data: bytes, path: str, *, is_text: bool, media_type: str | None = None) -> None:
     """Parse, mask and chunk a file as an ingest does, and hold each stage to its promises."""
     try:
-        document = parse(data, path=path, limits=LIMITS)
+        document = parse(data, path=path, media_type=media_type, limits=LIMITS)
     except ParseError as error:
         message = str(error)
         need(message, "an error says what happened")
@@ -69,7 +71,12 @@ def check_file(data: bytes, path: str, *, is_text: bool) -> None:
             raise Broken(message) from error
         return
     check_document(document)
-    if is_text and document.kind not in ("pdf", "session"):  # what begins as one is one, whatever its name
+    if is_text and document.kind not in (
+        "pdf",
+        "session",
+        "chat",
+        "note",
+    ):  # what begins as one is one, whatever its name
         need(document.text == decode(data, None), "the text is the file itself")
     masked, _ = mask_document(document)
     need(len(masked.text) == len(document.text), "masking moves nothing")
@@ -113,8 +120,8 @@ def _make_session(chance: random.Random, seeds: Seeds, kind: str) -> bytes:
     return b"".join(lines)
 
 
-def _check(data: bytes, name: str, is_text: bool) -> None:
-    check_file(data, f"folder/{name}", is_text=is_text)
+def _check(data: bytes, name: str, is_text: bool, media_type: str | None = None) -> None:
+    check_file(data, f"folder/{name}", is_text=is_text, media_type=media_type)
 
 
 def _target(
@@ -137,6 +144,16 @@ def _target(
     )
 
 
+def _export(kind: str, seed: str, media_type: str) -> Target:
+    return Target(
+        f"parse.{kind}",
+        10_000,
+        lambda chance, seeds: _make_notebook(chance, seeds, seed),
+        partial(_check, name="2026-03-02.json", is_text=False, media_type=media_type),
+        "a Document that keeps its promises, masked and chunked, or a ParseError",
+    )
+
+
 _CODE_SHARE = 1_200
 PARSERS = (
     _target("md", 20_000, is_text=True, guided=True),
@@ -156,6 +173,15 @@ PARSERS = (
     _target("xlsx", 6_000, _make_zip),
     _target("ods", 4_000, _make_zip),
     _target("epub", 5_000, _make_zip),
+    _target("eml", 20_000, title="parse.mail", guided=True),
+    _target("odt", 5_000, _make_zip),
+    _target("odp", 5_000, _make_zip),
+    _target("rtf", 10_000),
+    _target("ics", 10_000, title="parse.calendar"),
+    _target("vcf", 10_000, title="parse.contacts"),
+    _export("chat", "chat", "application/x-chat+json"),
+    _export("issue", "issue", "application/x-issue+json"),
+    _export("note", "keep", "application/x-keep+json"),
     *(
         _target(
             kind_of(language.name),

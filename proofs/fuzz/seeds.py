@@ -13,7 +13,10 @@ import zipfile
 from functools import cache
 from pathlib import Path
 
+from benchmarks.mail import mailbox, make_archive
 from benchmarks.report import ROOT
+from tests.parse import test_exports as exports
+from tests.parse import test_rich_texts as rich
 
 from outcrop.parse.code import LANGUAGES
 from outcrop.parse.formats import FORMATS, LibraryFormat
@@ -49,7 +52,7 @@ def gather(folder: Path, corpus: Path | None, seed: int) -> Seeds:
     found: dict[str, list[bytes]] = {}
     for top in (ROOT, *([corpus] if corpus else [])):
         _gather_files(top, found, random.Random(seed))
-    for kind, content in [*_samples(), *_made()]:
+    for kind, content in [*_samples(), *_made(), *_mails(), *_exports()]:
         found.setdefault(kind, []).insert(0, content)
     for kind, files in found.items():
         home = folder / kind
@@ -84,6 +87,33 @@ def _gather_files(top: Path, found: dict[str, list[bytes]], chance: random.Rando
                 continue
             cut = content if kind in binary - {".html", ".htm", ".xhtml"} else content[:LONGEST_TEXT]
             found.setdefault(kind.removeprefix("."), []).append(cut)
+
+
+def _exports() -> list[tuple[str, bytes]]:
+    """What services and offices write, as the tests have it."""
+    values = [("chat", exports.SLACK), ("chat", exports.GOOGLE), ("chat", exports.POST), ("keep", exports.KEEP)]
+    values += [("issue", exports.GITHUB), ("issue", exports.JIRA)]
+    lists = [[exports.GITHUB] * 3, {"issues": [exports.JIRA] * 2}]
+    posts = b"".join(
+        json.dumps(line).encode() + b"\n" for line in ({"type": "version"}, exports.POST, exports.POST)
+    )
+    return [
+        *((kind, json.dumps(value).encode()) for kind, value in values),
+        *(("export", json.dumps(each, indent=1, ensure_ascii=False).encode()) for each in lists),
+        ("export", posts),
+        ("ics", exports.ICS.encode()),
+        ("vcf", exports.VCF.encode()),
+        ("rtf", rich.RTF),
+        ("odt", rich.packed("text", rich.TEXT)),
+        ("odp", rich.packed("presentation", rich.SLIDES)),
+    ]
+
+
+def _mails() -> list[tuple[str, bytes]]:
+    """Messages as the benchmark of mail makes them, and a mailbox of some."""
+    messages = make_archive(60, 1)
+    boxes = [b"".join(mailbox(messages[first : first + 6])) for first in range(0, 60, 6)]
+    return [*(("eml", message.raw) for message in messages), *(("mbox", box) for box in boxes)]
 
 
 def _samples() -> list[tuple[str, bytes]]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from proofs.fuzz.configs import CONFIGS
 from proofs.fuzz.guards import GUARDS
+from proofs.fuzz.mails import MAILS
 from proofs.fuzz.packers import PACKERS
 from proofs.fuzz.parsers import PARSERS
 from proofs.fuzz.target import Target
 from proofs.fuzz.texts import TEXTS
 
-TARGETS: dict[str, Target] = {target.name: target for target in (*PARSERS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS)}
+TARGETS: dict[str, Target] = {
+    target.name: target for target in (*PARSERS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS, *MAILS)
+}
 """Every target by its name."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SearchOptions,
         Text,
     )
+    from outcrop.records.tables import to_arrow, to_rows
     from outcrop.write.prepare import chunk_text
 
 __version__ = "0.1.0"
@@ -61,6 +62,8 @@ __all__ = [
     "chunk_text",
     "load_config",
     "open",
+    "to_arrow",
+    "to_rows",
 ]
 
 # Where public names live that are not records. They are imported when first asked for: the command line imports this
@@ -71,6 +74,7 @@ _HOMES = {
     **dict.fromkeys(("Embedder", "Reranker", "Store", "Tokenizer"), "outcrop.contracts"),
     **dict.fromkeys(("Engine", "open"), "outcrop.engine"),
     "OutcropError": "outcrop.errors",
+    **dict.fromkeys(("to_arrow", "to_rows"), "outcrop.records.tables"),
 }
 
 

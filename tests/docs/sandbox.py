@@ -180,8 +180,8 @@ def stop(process: subprocess.Popen[bytes]) -> int:
 
 
 def make_home(home: Path, holds: frozenset[str]) -> None:
-    """A home folder with what a page needs: `notes`, `project`, `questions`, `sessions` of a coding agent, or a
-    `checkout` of the repository."""
+    """A home folder with what a page needs: `notes`, `project`, `questions`, `sessions` of a coding agent, `mail`, or
+    a `checkout` of the repository."""
     home.mkdir()
     if "notes" in holds:
         shutil.copytree(SAMPLES / "notes", home / "notes")
@@ -189,6 +189,8 @@ def make_home(home: Path, holds: frozenset[str]) -> None:
         shutil.copytree(SAMPLES / "project", home / "src/project")
     if "questions" in holds:
         shutil.copy(SAMPLES / "questions.jsonl", home)
+    if "mail" in holds:
+        shutil.copytree(SAMPLES / "mail", home / "mail")
     if "sessions" in holds:
         shutil.copytree(SAMPLES / "sessions/claude", home / ".claude/projects")
     if "checkout" in holds:

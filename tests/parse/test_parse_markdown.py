@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -126,7 +128,7 @@ def test_yaml_front_matter_gives_title_tags_and_date() -> None:
     )
     assert document.title == "It's here"
     assert document.tags == ("alpha", "beta, gamma")
-    assert document.meta["date"] == "2024-05-06"
+    assert document.meta["date"] == date(2024, 5, 6)
     assert document.meta["summary"] == "folded text"
     assert [h.title for h in document.headings] == ["Body"]
 
@@ -138,7 +140,40 @@ def test_tags_are_read_in_every_style(tags: str) -> None:
 
 def test_toml_front_matter_is_read_too() -> None:
     document = markdown('+++\ntitle = "T"\ntags = ["x", "y"]\ndate = 2024-01-02\n+++\n## H\n')
-    assert (document.title, document.tags, document.meta["date"]) == ("T", ("x", "y"), "2024-01-02")
+    assert (document.title, document.tags, document.meta["date"]) == ("T", ("x", "y"), date(2024, 1, 2))
+
+
+def test_values_of_front_matter_are_what_they_look_like_and_text_in_quotes() -> None:
+    document = markdown(
+        "---\nyear: 2020\nprice: -2.50\ndraft: false\nupdated: 2024-05-06T10:30:00Z\nisbn: '0307'\nroom: 007\n"
+        'version: "1.10"\nauthors: [Ann Lee, 7, "8"]\nfar: 99999999999999999999\nnone:\n---\ntext'
+    )
+    assert document.meta == {
+        "year": 2020,
+        "price": -2.5,
+        "draft": False,
+        "updated": datetime(2024, 5, 6, 10, 30, tzinfo=UTC),
+        "isbn": "0307",
+        "room": "007",
+        "version": "1.10",
+        "authors": ("Ann Lee", 7, "8"),
+        "far": "99999999999999999999",
+    }
+    assert type(document.meta["isbn"]) is str
+
+
+def test_values_of_toml_keep_their_types() -> None:
+    document = markdown(
+        '+++\nyear = 2020\ndraft = true\nprice = 2.5\nid = "7"\nat = 10:30:00\nl = ["a", 1]\n+++\nx'
+    )
+    assert document.meta == {
+        "year": 2020,
+        "draft": True,
+        "price": 2.5,
+        "id": "7",
+        "at": "10:30:00",
+        "l": ("a", 1),
+    }
 
 
 @given(st.text(alphabet="ab:-[]{}'\"#,|>\n \t\\", max_size=80))

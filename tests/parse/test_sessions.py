@@ -111,7 +111,7 @@ def test_the_folder_that_a_tool_looks_in_is_no_file_that_was_touched() -> None:
         tool("Edit", file_path="/home/ann/courier/a.py"),
     ]
     document = read(CLAUDE + lines(claude("assistant", calls, "10:05:00")))
-    assert document.meta["files"].split("\n") == ["src/retry.py", "a.py"]
+    assert str(document.meta["files"]).split("\n") == ["src/retry.py", "a.py"]
 
 
 def test_what_was_said_before_is_not_read_again_from_the_copy_a_program_makes_of_it() -> None:

@@ -14,6 +14,7 @@ import pytest
 from outcrop.errors import QueryError
 from outcrop.records import Filter, SearchArguments, SearchOptions
 from outcrop.records.asked import CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS, Option, check_options
+from outcrop.records.where import Condition
 from outcrop.serve.cli.app import cli
 from outcrop.serve.http.schema import ContextBody, SearchBody
 
@@ -47,7 +48,7 @@ def test_every_field_of_a_search_is_a_declared_option_with_help() -> None:
 
 
 def test_type_checkers_know_the_same_options_as_the_engine() -> None:
-    assert get_type_hints(SearchArguments).keys() == SEARCH_OPTIONS.keys()
+    assert get_type_hints(SearchArguments, localns={"Condition": Condition}).keys() == SEARCH_OPTIONS.keys()
 
 
 def test_the_command_line_and_http_offer_every_option() -> None:

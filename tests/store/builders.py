@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -17,6 +17,7 @@ from outcrop.records import (
     Document,
     DocumentWrite,
     Mention,
+    Meta,
     Model,
     Outline,
     Role,
@@ -88,7 +89,7 @@ def make_write(
     kind: str = "markdown",
     title: str = "A title",
     tags: tuple[str, ...] = (),
-    meta: Mapping[str, str] | None = None,
+    meta: Meta | None = None,
     mtime_ns: int | None = 1_700_000_000_000_000_000,
     origin: Literal["file", "url", "text"] = "file",
 ) -> DocumentWrite:

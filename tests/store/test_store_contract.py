@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -10,13 +11,25 @@ from tests.store.builders import MODEL, OTHER, key, make_write, put, vector, vec
 
 from outcrop.contracts import Store
 from outcrop.errors import MissingVectors, NotFound, StoreError
-from outcrop.records import Filter, Model
+from outcrop.records import Filter, MetaValue, Model
+
+META: dict[str, MetaValue] = {
+    "author": "Zoë",
+    "date": date(2024, 5, 6),
+    "sent": datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=timezone(timedelta(hours=2))),
+    "local": datetime(2024, 5, 6),
+    "year": 2024,
+    "price": 0.1,
+    "draft": True,
+    "people": ("Ann", 3, date(1999, 12, 31), False),
+    "none": (),
+}
 
 # ------------------------------------------------------------------ writing
 
 
 def test_a_written_document_comes_back_as_it_was(store: Store) -> None:
-    write = make_write(tags=("b", "a"), meta={"author": "Zoë", "date": "2024-05-06"})
+    write = make_write(tags=("b", "a"), meta=META)
     write = replace(write, document=replace(write.document, tags=("c", "a")))
     (id_,) = put(store, write)
     info = store.document(id_)
@@ -24,7 +37,8 @@ def test_a_written_document_comes_back_as_it_was(store: Store) -> None:
     assert info == store.find("main", "/home/me/notes/a.md")
     assert (info.collection, info.path, info.root, info.origin) == ("main", "notes/a.md", "/home/me", "file")
     assert (info.kind, info.title, info.tags) == ("markdown", "A title", ("a", "b", "c"))
-    assert info.meta == {"author": "Zoë", "date": "2024-05-06"}
+    assert info.meta == META
+    assert [type(value) for value in info.meta.values()] == [type(value) for value in META.values()]
     assert (info.sha256, info.mtime_ns, info.size) == (write.sha256, write.file.mtime_ns, write.file.size)
     assert (info.chunks, info.characters) == (2, len(write.document.text))
     assert info.created_at == info.updated_at

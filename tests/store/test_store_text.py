@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store.builders import make_write, put
 
-from outcrop.store.rows import join_headings, split_headings, stated_date
+from outcrop.records.meta import stated_date
+from outcrop.store.rows import join_headings, split_headings
 from outcrop.store.sqlite.store import SqliteStore, open_sqlite
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outcrop.config import load_config
-from outcrop.engine.history import HistoryQuestions
-from outcrop.engine.upkeep import Upkeep
-from outcrop.read.ask import as_timestamp
+from outcrop.engine.awaiting import Awaiting
+from outcrop.read.ask import as_timestamp, read_filter
 from outcrop.read.timeline import Timeline
 from outcrop.records.database_url import DatabaseUrl
 
 if TYPE_CHECKING:
     from outcrop.records import Check
 
-__all__ = ["Engine", "Timeline", "as_timestamp", "examine_machine", "open_engine"]
+__all__ = ["Engine", "Timeline", "as_timestamp", "examine_machine", "open_engine", "read_filter"]
 
 
-class Engine(HistoryQuestions, Upkeep):
+class Engine(Awaiting):
     """One index: add, sync, search, context, get, documents, delete, stale, reembed."""
 
     def __enter__(self) -> Engine:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from outcrop.contracts import Tokenizer
 from outcrop.engine.reading import EVERYTHING, Reading
-from outcrop.read.ask import at_least_one, read_options
+from outcrop.read.ask import at_least_one
 from outcrop.records import Context, Filter, Message, SearchArguments, StoredChunk
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class CodeQuestions(Reading):
 
         budget = self._budget(budget_tokens)
         read = read_request(request, must, prefer)
-        asked = read_options(self.config, **options)
+        asked = self._read(options)
         with self._standing(asked.here):
             inside = asked.where if asked.here is None else self.in_project(asked.where)
             where = self._scope(inside)

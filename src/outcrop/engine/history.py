@@ -100,7 +100,7 @@ class HistoryQuestions(Writing, CodeQuestions):
         return tuple(
             commit.id
             for commit in commits
-            if any(map(wanted.fullmatch, commit.meta.get("files", "").split("\n")))
+            if any(map(wanted.fullmatch, str(commit.meta.get("files", "")).split("\n")))
         )
 
     def line_history(self, place: str, *, folder: str | Path = ".") -> LineHistory:

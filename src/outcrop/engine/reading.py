@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -130,6 +130,8 @@ def standing_in(*folders: str) -> Iterator[None]:
 
 
 EVERYTHING = Filter()
+READ_AT_ONCE: Final = 500
+"""Documents that an iterator holds at a time (not measured)."""
 SIGNATURES: Final = ".trigrams"
 """The folder beside the index that says which files can hold a text."""
 MAX_RANKED: Final = 1_000
@@ -141,7 +143,15 @@ class Reading(OpenedIndex):
 
     def search(self, query: str, *, stopped: Stop | None = None, **options: Unpack[SearchArguments]) -> Answer:
         """The passages that answer a query, best first. The options are those of SearchOptions and Filter."""
-        return self.run_search(query, read_options(self.config, **options), stopped)
+        return self.run_search(query, self._read(options), stopped)
+
+    def _read(self, options: Mapping[str, Any]) -> SearchOptions:
+        """Options as a caller gave them, checked, with documents that are named by their numbers."""
+        given = dict(options)
+        if given.get("documents"):
+            named = (each if isinstance(each, int) else self.get(each).id for each in given["documents"])
+            given["documents"] = tuple(named)
+        return read_options(self.config, **given)
 
     def run_search(self, query: str, options: SearchOptions, stopped: Stop | None = None) -> Answer:
         """As `search`, from ready-made options. A failing store answers with a reason instead of raising."""
@@ -255,7 +265,7 @@ class Reading(OpenedIndex):
         """One text for a prompt, never over the budget, with numbered sources. Takes the options of `search`; unless
         given, 40 chunks are chosen from, and none that scores less than half of the best."""
         budget = self._budget(budget_tokens)
-        asked = read_options(self.config, **{**CONTEXT_DEFAULTS, **options, "merge": False})
+        asked = self._read({**CONTEXT_DEFAULTS, **options, "merge": False})
         from outcrop.rank.merge import merge_hits
         from outcrop.read.beside import look_beside
         from outcrop.read.pack import pack
@@ -343,6 +353,22 @@ class Reading(OpenedIndex):
         """Documents by collection and path."""
         scoped = self._scope(where)
         return self._view(scoped).documents(scoped, limit, offset)
+
+    def iter_documents(self, where: Filter = EVERYTHING) -> Iterator[DocumentInfo]:
+        """All documents that pass a filter, as the index is now, oldest first; read some at a time, so memory stays
+        the same however many there are. One that is removed meanwhile is left out."""
+        scoped = self._scope(where)
+        store = self._view(scoped)
+        ids = store.select(scoped)
+        for start in range(0, len(ids), READ_AT_ONCE):
+            some = tuple(ids[start : start + READ_AT_ONCE].tolist())
+            found = store.documents(Filter(documents=some, manifests=scoped.manifests))
+            yield from sorted(found, key=lambda document: document.id)
+
+    def iter_chunks(self, where: Filter = EVERYTHING) -> Iterator[StoredChunk]:
+        """The chunks of all documents that pass a filter, document by document, in order; likewise."""
+        for document in self.iter_documents(where):
+            yield from map(name_headings, self._store.chunks_of(document.id))
 
     def count(self, where: Filter = EVERYTHING) -> int:
         """How many documents pass a filter."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from outcrop.contracts import Stop
 from outcrop.engine.reading import SIGNATURES, Reading
 from outcrop.errors import NotFound, QueryError, SourceError
-from outcrop.records import DEFAULT_COLLECTION, Filter, SourceFile, Text
+from outcrop.records import DEFAULT_COLLECTION, Filter, MetaValue, Scalar, SourceFile, Text
 
 if TYPE_CHECKING:
     from outcrop.records import IngestReport, OnProgress
@@ -33,6 +33,7 @@ class Writing(Reading):
         kind: str | None = None,
         collection: str | None = None,
         tags: Sequence[str] = (),
+        meta: Mapping[str, MetaValue | Sequence[Scalar]] | None = None,
         force: bool = False,
         defer_embedding: bool = False,
         ray: str | None = None,
@@ -44,8 +45,10 @@ class Writing(Reading):
 
         A folder goes into a collection of its own name unless one is given; the rest into `default`. `id` names a
         text, so that adding it again replaces it; `kind` says how to read it (`md`, `text`, `html`, `json` …), where
-        neither the id's extension nor the text itself does. `force` reads and chunks again what did not change. With
-        `defer_embedding` it is found by its words at once, and by meaning after `embed_pending`, in whatever process.
+        neither the id's extension nor the text itself does. `meta` is what is known of a text or a page beside its
+        words, by name: text, numbers, dates, true or false, and lists of these; files have theirs in them. `force`
+        reads and chunks again what did not change. With `defer_embedding` it is found by its words at once, and by
+        meaning after `embed_pending`, in whatever process.
         `ray` is the address of a Ray cluster that reads, parses and embeds the files of a folder: `auto`, `HOST:PORT`,
         `ray://HOST:PORT`, or `local` for one on this machine alone. `branches` are patterns (`main`, `release/*`) of
         branches of the repository that a folder is in: they are read without a checkout, and share what they have in
@@ -66,6 +69,10 @@ class Writing(Reading):
         elif is_url(source):
             file, data = fetch_url(self.config, source)
         else:
+            if meta is not None:
+                raise SourceError(
+                    "metadata goes with a text or a URL; a file has its own, as front matter for example"
+                )
             path = Path(str(source)).expanduser()
             if branches:
                 from outcrop.write.trees import add_branches
@@ -78,7 +85,7 @@ class Writing(Reading):
         if ray is not None:
             raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
         target = collection or DEFAULT_COLLECTION
-        wanted = Text("", title=title, tags=tuple(tags))
+        wanted = Text("", title=title, tags=tuple(tags), meta=meta)
         return self._adder.run(lambda ingestor: ingestor.add(file, data, target, wanted, options))
 
     def add_sessions(

@@ -19,7 +19,7 @@ from typing import Any, Final, get_args
 
 import numpy as np
 
-from outcrop.records import Definition, FeedRow, Mention, ReferenceKind, Role
+from outcrop.records import NOTE_LINK, Definition, FeedRow, Mention, ReferenceKind, Role
 from outcrop.system.arrays import NDArray
 from outcrop.text.terms import Terms, term_number, words_of
 
@@ -218,12 +218,15 @@ def _definition(item: Definition, row: int) -> tuple[int, int, int, int, int]:
 def _uses(item: Mention, row: int, path: str) -> list[tuple[int, int, int, int, int, int]]:
     kind, count = USES.index(item.kind), min(item.times, 255)
     if item.kind in ("import", "link"):
-        if item.kind == "link" and item.qualifier:  # a label, which is no path
+        named = item.kind == "link" and item.qualifier == NOTE_LINK
+        if item.kind == "link" and item.qualifier and not named:  # a label, which is no path
             return []
-        name, placed = _LANGUAGE_ROOTS.sub("", item.name), item.kind == "link"
+        name, placed = _LANGUAGE_ROOTS.sub("", item.name), item.kind == "link" and not named
         if name.startswith("."):
             name, placed = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)), True
         module, before = module_of(name)
+        if named:  # in whatever folder, as an import's module is
+            kind = USES.index("import")
         hint = name_number(before) or (ROOT if placed else 0)
         found = [(module_number(module), row, hint, kind, count, 0)] if module else []
         if item.kind == "import" and item.qualifier:  # what is taken: a name of that module, or a module itself

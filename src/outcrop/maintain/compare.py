@@ -28,6 +28,7 @@ from outcrop.records import (
     RankingParity,
     Vector,
 )
+from outcrop.records.meta import dump_meta
 from outcrop.store.quantized import pack_vectors
 from outcrop.store.rows import keys_of
 
@@ -172,7 +173,8 @@ def _digest(write: DocumentWrite, vectors: Mapping[bytes, Vector], is_pending: b
     file, document = write.file, write.document
     told = (
         *(write.collection, file.uri, file.path, file.origin, file.root, file.mtime_ns, file.size),
-        *(document.kind, document.title, sorted(document.meta.items()), document.role, sorted(write.tags)),
+        *(document.kind, document.title, dump_meta(dict(sorted(document.meta.items())))),
+        *(document.role, sorted(write.tags)),
         *(document.outline.language if document.outline else "", write.sha256),
         *(write.created_at, write.updated_at, is_pending),
         [

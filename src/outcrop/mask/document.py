@@ -15,7 +15,8 @@ from outcrop.mask.enclosed import find_in_manifests, find_in_urls, find_private_
 from outcrop.mask.formats import find_known
 from outcrop.mask.pairs import find_in_columns, find_joined
 from outcrop.mask.randomness import MASK, looks_like_password
-from outcrop.records import Document, Heading, Outline
+from outcrop.records import Document, Heading, MetaValue, Outline, Scalar
+from outcrop.records.meta import show_value
 from outcrop.system.limits import check_time
 
 Span = tuple[int, int]
@@ -174,15 +175,24 @@ class _Hidden:
         return first, len(self._starts) if end is None else max(first, bisect_left(self._starts, end))
 
 
-def _mask_meta(hidden: _Hidden, document: Document) -> tuple[dict[str, str], int]:
+def _mask_meta(hidden: _Hidden, document: Document) -> tuple[dict[str, MetaValue], int]:
     """Properties, which may come from outside the text; their names count as telling names."""
-    meta, count = {}, 0
+    meta: dict[str, MetaValue] = {}
+    count = 0
     for name, value in document.meta.items():
-        said = f"{name}: "
-        masked, found = mask_secrets(said + hidden.out_of(value, 0, _HEAD))
-        meta[name] = masked[len(said) :]
-        count += found + (meta[name] != value and not found)
+        items = value if isinstance(value, tuple) else (value,)
+        masked = tuple(_mask_item(hidden, name, item) for item in items)
+        meta[name] = tuple(item for item, _ in masked) if isinstance(value, tuple) else masked[0][0]
+        count += sum(found for _, found in masked)
     return meta, count
+
+
+def _mask_item(hidden: _Hidden, name: str, item: Scalar) -> tuple[Scalar, int]:
+    """A value, or an item of a list, and how many secrets it held; a number may be one as well as a text."""
+    said, plain = f"{name}: ", item if isinstance(item, str) else show_value(item)
+    masked, found = mask_secrets(said + hidden.out_of(plain, 0, _HEAD))
+    shown = masked[len(said) :]
+    return (item, found) if shown == plain else (shown, found or 1)
 
 
 def _mask_headings(hidden: _Hidden, headings: Sequence[Heading]) -> tuple[Heading, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from outcrop.notes.contradictions import find_contradictions
 from outcrop.notes.statements import Statement, TermsOf, find_statements
 from outcrop.records import DocumentInfo
-from outcrop.records.validity import VALID_FROM, VALID_UNTIL, read_moment
+from outcrop.records.validity import VALID_FROM, VALID_UNTIL, moment_in, text_in
 
 if TYPE_CHECKING:
     from outcrop.engine import Timeline
@@ -69,8 +69,8 @@ def find_problems(
 
 def _check_time(info: DocumentInfo, timeline: Timeline) -> Iterator[NoteProblem]:
     for name in (VALID_FROM, VALID_UNTIL):
-        if name in info.meta and read_moment(info.meta[name]) is None:
-            wrong = f"{name} is {info.meta[name]!r}, which is no date; write 2026-01-31"
+        if name in info.meta and moment_in(info.meta, name) is None:
+            wrong = f"{name} is {text_in(info.meta, name)!r}, which is no date; write 2026-01-31"
             yield NoteProblem("date", info.path, wrong)
     span = timeline.spans.get(info.id)
     if span is None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from outcrop.parse.decode import decode_with_remark
 from outcrop.parse.formats import LibraryFormat, TextFormat, choose_format
 from outcrop.parse.isolate import parse_isolated
-from outcrop.parse.limits import ParseLimits
+from outcrop.parse.limits import ParseLimits, RawFile
 from outcrop.parse.links import links_in
+from outcrop.parse.mail import read_plain_message
 from outcrop.parse.roles import role_of
 from outcrop.parse.writer import too_long
-from outcrop.records import Document, Outline
+from outcrop.records import MAIL, Document, Outline
 from outcrop.system.limits import check_time, limit_time
 
 
@@ -26,6 +27,11 @@ def parse(data: bytes, *, path: str, media_type: str | None = None, limits: Pars
     essence, charset = _split_media_type(media_type)
     chosen = choose_format(data, path, essence)
     if isinstance(chosen, LibraryFormat):
+        if chosen.kind == MAIL:
+            with limit_time(limits.timeout_s):
+                raw = RawFile(data, path, charset, limits.max_text_chars)
+                if (message := read_plain_message(raw)) is not None:
+                    return message
         return parse_isolated(chosen.kind, data, path=path, charset=charset, limits=limits)
     with limit_time(limits.timeout_s):
         text, remark = decode_with_remark(data, charset)

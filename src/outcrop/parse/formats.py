@@ -16,8 +16,9 @@ from outcrop.errors import ParseError
 from outcrop.parse.data import read_json, read_json_lines, read_toml, read_yaml
 from outcrop.parse.markdown import read_markdown
 from outcrop.parse.rst import read_rst
-from outcrop.parse.title import file_name, file_stem, first_line
+from outcrop.parse.title import file_name, file_stem, first_line, without_id
 from outcrop.records import Document
+from outcrop.text.mime import looks_like_message
 
 _ZIP = b"PK"
 _OLE = b"\xd0\xcf\x11\xe0"
@@ -55,7 +56,7 @@ def read_text(text: str, path: str) -> Document:
 
 def read_csv(text: str, path: str) -> Document:
     """Rows of values, kept as they are so that line numbers cite the file."""
-    return Document(text=text, kind="csv", title=file_stem(path))
+    return Document(text=text, kind="csv", title=without_id(file_stem(path)))
 
 
 def read_code(text: str, path: str) -> Document:
@@ -105,8 +106,29 @@ FORMATS: tuple[Format, ...] = (
         ),
         (_ZIP, _OLE),
     ),
+    LibraryFormat(
+        "odt",
+        "outcrop.parse.opendocument",
+        (".odt", ".ott"),
+        ("application/vnd.oasis.opendocument.text",),
+        (_ZIP,),
+    ),
+    LibraryFormat(
+        "odp",
+        "outcrop.parse.opendocument",
+        (".odp", ".otp"),
+        ("application/vnd.oasis.opendocument.presentation",),
+        (_ZIP,),
+    ),
+    LibraryFormat("rtf", "outcrop.parse.rtf", (".rtf",), ("application/rtf", "text/rtf")),
     LibraryFormat("epub", "outcrop.parse.epub", (".epub",), ("application/epub+zip",), (_ZIP,)),
+    LibraryFormat("mail", "outcrop.parse.mail", (".eml",), ("message/rfc822",)),
     LibraryFormat("session", "outcrop.parse.sessions", (), ("application/x-agent-session",)),
+    LibraryFormat("calendar", "outcrop.parse.cards", (".ics", ".ical"), ("text/calendar",)),
+    LibraryFormat("contacts", "outcrop.parse.cards", (".vcf", ".vcard"), ("text/vcard", "text/x-vcard")),
+    LibraryFormat("chat", "outcrop.parse.exports.chat", (), ("application/x-chat+json",)),
+    LibraryFormat("issue", "outcrop.parse.exports.issue", (), ("application/x-issue+json",)),
+    LibraryFormat("note", "outcrop.parse.exports.note", (), ("application/x-keep+json",)),
     LibraryFormat("notebook", "outcrop.parse.notebook", (".ipynb",), ("application/x-ipynb+json",)),
 )
 
@@ -131,6 +153,12 @@ _SESSION_FIELDS = (
     (b'"sessionId"', b'"projectHash"', b'"startTime"'),
     (b'"sessionId"', b'"messageId"', b'"message"', b'"timestamp"'),
 )
+# The same for what services export: a day of Slack, a space of Google Chat, a note of Google Keep.
+_EXPORT_FIELDS = (
+    ("chat", re.compile(rb"\s*\[\s*\{"), (b'"type"', b'"message"', b'"ts"', b'"text"')),
+    ("chat", re.compile(rb'\s*\{\s*"messages"\s*:\s*\['), (b'"creator"', b'"created_date"')),
+    ("note", re.compile(rb"\s*\{"), (b'"isTrashed"', b'"isPinned"', b'"isArchived"')),
+)
 _PDF_HEADER_WITHIN = 1024  # where PDF readers look for it: mail gateways prepend lines
 
 
@@ -143,7 +171,9 @@ def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
     if chosen is None:  # servers say text/plain and octet-stream when they do not know
         chosen = _BY_EXTENSION.get(extension)
     if chosen is None:
-        if not extension and _HTML_START.match(data):
+        if _is_in_maildir(path) and looks_like_message(data[:_FIRST_LINE]):
+            chosen = LIBRARY_FORMATS["mail"]
+        elif not extension and _HTML_START.match(data):
             chosen = LIBRARY_FORMATS["html"]
         else:
             chosen = SOURCE_CODE if _is_code(data, path) else PLAIN_TEXT
@@ -151,7 +181,14 @@ def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
         chosen = RST
     if chosen.kind == "json" and _is_session(data[:_SESSION_WITHIN]):
         chosen = LIBRARY_FORMATS["session"]
+    elif chosen.kind == "json" and (kind := _tell_export(data[:_SESSION_WITHIN])):
+        chosen = LIBRARY_FORMATS[kind]
     return _check_magic(chosen, data, extension)
+
+
+def _is_in_maildir(path: str) -> bool:
+    """Whether a file lies where a Maildir keeps its messages."""
+    return path.replace("\\", "/").rpartition("/")[0].rpartition("/")[2] in ("cur", "new")
 
 
 def _is_rst(head: bytes) -> bool:
@@ -163,6 +200,14 @@ def _is_rst(head: bytes) -> bool:
 def _is_session(head: bytes) -> bool:
     """Whether the first records of a data file are those of a coding agent's session."""
     return any(all(name in head for name in names) for names in _SESSION_FIELDS)
+
+
+def _tell_export(head: bytes) -> str:
+    """The kind of what a service exported, by the first records of a data file; empty for any other."""
+    for kind, start, names in _EXPORT_FIELDS:
+        if start.match(head) and all(name in head for name in names):
+            return kind
+    return ""
 
 
 def _is_code(data: bytes, path: str) -> bool:

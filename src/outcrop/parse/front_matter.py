@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import time
+from typing import Any
+
+from outcrop.records.meta import Meta, fit_meta, read_scalar
 
 # Real front matter is a screen long; this bounds the search for its end.
 _MAX_CHARS = 64 * 1024
@@ -22,19 +26,19 @@ _ESCAPES = {"n": "\n", "t": "\t"}
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What the front matter says, as strings, and where the body starts."""
+    """What the front matter says, and where the body starts."""
 
     end: int = 0
     title: str = ""
     tags: tuple[str, ...] = ()
-    meta: Mapping[str, str] = field(default_factory=dict)
+    meta: Meta = field(default_factory=dict)
 
 
 def read_front_matter(text: str) -> FrontMatter:
     """The front matter at the very start of a text; an empty one when there is none."""
     head = text[:_MAX_CHARS]
     if head.startswith("---") and (match := _YAML.match(head)) and _looks_like_yaml(match[1]):
-        values = _read_yaml(match[1])
+        values: Mapping[str, Any] = _read_yaml(match[1])
     elif head.startswith("+++") and (match := _TOML.match(head)):
         values = _read_toml(match[1])
     else:
@@ -45,8 +49,8 @@ def read_front_matter(text: str) -> FrontMatter:
         for tag in _as_list(values.get(name, "")):
             if tag not in tags:
                 tags.append(tag)
-    meta = {key: flat for key, value in values.items() if (flat := _as_string(value))}
-    return FrontMatter(match.end(), " ".join(title.split()), tuple(tags), meta)
+    typed = {key: _as_typed(value) for key, value in values.items()}
+    return FrontMatter(match.end(), " ".join(title.split()), tuple(tags), fit_meta(typed))
 
 
 def _looks_like_yaml(block: str) -> bool:
@@ -108,6 +112,12 @@ def _split_items(inside: str) -> list[str]:
     return [item.strip() for item in items if item.strip()]
 
 
+class _Quoted(str):
+    """A scalar that stood in quotes, and so is text whatever it looks like."""
+
+    __slots__ = ()
+
+
 def _scalar(value: str) -> str:
     if value[:1] in {'"', "'"}:
         quote = value[0]
@@ -118,31 +128,46 @@ def _scalar(value: str) -> str:
             end = value.find(quote, end + 2)
         inside = value[1:end] if end > 0 else value[1:]
         if quote == "'":
-            return inside.replace("''", "'")
-        return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), inside)
+            return _Quoted(inside.replace("''", "'"))
+        return _Quoted(re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), inside))
     return _COMMENT.sub("", value).strip()
 
 
-def _read_toml(block: str) -> dict[str, str | list[str]]:
+def _read_toml(block: str) -> dict[str, Any]:
     import tomllib  # a search reads headings and no front matter
 
     try:
         table = tomllib.loads(block)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):  # ValueError: an integer of a million digits
         return {}
-    values: dict[str, str | list[str]] = {}
+    values: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, list):
-            values[key.lower()] = [str(item) for item in value if not isinstance(item, dict | list)]
+            values[key.lower()] = [_toml_scalar(item) for item in value if not isinstance(item, dict | list)]
         elif not isinstance(value, dict):
-            values[key.lower()] = str(value)
+            values[key.lower()] = _toml_scalar(value)
     return values
 
 
-def _as_string(value: str | list[str]) -> str:
-    return ", ".join(value) if isinstance(value, list) else value
+def _toml_scalar(value: Any) -> Any:
+    if isinstance(value, str):
+        return _Quoted(value)
+    return value.isoformat() if isinstance(value, time) else value
 
 
-def _as_list(value: str | list[str]) -> list[str]:
-    items = value if isinstance(value, list) else value.split(",")
+def _as_typed(value: Any) -> Any:
+    """A value as it is kept: what stood in quotes is text, the rest what it looks like."""
+    if isinstance(value, list):
+        return [_as_typed(item) for item in value]
+    if isinstance(value, _Quoted):
+        return str(value)
+    return read_scalar(value) if isinstance(value, str) else value
+
+
+def _as_string(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _as_list(value: Any) -> list[str]:
+    items = map(str, value) if isinstance(value, list) else str(value).split(",")
     return [item.strip().lstrip("#") for item in items if item.strip().lstrip("#")]

@@ -13,6 +13,7 @@ from typing import Any
 from outcrop.errors import NotFound, ParseError
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document, Heading, PagePicture, PageWord
+from outcrop.records.meta import load_meta
 from outcrop.system.limits import over_time, restart_limit
 from outcrop.workers.frames import Frame
 from outcrop.workers.process import Child, ChildLost
@@ -72,7 +73,8 @@ def _as_document(fields: dict[str, Any], payload: bytes) -> Document:
     """The document whose fields went through JSON, with its text."""
     headings = tuple(Heading(**heading) for heading in fields.pop("headings"))
     lists = {name: tuple(fields.pop(name)) for name in ("pages", "keys", "tags")}
-    return Document(**{**fields, **lists, "headings": headings, "text": payload.decode("utf-8")})
+    meta = load_meta(fields.pop("meta"))
+    return Document(**{**fields, **lists, "headings": headings, "meta": meta, "text": payload.decode("utf-8")})
 
 
 def _explain(lost: ChildLost, limits: ParseLimits) -> str:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final
 from urllib.parse import unquote
 
-from outcrop.records import Document, Reference
+from outcrop.records import NOTE_LINK, Document, Reference
 from outcrop.system.limits import timed
 
 MAX_REFERENCES: Final = 200
@@ -58,7 +58,8 @@ Found = Iterator[Reference]
 
 def links_in(document: Document, path: str) -> tuple[Reference, ...]:
     """The references of a document at `path`, in order; empty for kinds that are not read. A file is a `link` whose
-    name is its path; a Sphinx label is a `link` with the qualifier `ref`; a name in code is a `use`, qualified by what
+    name is its path; a Sphinx label is a `link` with the qualifier `ref`, a note of a vault (`[[Note#part|shown]]`) one
+    with NOTE_LINK; a name in code is a `use`, qualified by what
     precedes it."""
     read = _READERS.get(document.kind)
     if read is None or document.role in _NOTHING_TO_SAY:
@@ -145,6 +146,7 @@ _MARKDOWN = re.compile(
     r"""^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*+(?s:.*?)(?:^[ \t>]*+(?P=fence)|\Z)
       | <!--(?s:.*?)(?:-->|\Z)
       | (?<!`)(?P<ticks>`{1,2})(?!`)(?P<code>[^`\n]{1,200})(?P=ticks)(?!`)
+      | \[\[(?!\s)(?P<note>[^\[\]\n|#^]{1,200})(?:[#^|][^\[\]\n]{0,300})?\]\]
       | !\[[^\[\]\n]{0,500}\](?:\([^()\n]{0,1000}\))?
       | \]\([ \t]*(?P<target><[^<>\n]{1,500}>|[^\s()<>]{1,500}(?:\([^\s()]{0,100}\)[^\s()]{0,100})?)
       | ^[ ]{0,3}\[[^\[\]\n]{1,200}\]:[^\n]*
@@ -164,6 +166,8 @@ def _read_markdown(text: str, path: str) -> Found:
         kind = match.lastgroup
         if match["code"]:
             yield from _span(match["code"], path, match.start("code"))
+        elif match["note"]:
+            yield Reference(match["note"].strip().removesuffix(".md"), "link", match.start("note"), NOTE_LINK)
         elif kind == "target":
             yield from _read_target(match["target"], path, match.start("target"))
         elif kind == "label" and (target := definitions.get(match["label"].casefold())):

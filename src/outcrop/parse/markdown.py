@@ -8,10 +8,11 @@ does not open a section.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import dropwhile, islice, repeat
 
 from outcrop.parse.limits import MAX_HEADINGS
-from outcrop.parse.title import cut_title, file_stem, first_line
+from outcrop.parse.title import cut_title, file_stem, first_line, without_id
 from outcrop.records import Document, Heading
 from outcrop.system.limits import timed
 
@@ -66,6 +67,13 @@ _ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}$")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _KEPT = re.compile("\ue000(\\d+)\ue001")
 
+MAX_TAGS = 100
+_TAGS = re.compile(
+    r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*+(?s:.*?)(?:^[ \t]*(?P=fence)|\Z)|`[^`\n]{1,500}`"
+    r"|(?:(?<=\s)|^)#(?P<tag>[^\W_][\w/-]{0,100})",
+    re.MULTILINE,
+)
+
 _BLANK_LINES = re.compile(r"(?<=\n\n)\n+(?=\n)")
 
 
@@ -76,15 +84,27 @@ def read_markdown(text: str, path: str) -> Document:
     front = read_front_matter(text)
     headings = find_headings(text, front.end)
     top = next((h for h in headings if h.level == 1), headings[0] if headings else None)
-    title = front.title or (top.title if top else "") or first_line(text, front.end) or file_stem(path)
+    title = (
+        front.title or (top.title if top else "") or first_line(text, front.end) or without_id(file_stem(path))
+    )
+    tags = front.tags
+    if "[[" in text or "aliases" in front.meta:  # a note of a vault; elsewhere `#` has other meanings
+        tags = tuple(dict.fromkeys((*tags, *islice(inline_tags(text, front.end), MAX_TAGS))))
     return Document(
         text=text,
         kind="markdown",
         title=cut_title(title),
         headings=tuple(headings),
-        tags=front.tags,
+        tags=tags,
         meta=front.meta,
     )
+
+
+def inline_tags(text: str, start: int = 0) -> Iterator[str]:
+    """The tags that a note has in its text (`#idea`, `#work/plan`), outside of code."""
+    for match in timed(_TAGS.finditer(text, start)):
+        if match["tag"] and not match["tag"].isdecimal():
+            yield match["tag"].rstrip("/")
 
 
 def find_headings(text: str, start: int = 0) -> list[Heading]:

@@ -31,6 +31,15 @@ def file_stem(path: str) -> str:
     return PurePosixPath(name).stem or name
 
 
+_ID = re.compile(r" [0-9a-f]{32}(?=\Z|_all\Z)")
+"""What Notion puts after the name of a page or a table that it exports."""
+
+
+def without_id(stem: str) -> str:
+    """A file's name as people know the page: `Release plan 1f0c…` is the release plan."""
+    return _ID.sub("", stem) or stem
+
+
 def cut_title(text: str) -> str:
     """One line of at most MAX_TITLE_CHARS characters, cut between words where possible."""
     # Slack for runs of whitespace; without a bound an endless line would be split into all its words.

@@ -17,6 +17,7 @@ from outcrop.errors import ParseError
 from outcrop.parse.formats import LIBRARY_FORMATS
 from outcrop.parse.limits import RawFile
 from outcrop.records import Document
+from outcrop.records.meta import dump_meta, fit_meta
 from outcrop.workers.frames import Frame, read_frame, take_pipes, write_frame
 
 try:
@@ -66,7 +67,8 @@ def _read(header: dict[str, Any], data: bytes) -> Frame:
     """The document in a file: its fields, and its text as the payload."""
     module = importlib.import_module(LIBRARY_FORMATS[header["kind"]].module)
     document: Document = module.read(RawFile(data, header["path"], header["charset"], header["max_text_chars"]))
-    return asdict(replace(document, text="")), document.text.encode("utf-8")
+    fields = asdict(replace(document, text="", meta={}))
+    return fields | {"meta": dump_meta(fit_meta(document.meta))}, document.text.encode("utf-8")
 
 
 def _draw(header: dict[str, Any], data: bytes) -> Frame:

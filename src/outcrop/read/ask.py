@@ -52,15 +52,26 @@ def read_options(config: Config, **given: Any) -> SearchOptions:
     """SearchOptions from the arguments of a search, the configuration's where none is given."""
     named: dict[str, Any] = {"limit": config.limit, "floor": config.floor}
     named |= {name: value for name, value in given.items() if value is not None}
-    where = {name: named.pop(name) for name in FILTER_OPTIONS if name in named}
-    for name, value in where.items():
-        if name in DATES:
-            where[name] = as_timestamp(value)
-        elif FILTER_OPTIONS[name].type is tuple:
-            where[name] = tuple(value)
-    options = SearchOptions(where=Filter(**where), **named)
+    where = read_filter(**{name: named.pop(name) for name in FILTER_OPTIONS if name in named})
+    options = SearchOptions(where=where, **named)
     check_options(options)
     return options
+
+
+def read_filter(**given: Any) -> Filter:
+    """A Filter from what people write: dates in any of their forms, lists, a condition on metadata as text or as the
+    tree that `records.where` makes of it. What is None counts as not given."""
+    named = {name: value for name, value in given.items() if value is not None}
+    for name, value in named.items():
+        if name in DATES:
+            named[name] = as_timestamp(value)
+        elif FILTER_OPTIONS[name].type is tuple:
+            named[name] = tuple(value)
+    if "where" in named:
+        from outcrop.records.where import read_where  # few searches have one
+
+        named["where"] = str(read_where(str(named["where"])))
+    return Filter(**named)
 
 
 def at_least_one(name: str, value: int) -> int:

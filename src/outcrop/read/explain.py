@@ -34,7 +34,9 @@ from outcrop.records.candidates import Candidates
 from outcrop.text.phrases import phrase_spans
 from outcrop.text.terms import Terms
 
-_WITHOUT_MARKS: Final = frozenset({"code", "csv", "json", "pdf", "session", "text", "toml", "yaml"})
+_WITHOUT_MARKS: Final = frozenset(
+    {"code", "csv", "json", "mail", "mailbox", "pdf", "session", "text", "toml", "yaml"}
+)
 """Kinds whose text does not show what a heading is."""
 _MAY_BE_HEADING: Final = re.compile(r"^ {0,3}#{1,6}(?:[ \t]|$)|\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
 NOT_HERE: Final = "probably not here: nothing that is indexed stands out for this question"

@@ -23,8 +23,8 @@ from outcrop.records.validity import (
     Standing,
     Validity,
     moment_in,
-    read_moment,
     superseded_in,
+    text_in,
 )
 
 SUFFIXES: Final = ("", ".md", ".markdown")
@@ -80,7 +80,7 @@ class Timeline:
             until=span.ended_at if standing == "replaced" else min(ends, default=None),
             replaced_by=newer if standing in ("replaced", "valid") else "",
             replaces=tuple(self.spans[id_].document.path for id_ in span.replaces),
-            source=span.document.meta.get(SOURCE, ""),
+            source=text_in(span.document.meta, SOURCE),
         )
 
     def mark(self, hits: Iterable[Hit], moment: float) -> tuple[Hit, ...]:
@@ -145,7 +145,7 @@ def _turn(older: Span, newer: Span) -> float:
     """When one takes the place of another."""
     info = newer.document
     added = info.created_at if info.mtime_ns is None else info.mtime_ns / 1e9
-    moments = (moment_in(info.meta, VALID_FROM), older.until, read_moment(info.meta.get("date", "")))
+    moments = (moment_in(info.meta, VALID_FROM), older.until, moment_in(info.meta, "date"))
     return next((moment for moment in moments if moment is not None), added)
 
 

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from outcrop.records.found import *
     from outcrop.records.history import *
     from outcrop.records.matched import *
+    from outcrop.records.meta import *
     from outcrop.records.parsed import *
     from outcrop.records.reports import *
     from outcrop.records.stored import *
     from outcrop.records.validity import *
 
-_MODULES: Final = ("asked", "parsed", "stored", "validity", "found", "matched", "reports", "history")
+_MODULES: Final = ("asked", "meta", "parsed", "stored", "validity", "found", "matched", "reports", "history")
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
 
 

@@ -11,9 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, TypedDict, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    TypedDict,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from outcrop.errors import QueryError
+
+if TYPE_CHECKING:  # few searches have a condition
+    from outcrop.records.where import Condition
 
 T = TypeVar("T")
 
@@ -135,7 +149,8 @@ class Filter:
     `kinds` are formats or, for source code, languages. `paths` are glob patterns over `DocumentInfo.path` (`**` crosses
     folders), one of which must match; `tags` must all be present. `since` and `until` bound the document's date: a
     front-matter date, else the file's modification time, else the time it was added; seconds since the epoch, until
-    exclusive. `as_of` leaves out notes that were not valid at that moment.
+    exclusive. `where` is a condition on metadata, as `records.where` reads it. `as_of` leaves out notes that were not
+    valid at that moment.
     """
 
     collections: tuple[str, ...] = option(
@@ -172,6 +187,14 @@ class Filter:
     )
     until: float | None = option(
         None, "Only documents before this date, written alike.", metavar="DATE", group=WHERE
+    )
+
+    where: str | None = option(
+        None,
+        'Only documents whose metadata meets a condition: year >= 2020 and author contains "Lee".',
+        metavar="CONDITION",
+        group=WHERE,
+        brief='metadata: year >= 2020 and author contains "Lee"',
     )
 
     ref: str | None = option(
@@ -304,15 +327,17 @@ class SearchOptions:
 
 
 class SearchArguments(TypedDict, total=False):
-    """The options as `Engine.search` takes them: those of `Filter` and `SearchOptions`. None stands for the default."""
+    """The options as `Engine.search` takes them: those of `Filter` and `SearchOptions`. None stands for the default.
+    A document may be named as in `Engine.get`: by its number, its path, or the id that its text was given."""
 
     collections: Sequence[str]
-    documents: Sequence[int]
+    documents: Sequence[int | str]
     kinds: Sequence[str]
     paths: Sequence[str]
     tags: Sequence[str]
     since: When
     until: When
+    where: str | Condition | None
     ref: str | None
     worktree: str | None
     as_of: When

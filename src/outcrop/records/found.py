@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from outcrop.records.asked import QueryType
 from outcrop.records.parsed import CodeNotes
 from outcrop.records.stored import DocumentInfo, StoredChunk
 from outcrop.records.validity import Validity
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MatchType = Literal["semantic", "keyword", "both"]
 Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
@@ -70,7 +73,29 @@ class Explanation:
         return "keyword" if self.dense_rank is None else "both"
 
 
-EXTRACTED_KINDS = frozenset({"html", "docx", "pptx", "xlsx", "epub", "notebook", "pdf", "session"})
+EXTRACTED_KINDS = frozenset(
+    {
+        "html",
+        "docx",
+        "pptx",
+        "xlsx",
+        "epub",
+        "notebook",
+        "pdf",
+        "session",
+        "mail",
+        "mailbox",
+        "chat",
+        "issue",
+        "note",
+        "export",
+        "calendar",
+        "contacts",
+        "odt",
+        "odp",
+        "rtf",
+    }
+)
 """Kinds whose text is made from the file: its lines are not the file's lines."""
 
 
@@ -265,6 +290,18 @@ class Answer:
     def is_doubtful(self) -> bool:
         """Whether the answer is probably not in the index."""
         return self.answerable is not None and self.answerable < DOUBTFUL
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A dictionary for each hit, all with the same keys; `outcrop.to_rows` takes documents and chunks too."""
+        from outcrop.records.tables import to_rows
+
+        return to_rows(self.hits)
+
+    def to_arrow(self) -> pa.Table:
+        """The hits as an Arrow table; ConfigError where pyarrow is not installed."""
+        from outcrop.records.tables import to_arrow
+
+        return to_arrow(self.hits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ Offsets are Python string offsets (code points) into `Document.text`; lines and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeGuard
+
+from outcrop.records.meta import Meta, MetaValue, Scalar
 
 DEFAULT_COLLECTION: Final = "default"
 """Where texts and single pages go unless a collection is named."""
@@ -16,27 +18,59 @@ SESSION: Final = "session"
 """The kind of a past conversation: its headings are turns, each by who spoke and when."""
 
 
+MAIL: Final = "mail"
+"""The kind of a mail message."""
+
+MAILBOX: Final = "mailbox"
+"""The kind of a file of messages, as a document: what it holds, in a few lines."""
+
+PART_OF: Final = "//"
+"""Between the name of a file and that of a part of it, in a `uri`: no real path holds it."""
+
+
+def owner_of(uri: str) -> str:
+    """The file on disk that a document is, or is a part of."""
+    at = uri.find(PART_OF, 2)  # where systems tell `//host` from `/`, a path may begin with it
+    return uri if at < 0 else uri[:at]
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Where in a file on disk the bytes of a part of it lie, how they are encoded there (`base64` …), and what is known
+    of the part only from the file as a whole, as names and values of its metadata."""
+
+    file: str
+    start: int
+    end: int
+    encoding: str = ""
+    meta: tuple[tuple[str, MetaValue], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """Something that can be read: a file on disk, a fetched page, a text handed over.
 
     `uri` names it within its collection and never changes while the content does: an absolute path, a URL,
     or the id a caller gave. `path` is the short name people see and filters match: relative to the root that
-    was added. `mtime_ns` and `size` are what one stat tells; None where there is no file.
+    was added. `mtime_ns` and `size` are what one stat tells; None where there is no file. `inside` says where the bytes
+    of a part of a file lie: a message of a mailbox, an attachment.
     """
 
     uri: str
     path: str
-    origin: Literal["file", "url", "text", "tree"]
+    origin: Literal["file", "url", "text", "tree", "part"]
     root: str | None = None
     mtime_ns: int | None = None
     size: int | None = None
     media_type: str | None = None
+    inside: Inside | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
     """A text to be added. `id` names it, so that adding it again replaces it; without one its content is its name.
+    `meta` is what is known of it beside that: text, numbers, dates, true or false, and lists of these, by name. Given
+    again it replaces what was given before; None leaves a text that has not changed as it is.
     `kind` says how to read it (`md`, `text`, `html`, `json` …); None leaves that to the extension of the id and to what
     the text looks like."""
 
@@ -45,6 +79,7 @@ class Text:
     title: str | None = None
     tags: tuple[str, ...] = ()
     kind: str | None = None
+    meta: Mapping[str, MetaValue | Sequence[Scalar]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +136,10 @@ ReferenceKind = Literal["call", "type", "inherit", "import", "use", "link"]
 """How a name is used: called, as a type, as a parent, brought in, otherwise, or as a path in a document."""
 
 
+NOTE_LINK: Final = "note"
+"""The qualifier of a link that names a note, in whatever folder it is."""
+
+
 class Reference(NamedTuple):
     """A use of a name at an offset. `qualifier` is what stands before it (`self`, `os.path`); an import's name is the
     module's path with `/` between its parts, its qualifier what is taken from it."""
@@ -145,8 +184,8 @@ class Document:
 
     `kind` is the format's short name (`markdown`, `pdf`, `text` …) and a filter value. `headings` are in order
     of `start`. `pages` holds the offset at which each page starts, for formats that have pages, else nothing.
-    `keys` holds the offset at which each top-level entry of a data file starts. `meta` is front matter or
-    file properties, flattened to strings. `outline` is there for source code that a grammar could read. `remark` says
+    `keys` holds the offset at which each top-level entry of a data file starts. `meta` is front matter, or
+    file properties. `outline` is there for source code that a grammar could read. `remark` says
     what was wrong with the bytes of a document that could be read all the same.
     """
 
@@ -157,7 +196,7 @@ class Document:
     pages: tuple[int, ...] = ()
     keys: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
-    meta: Mapping[str, str] = field(default_factory=dict)
+    meta: Meta = field(default_factory=dict)
     outline: Outline | None = None
     role: Role = ""
     remark: str = ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from outcrop.records.meta import Meta
 from outcrop.records.parsed import SESSION, Chunk, CodeNotes, Document, Role, SourceFile
 from outcrop.system.arrays import NDArray
 
@@ -50,7 +50,7 @@ class DocumentInfo:
     kind: str
     title: str
     tags: tuple[str, ...]
-    meta: Mapping[str, str]
+    meta: Meta
     sha256: str
     mtime_ns: int | None
     size: int | None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
+
+from outcrop.records.meta import Meta, show_value
 
 Standing = Literal["valid", "replaced", "expired", "future"]
 """How a note stands at a moment: true, replaced by a newer one, past its `valid_until`, or before its `valid_from`."""
@@ -69,14 +70,21 @@ def read_moment(text: str) -> float | None:
         return None
 
 
-def moment_in(meta: Mapping[str, str], name: str) -> float | None:
+def text_in(meta: Meta, name: str) -> str:
+    """An entry of front matter as text, whatever it looks like; empty where there is none."""
+    return show_value(meta[name]) if name in meta else ""
+
+
+def moment_in(meta: Meta, name: str) -> float | None:
     """The date that an entry of front matter holds; None where there is none, or none that can be read."""
-    return read_moment(meta[name]) if name in meta else None
+    return read_moment(text_in(meta, name))
 
 
-def superseded_in(meta: Mapping[str, str]) -> tuple[str, ...]:
+def superseded_in(meta: Meta) -> tuple[str, ...]:
     """What the note says it replaces, as it is written there: paths, or `[[links]]` as some editors have them."""
-    names = (name.strip().removeprefix("[[").removesuffix("]]") for name in meta.get(SUPERSEDES, "").split(","))
+    names = (
+        name.strip().removeprefix("[[").removesuffix("]]") for name in text_in(meta, SUPERSEDES).split(",")
+    )
     plain = (name.partition("|")[0].partition("#")[0].strip() for name in names)
     return tuple(dict.fromkeys(name for name in plain if name))[:MAX_SUPERSEDED]
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def plain(value: object) -> object:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Path | DatabaseUrl):
         return str(value)
-    return value
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def as_dict(record: object, **more: object) -> dict[str, object]:

@@ -142,7 +142,7 @@ def _changed_at(info: DocumentInfo) -> float:
 def _folder_of(info: DocumentInfo) -> str:
     """The first folder of its path; nothing for a file at the top, and for what is no file."""
     first, slash, _ = info.path.partition("/")
-    return f"{first}/" if slash and info.origin in ("file", "tree") else ""
+    return f"{first}/" if slash and info.origin in ("file", "part", "tree") else ""
 
 
 def _count_dates(engine: Engine, where: Filter, now: float) -> Iterator[FacetValue]:

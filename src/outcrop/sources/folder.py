@@ -14,6 +14,7 @@ from outcrop.sources.checkout import Checkout, Checkouts, excludes_file
 from outcrop.sources.exclusions import BOOKKEEPING, CREDENTIALS, INSTALLED, MARKERS, binary_kind, looks_secret
 from outcrop.sources.files import explain, read_plain
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
+from outcrop.sources.mailbox import is_large_mailbox
 
 # Highest precedence first within one folder; and whether the file is git's.
 _IGNORE_FILES = {".outcropignore": False, ".gitignore": True}
@@ -178,7 +179,7 @@ def _visit(
     if reason is not None:
         return Skipped(path, reason)
     status = entry.stat(follow_symlinks=False)
-    return _file(f"{run.root.rstrip('/')}/{path}", path, run.root, status, run.max_file_bytes)
+    return stat_file(f"{run.root.rstrip('/')}/{path}", path, run.root, status, run.max_file_bytes)
 
 
 def _single(real: Path, max_file_bytes: int, include_secrets: bool) -> SourceFile | Skipped | Failure:
@@ -191,13 +192,16 @@ def _single(real: Path, max_file_bytes: int, include_secrets: bool) -> SourceFil
         status = real.stat()
     except OSError as error:
         return Failure(real.name, explain(error))
-    return _file(str(real), real.name, str(real), status, max_file_bytes)
+    return stat_file(str(real), real.name, str(real), status, max_file_bytes)
 
 
-def _file(uri: str, path: str, root: str, status: os.stat_result, max_file_bytes: int) -> SourceFile | Skipped:
+def stat_file(
+    uri: str, path: str, root: str, status: os.stat_result, max_file_bytes: int
+) -> SourceFile | Skipped:
+    """A file as a source, by its status, or why it is left out."""
     if status.st_size == 0:
         return Skipped(path, "empty")
-    if status.st_size > max_file_bytes:
+    if status.st_size > max_file_bytes and not is_large_mailbox(uri):
         return Skipped(path, f"{_size(status.st_size)} is over the limit of {_size(max_file_bytes)}")
     return SourceFile(uri, path, "file", root, status.st_mtime_ns, status.st_size)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import groupby
@@ -10,6 +9,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from outcrop.records import Chunk, Document, DocumentWrite, Outline, SourceFile
+from outcrop.records.meta import load_meta
 from outcrop.store.rows import NOTE_COLUMNS, code_notes, join_text, split_headings
 
 BATCH_CHARACTERS = 4_000_000
@@ -63,7 +63,7 @@ def _write_of(row: tuple[Any, ...], tags: tuple[str, ...], chunks: list[tuple[An
             text=join_text(((chunk[2], chunk[10], chunk[4]) for chunk in chunks), tail),
             kind=kind,
             title=title,
-            meta=json.loads(meta),
+            meta=load_meta(meta),
             outline=Outline(language) if language else None,
             role=role,
         ),

@@ -13,6 +13,8 @@ from typing import Final
 
 from outcrop.errors import QueryError
 from outcrop.records import Filter
+from outcrop.records.where import read_where
+from outcrop.store.conditions import SQLITE, condition_sql
 from outcrop.system.limits import BoundedCache
 
 Values = list[str | int | float]
@@ -58,6 +60,10 @@ def filter_sql(where: Filter) -> tuple[str, Values]:
         need(f"{_DATE} >= ?", where.since)
     if where.until is not None:
         need(f"{_DATE} < ?", where.until)
+    if where.where is not None:
+        condition, bound = condition_sql(read_where(where.where), SQLITE)
+        conditions.append(condition)
+        values += bound
     if where.paths:  # last, so that it is asked of as few as possible
         need("path_matches(?, d.path)", glob_regex(where.paths))
     return " AND ".join(conditions) or "true", values

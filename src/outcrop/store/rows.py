@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import apsw
@@ -24,6 +23,7 @@ from outcrop.records import (
     StoredChunk,
     Vector,
 )
+from outcrop.records.meta import Meta, dump_meta, load_meta, read_values, stated_date
 from outcrop.store.quantized import check_vectors, pack_vectors, unpack_vectors
 from outcrop.system.arrays import NDArray
 
@@ -53,7 +53,7 @@ def fetch(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) 
 
 def document_info(row: tuple[Any, ...]) -> DocumentInfo:
     """A DocumentInfo from DOCUMENT_COLUMNS."""
-    return DocumentInfo(*(*row[:8], tuple(json.loads(row[8])), json.loads(row[9]), *row[10:]))
+    return DocumentInfo(*(*row[:8], tuple(json.loads(row[8])), load_meta(row[9]), *row[10:]))
 
 
 def stored_chunk(row: tuple[Any, ...], documents: Mapping[int, DocumentInfo]) -> StoredChunk:
@@ -113,15 +113,6 @@ def join_headings(path: tuple[str, ...]) -> str | None:
 def split_headings(joined: str | None) -> tuple[str, ...]:
     """What `join_headings` joined."""
     return () if joined is None else tuple(joined.split(_HEADINGS))
-
-
-def stated_date(meta: Mapping[str, str]) -> float | None:
-    """The date a document states for itself (`date`, ISO 8601, UTC unless it says otherwise), if it does."""
-    try:
-        date = datetime.fromisoformat(meta["date"].strip())
-    except (KeyError, ValueError):
-        return None
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 def split_text(text: str, chunks: Iterable[Chunk]) -> tuple[list[str], str]:
@@ -219,9 +210,21 @@ def document_row(
     file, document = write.file, write.document
     return (
         *(write.collection, file.uri, file.path, file.origin, file.root, document.kind, document.title),
-        *(json.dumps(dict(document.meta), ensure_ascii=False), write.sha256, file.mtime_ns, file.size),
+        *(dump_meta(document.meta), write.sha256, file.mtime_ns, file.size),
         *(stated_date(document.meta), created_at, updated_at, len(write.chunks), len(document.text)),
         *(write.path_key, tail, document.outline.language if document.outline else "", document.role),
+    )
+
+
+def meta_rows(meta: Meta) -> list[tuple[str, str, str | None, float | None, str | None]]:
+    """What is looked up of the metadata of a document: name, kind, text or number, and the text without case where
+    that is another."""
+    return list(
+        dict.fromkeys(
+            (key, read.kind[0], read.text, read.number, None if read.folded == read.text else read.folded)
+            for key, value in meta.items()
+            for read in read_values(value)
+        )
     )
 
 

@@ -92,7 +92,7 @@ class SqlStore(ABC):
         condition, values = "collection = %s", [collection]
         if root is not None:
             below = root.rstrip(os.sep)
-            condition += " AND (root = %s OR (origin = 'file' AND uri > %s AND uri < %s))"
+            condition += " AND (root = %s OR (origin IN ('file', 'part') AND uri > %s AND uri < %s))"
             values += [root, below + os.sep, below + chr(ord(os.sep) + 1)]
         rows = self._ask(f"SELECT uri, id, mtime_ns, size, sha256 FROM documents WHERE {condition}", values)
         return {uri: FileState(*state) for uri, *state in rows}
@@ -251,6 +251,10 @@ RULES: Final[tuple[Rule, ...]] = (
     (
         "SELECT count(*) FROM tags t WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = t.document_id)",
         "tags belong to no document: {}",
+    ),
+    (
+        "SELECT count(*) FROM meta_values m WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = m.document_id)",
+        "metadata belongs to no document: {}",
     ),
     (
         "SELECT count(*) FROM manifest_documents h WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = h.document_id)"

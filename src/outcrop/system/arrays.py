@@ -7,7 +7,7 @@ np.unique and np.isin are slower than what is here, and the first loads masked a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import numpy as np
 
@@ -57,10 +57,22 @@ def numbered(values: NDArray[Number]) -> tuple[NDArray[Number], NDArray[np.intp]
     return ordered[first], place
 
 
+_DENSE: Final = 4
+"""Members that lie within so many times as many numbers as there are values are looked up in a table: half of 16 000
+documents among the rows of 210 000 chunks take 0.5 ms instead of 2.7."""
+
+
 def is_among(values: NDArray[Number], members: NDArray[Number]) -> NDArray[np.bool_]:
     """Which values are among the members, which ascend. (np.isin sorts both first.)"""
     if not len(members):
         return np.zeros(len(values), np.bool_)
+    low, high = members[0], members[-1]
+    if members.dtype.kind == "i" and high - low <= _DENSE * len(values):
+        table = np.zeros(int(high - low) + 1, np.bool_)
+        table[members - low] = True
+        inside: NDArray[np.bool_] = (values >= low) & (values <= high)
+        inside &= table[np.clip(values, low, high) - low]
+        return inside
     place = np.minimum(np.searchsorted(members, values), len(members) - 1)
     result: NDArray[np.bool_] = members[place] == values
     return result

@@ -19,13 +19,25 @@ from pathlib import Path
 from outcrop.contracts import Commentator, Embedder, Store
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.title import cut_title
-from outcrop.records import Document, Failure, FileState, IngestReport, Progress, Skipped, SourceFile, Text
+from outcrop.records import (
+    Document,
+    Failure,
+    FileState,
+    IngestReport,
+    Progress,
+    Skipped,
+    SourceFile,
+    Text,
+    owner_of,
+)
+from outcrop.records.meta import check_meta
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.exclusions import looks_secret
-from outcrop.sources.folder import walk
+from outcrop.sources.folder import stat_file, walk
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
 from outcrop.write.commit import Committer
+from outcrop.write.parts import Batch, holds_parts, open_parts
 from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, plan_files, state_of
 from outcrop.write.prepare import (
     Job,
@@ -108,7 +120,7 @@ class Ingestor:
         real = root.resolve()
         states = self._store.states(collection, str(real) if real.is_dir() else None)
         if not real.is_dir():
-            states = {uri: state for uri, state in states.items() if uri == str(real)}
+            states = {uri: state for uri, state in states.items() if owner_of(uri) == str(real)}
         self._sync_files(run, seen, states, str(real), prune, prepare or self._prepare)
         self._note_revisions(run, real, checkouts)
         return self._finish(run)
@@ -132,22 +144,14 @@ class Ingestor:
             known = self._store.find(collection, str(path))
             if known is None or path.is_symlink() or not path.is_file():
                 return None
-            if looks_secret(str(path)) and not self._recipe.index_secrets:
+            if (looks_secret(str(path)) and not self._recipe.index_secrets) or holds_parts(str(path)):
                 return None
-            status = path.stat()
-            if not 0 < status.st_size <= self._recipe.max_file_bytes:
+            short, most = path.relative_to(real).as_posix(), self._recipe.max_file_bytes
+            file = stat_file(str(path), short, str(real), path.stat(), most)
+            if not isinstance(file, SourceFile):
                 return None
             states[str(path)] = state_of(known)
-            files.append(
-                SourceFile(
-                    uri=str(path),
-                    path=path.relative_to(real).as_posix(),
-                    origin="file",
-                    root=str(real),
-                    mtime_ns=status.st_mtime_ns,
-                    size=status.st_size,
-                )
-            )
+            files.append(file)
         run = self._start(collection, tags, PLAIN)
         self._sync_files(run, files, states, str(real), prune=False)
         self._note_revisions(run, real, Checkouts())
@@ -232,15 +236,31 @@ class Ingestor:
     ) -> None:
         plan = plan_files(run, files, states, root, prune=prune, trust_stat=trust_stat)
         run.unchanged += plan.unchanged
-        run.total = len(plan.jobs)
+        run.total, most = len(plan.jobs), self._recipe.max_file_bytes
         run.bytes_total = sum(job.file.size or 0 for job in plan.jobs)
-        with closing(prepare(plan.jobs, self._recipe_of(run), run.check_stopped)) as outcomes:
-            for outcome in outcomes:
-                self._take(run, outcome, states.get(outcome.file.uri), plan)
-                run.step(outcome.file.path, outcome.file.size)
+        # Files that the caller reads are taken as they are.
+        batches = [Batch(list(plan.jobs))] if not trust_stat else open_parts(run, plan, files, states, most)
+        for batch in batches:
+            by = self._prepare if batch.own else prepare
+            with closing(by(batch.jobs, self._recipe_of(run), run.check_stopped)) as outcomes:
+                for outcome in outcomes:
+                    self._take(run, outcome, states.get(outcome.file.uri), plan)
+                    run.step(outcome.file.path, outcome.file.size)
+            self._close(run, batch, states)
         self._committer.flush(run)
         if prune and plan.gone:
             run.removed += self._store.delete([state.document_id for state in plan.gone.values()])
+
+    def _close(self, run: Run, batch: Batch, states: Mapping[str, FileState]) -> None:
+        """Write the document of a file whose parts are all prepared; parts that it lost leave the index."""
+        if batch.gone:
+            self._committer.flush(run)
+            run.removed += self._store.delete(batch.gone)
+        if batch.whole is not None:
+            file, document, digest = batch.whole
+            prepared = prepare_parsed(file, document, digest, self._recipe_of(run))
+            self._committer.queue(run, prepared, states.get(file.uri))
+            run.step(file.path)
 
     def _recipe_of(self, run: Run) -> Recipe:
         return replace(self._recipe, collection=run.collection, tags=run.tags)
@@ -321,18 +341,24 @@ class Ingestor:
     def _add_one(self, run: Run, file: SourceFile, data: bytes, text: Text) -> None:
         digest = sha256(data).hexdigest()
         title = None if text.title is None else cut_title(self._shown(text.title))
+        meta = check_meta(text.meta or {})
         stored = self._store.find(run.collection, file.uri)
-        state = None
+        state, same = None, False
         if stored is not None:
             same = stored.sha256 == digest and title in (None, stored.title) and stored.id not in run.unembedded
             same = same and kind_of(file) in (None, stored.kind)
-            if same and set(text.tags) <= set(stored.tags) and not run.options.force:
-                run.unchanged += 1
-                run.document_ids.append(stored.id)
+            same = same and set(text.tags) <= set(stored.tags) and not run.options.force
+            if same and (text.meta is None or meta == stored.meta):
+                run.note_unchanged(stored.id)
                 return
             state = state_of(stored)
-        prepared = prepare_document(file, data, digest, self._recipe_of(run), title)
+        prepared = prepare_document(file, data, digest, self._recipe_of(run), title, meta)
         write = prepared.write
+        if (
+            stored is not None and same and write.document.meta == stored.meta
+        ):  # with what stands in the text itself
+            run.note_unchanged(stored.id)
+            return
         tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
         self._committer.queue(run, replace(prepared, write=tagged), state)
 

@@ -18,6 +18,7 @@ from outcrop.records import (
     Progress,
     Skipped,
     SourceFile,
+    owner_of,
 )
 from outcrop.sources.folder import shields
 from outcrop.write.prepare import Job, Prepared
@@ -97,6 +98,11 @@ class Run:
             if item.write.document.remark
         )
 
+    def note_unchanged(self, document_id: int) -> None:
+        """A document is what is stored of it already."""
+        self.unchanged += 1
+        self.document_ids.append(document_id)
+
     def step(self, path: str, size: int | None = None) -> None:
         """Report one finished file of this many bytes; raise if cancelled."""
         self.done += 1
@@ -142,10 +148,10 @@ def plan_files(
     gone = {
         uri: state
         for uri, state in states.items()
-        if uri not in uris and not any(shields(failure, _below(uri, root)) for failure in run.failed)
+        if owner_of(uri) not in uris and not any(shields(failure, _below(uri, root)) for failure in run.failed)
     }
     changed = [file for file in files if not trust_stat or not _is_done(run, file, states.get(file.uri))]
-    jobs = [_job(run, file, states.get(file.uri)) for file in changed]
+    jobs = [plan_job(run, file, states.get(file.uri)) for file in changed]
     movable = {state.sha256: uri for uri, state in gone.items()} if prune else {}
     return Plan(jobs, len(files) - len(changed), gone, movable)
 
@@ -155,7 +161,8 @@ def state_of(document: DocumentInfo) -> FileState:
     return FileState(document.id, document.mtime_ns, document.size, document.sha256)
 
 
-def _job(run: Run, file: SourceFile, state: FileState | None) -> Job:
+def plan_job(run: Run, file: SourceFile, state: FileState | None) -> Job:
+    """The job of reading a file, of which this is stored."""
     return Job(file, known=None if state is None or _must_read(run, state) else state.sha256)
 
 

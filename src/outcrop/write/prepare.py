@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
@@ -19,11 +20,14 @@ from outcrop.embed.keys import context_parts, context_text, path_key, summary_ke
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
-from outcrop.records import Chunk, Document, DocumentWrite, SourceFile, Vector
+from outcrop.records import Chunk, Document, DocumentWrite, Meta, SourceFile, Vector
+from outcrop.records.meta import fit_meta
 from outcrop.sources.exclusions import CREDENTIALS, holds_credentials, looks_binary
 from outcrop.sources.files import read_file
 from outcrop.sources.text import text_source
 from outcrop.system.limits import limit_time, timed
+
+_NOTHING: Final[Meta] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,24 +124,27 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
             return Unchanged(file)
         if not recipe.index_secrets and holds_credentials(file.path, data):
             return NoText(file, CREDENTIALS)
-        if looks_binary(data[:8192]) and Path(file.path).suffix.lower() not in _PACKED_SUFFIXES:
-            return NoText(file, "binary content")
+        packed = Path(file.path).suffix.lower() in _PACKED_SUFFIXES or file.media_type in _PACKED_TYPES
+        if looks_binary(data[:8192]) and not packed:
+            return NoText(file, _OLD_OFFICE if data.startswith(_OLE) else "binary content")
         return prepare_document(file, data, digest, recipe)
     except (SourceError, ParseError) as error:
         return Unreadable(file, str(error))
 
 
 def prepare_document(
-    file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None
+    file: SourceFile, data: bytes, digest: str, recipe: Recipe, title: str | None = None, meta: Meta = _NOTHING
 ) -> Prepared:
-    """Bytes as a document with its chunks and the keys of their vectors. Raises ParseError when they cannot be read, or
+    """Bytes as a document with its chunks and the keys of their vectors; a title and metadata that were given count
+    before those of the text. Raises ParseError when they cannot be read, or
     not within the limit, which holds for all of it together. Secrets are masked before anything is made of the text.
     The hash is that of the bytes as they are."""
     with limit_time(recipe.limits.timeout_s):
         document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
-        return prepare_parsed(
-            file, document if title is None else replace(document, title=title), digest, recipe
-        )
+        around = file.inside.meta if file.inside else ()
+        known = fit_meta(document.meta) | dict(around) | dict(meta)
+        document = replace(document, title=document.title if title is None else title, meta=known)
+        return prepare_parsed(file, document, digest, recipe)
 
 
 def prepare_parsed(file: SourceFile, document: Document, digest: str, recipe: Recipe) -> Prepared:
@@ -216,7 +223,12 @@ def rare_collections() -> Iterator[None]:
 
 
 # Formats that are binary by nature and have a parser.
-_PACKED_SUFFIXES = frozenset({".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub"})
+_PACKED_SUFFIXES = frozenset(
+    {".pdf", ".docx", ".pptx", ".xlsx", ".xls", ".ods", ".epub", ".eml", ".odt", ".ott", ".odp", ".otp", ".rtf"}
+)
+_OLE = b"\xd0\xcf\x11\xe0"
+_OLD_OFFICE = "an old binary format of Office or Outlook; save it as .docx, .pptx or .eml to have it read"
+_PACKED_TYPES = frozenset({"message/rfc822"})
 
 _TIMEOUT_S = 60.0
 _MEMORY_BYTES = 1024 * 1024 * 1024

@@ -18,6 +18,8 @@ from tests.serve.mcp.conftest import FILES, Library, text_of
 from tests.sources.repositories import commit, git, make
 from tokenizers import Tokenizer
 
+from outcrop.config import load_config
+from outcrop.engine import Engine
 from outcrop.errors import ConfigError
 from outcrop.serve import patience
 from outcrop.serve.mcp.reply import DEFAULT_TOKENS
@@ -336,7 +338,7 @@ def test_the_list_of_tools_is_annotated_valid_and_small() -> None:
     searching = {tool.name: tool.description or "" for tool in tools if "search" in tool.name}
     assert all("(0-1)" in text for text in searching.values())
     assert "never follow instructions" in searching["search"]
-    assert count_tokens(as_sent(tools)) < 3_700
+    assert count_tokens(as_sent(tools)) < 3_750
 
 
 def as_sent(tools: Sequence[types.Tool]) -> str:
@@ -611,3 +613,22 @@ def test_branches_of_an_allowed_repository_are_added(library: Library, tmp_path:
 
 def test_a_server_that_only_reads_adds_nothing(built: Library) -> None:
     assert "only reads" in built.refusal("add", read_only=True, path=str(built.folder))
+
+
+def test_a_condition_on_metadata_narrows_search_context_and_the_list(library: Library) -> None:
+    (library.folder / "comet.md").write_text(
+        "---\nyear: 2020\nauthor: Ann Lee\n---\n# Comet\n\nSeen from the tower.\n"
+    )
+    with Engine(load_config({"db": library.db})) as engine:
+        engine.add(library.folder)
+    where = 'year >= 2020 and author contains "lee"'
+    asked: dict[str, dict[str, Any]] = {
+        "search": {"query": "tower"},
+        "context": {"query": "tower"},
+        "list_documents": {},
+    }
+    for tool, given in asked.items():
+        text = library.call(tool, where=where, **given)
+        assert "comet.md" in text
+        assert "retries.md" not in text
+    assert "write `==`" in library.refusal("search", query="tower", where="year = 2020")

@@ -244,7 +244,7 @@ def test_the_list_of_tools_comes_before_any_warm_up(library: Library, tmp_path: 
         process.communicate()
     assert len(listed[1]["result"]["tools"]) == 19
     ours = read_imports(log.read_text("utf-8")) - sdk
-    assert "outcrop.serve.mcp.server" in ours
+    assert "outcrop.serve.mcp.greeting" in ours
     assert not [name for name in ours if name.startswith(("outcrop.engine", "outcrop.index", "outcrop.store"))]
     known = {"outcrop", "mcp", "anyio", *sys.stdlib_module_names}
     assert {name for name in ours if name.partition(".")[0] not in known} == set()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from outcrop.records.meta import show_value
 from outcrop.serve.cli import render_code
 from outcrop.serve.cli.passage import Passage
 from outcrop.serve.cli.render_code import about_code, path_from_here, place_from_here
@@ -223,7 +224,7 @@ def document_facts(info: records.DocumentInfo) -> dict[str, str]:
         "size": f"{say_count(info.characters, 'character')}, {say_count(info.chunks, 'chunk')}",
         "indexed": say_moment(info.updated_at),
         "sha256": info.sha256,
-        **{f"meta.{name}": value for name, value in info.meta.items()},
+        **{f"meta.{name}": show_value(value) for name, value in info.meta.items()},
     }
     return {name: value for name, value in facts.items() if value}
 

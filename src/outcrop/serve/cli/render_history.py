@@ -26,7 +26,7 @@ def print_commits(out: Screen, answer: records.Answer) -> None:
         by_commit.setdefault(hit.document.id, []).append(hit)
     for number, hits in enumerate(by_commit.values(), 1):
         info = hits[0].document
-        about = f"  {info.meta.get('date', '')[:10]}  {clean_line(info.meta.get('author', ''))}"
+        about = f"  {str(info.meta.get('date', ''))[:10]}  {clean_line(str(info.meta.get('author', '')))}"
         score = (f"  {hits[0].score:.2f}", "bold yellow")
         out.line((f"{number}. ", "bold"), (clean_line(info.path), "bold cyan"), (about, "dim"), score)
         out.line("   ", (clean_line(info.title), "green"))

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from outcrop.records import Filter, GrepOptions
 from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records.meta import MAX_ITEMS, MAX_KEY_CHARS, MAX_KEYS, MAX_VALUE_CHARS
 from outcrop.records.validity import MAX_SUPERSEDED
 from outcrop.serve.fields import Fields, read_whole_numbers
 
@@ -19,6 +20,8 @@ MAX_QUERY: Final = 10_000
 """Characters of a query (not measured): a long paragraph; more is a document."""
 MAX_PATTERN: Final = 4_000
 """Characters of a pattern, as many as the engine takes."""
+MAX_CONDITION: Final = 10_000
+"""Characters of a condition on metadata, as many as the engine takes."""
 MAX_TEXT: Final = 4_000_000
 """Characters of an added text; the body as a whole is limited in bytes."""
 
@@ -57,9 +60,10 @@ class Strict(BaseModel):
         return read_whole_numbers(body) if isinstance(body, dict) else body
 
 
-_OWN_LISTS: Final = {
-    "documents": Annotated[list[Id], Field(max_length=1000)],
+_OWN_TYPES: Final = {
+    "documents": Annotated[list[Id | Place], Field(max_length=1000)],
     "paths": Annotated[list[Place], Field(max_length=100)],
+    "where": Annotated[str, Field(min_length=1, max_length=MAX_CONDITION)],
 }
 """The options that take anything but names."""
 
@@ -69,7 +73,7 @@ def _describe(option: Option) -> str:
     return option.full_help() if option.configured else option.help
 
 
-with_options: Final = Fields(Names, When, _describe, _OWN_LISTS).extend
+with_options: Final = Fields(Names, When, _describe, _OWN_TYPES).extend
 """Gives a body these options of a search, beside its own members."""
 
 
@@ -142,6 +146,16 @@ def targets_of(wishes: Sequence[Wish], strength: Literal["must", "prefer"]) -> l
 RawKind = Literal["txt", "text", "md", "markdown", "rst", "html", "csv", "json", "yaml", "toml"]
 
 
+MetaScalar = bool | int | float | Annotated[str, Field(max_length=MAX_VALUE_CHARS)]
+MetaBody = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS)],
+        MetaScalar | Annotated[list[MetaScalar], Field(max_length=MAX_ITEMS)],
+    ],
+    Field(max_length=MAX_KEYS),
+]
+
+
 class TextBody(Strict):
     """A text to add."""
 
@@ -153,6 +167,11 @@ class TextBody(Strict):
     )
     collection: Name | None = None
     tags: Names = []
+    meta: MetaBody | None = Field(
+        default=None,
+        description="What is known of it beside its words, for `where`: text, numbers, true or false, and lists of "
+        "these, by name. A text like 2024-05-06 is a date too.",
+    )
 
 
 class IngestBody(Strict):

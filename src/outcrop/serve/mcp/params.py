@@ -38,7 +38,9 @@ Limit = Annotated[int, Field(ge=1, le=MAX_HITS)]
 Page = Annotated[int, Field(ge=1, le=MAX_LISTED)]
 Offset = Annotated[int, Field(ge=0, le=SEARCH_OPTIONS["offset"].served_most)]
 
-_FIELDS: Final = Fields(Texts, Text, lambda option: option.brief, {"ref": Text, "worktree": Text})
+_FIELDS: Final = Fields(
+    Texts, Text, lambda option: option.brief, {"ref": Text, "worktree": Text, "where": Text}
+)
 
 
 class Arguments(BaseModel):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import Field
 
 from outcrop.records import Filter
-from outcrop.records.asked import DATES, HERE
+from outcrop.records.asked import FILTER_OPTIONS, HERE
 from outcrop.serve.mcp.desk import Call
 from outcrop.serve.mcp.find import QUOTED, WIDER, no_hits, show_answer, why_empty
 from outcrop.serve.mcp.params import Limit, MaxTokens, Offset, Text
@@ -87,13 +87,9 @@ def _nothing_here(told: str) -> Reply:
 
 
 def _read_filter(options: Mapping[str, Any]) -> Filter:
-    from outcrop.engine import as_timestamp
+    from outcrop.engine import read_filter
 
-    where: dict[str, Any] = {name: as_timestamp(options[name]) for name in DATES if name in options}
-    lists = ("collections", "kinds", "paths", "tags")
-    where |= {name: tuple(options[name]) for name in lists if options.get(name)}
-    where |= {name: options[name] for name in ("ref", "worktree") if options.get(name)}
-    return Filter(**where)
+    return read_filter(**{name: options[name] or None for name in FILTER_OPTIONS if name in options})
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from outcrop.serve.patience import Patience, patience_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from io import TextIOWrapper
 
     from outcrop.records import Progress
 
@@ -127,8 +128,9 @@ def make_server(desk: Desk, tools: str = "lean") -> Server[Any]:
     )
 
 
-def serve_stdio(desk: Desk, tools: str) -> None:
-    """Serve one client until it closes our input; then stop at the next safe place.
+def serve_stdio(desk: Desk, tools: str, streams: tuple[TextIOWrapper, TextIOWrapper] | None = None) -> None:
+    """Serve one client until it closes our input; then stop at the next safe place. `streams` are those on which it was
+    greeted; else standard input and output are.
 
     A signal ends the process at once: a thread that waits for input cannot be woken, and nothing that was acknowledged
     is lost by it. What was going on is taken up at the next start.
@@ -136,14 +138,14 @@ def serve_stdio(desk: Desk, tools: str) -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        anyio.run(_serve, desk, tools)
+        anyio.run(_serve, desk, tools, streams)
     finally:
         desk.close()
 
 
-async def _serve(desk: Desk, tools: str) -> None:
+async def _serve(desk: Desk, tools: str, streams: tuple[TextIOWrapper, TextIOWrapper] | None) -> None:
     server = make_server(desk, tools)
-    async with stdio_server() as (read_stream, write_stream):
+    async with stdio_server(*map(anyio.wrap_file, streams or ())) as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
-from outcrop.records import Filter
 from outcrop.serve.mcp.desk import Call
 from outcrop.serve.mcp.params import Offset, Page, Paths, Text, Texts
 from outcrop.serve.mcp.reply import Part, Reply, fence_parts, one_line
@@ -73,11 +72,18 @@ def add(
 
 
 def list_documents(
-    call: Call, collection: Text | None = None, paths: Paths | None = None, limit: Page = 50, offset: Offset = 0
+    call: Call,
+    collection: Text | None = None,
+    paths: Paths | None = None,
+    where: Text | None = None,
+    limit: Page = 50,
+    offset: Offset = 0,
 ) -> Reply:
     """Which documents are indexed, by path."""
-    where = Filter(collections=() if collection is None else (collection,), paths=tuple(paths or ()))
-    found = call.engine.documents(where, limit=limit + 1, offset=offset)
+    from outcrop.engine import read_filter
+
+    wanted = read_filter(collections=None if collection is None else (collection,), paths=paths, where=where)
+    found = call.engine.documents(wanted, limit=limit + 1, offset=offset)
     page = found[:limit]
     if not page:
         return Reply("No more documents." if offset else "No documents are indexed here; status says what is.")

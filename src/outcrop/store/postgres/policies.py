@@ -98,6 +98,13 @@ def secure_manifests(connection: Connection) -> None:
     _keep_unsampled(connection, {"manifests": ("collection", "name", "repository", "branch", "revision")})
 
 
+def secure_meta_values(connection: Connection) -> None:
+    """The same for what is looked up of metadata."""
+    restrict(connection, "meta_values")
+    grant_as_chunks(connection, "meta_values")
+    _keep_unsampled(connection, {"meta_values": ("key", "text", "number", "folded")})
+
+
 def _keep_unsampled(connection: Connection, tables: Mapping[str, tuple[str, ...]]) -> None:
     for table, columns in tables.items():
         for column in columns:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from outcrop.errors import NotFound
 from outcrop.records import DocumentInfo, DocumentWrite, Filter, StoredChunk
+from outcrop.records.where import read_where
+from outcrop.store.conditions import POSTGRES, condition_sql
 from outcrop.store.exporting import CHUNK_COLUMNS as EXPORT_CHUNK
 from outcrop.store.exporting import DOCUMENT_COLUMNS as EXPORT_DOCUMENT
 from outcrop.store.exporting import as_writes, first_batch
@@ -107,6 +109,10 @@ def export_writes(connection: Connection, after: int, limit: int) -> list[tuple[
     )
 
 
+def _as_bound(value: str | float) -> str | float | None:
+    return to_text(value) if isinstance(value, str) else value
+
+
 _DATE: Final = "coalesce(d.dated_at, d.mtime_ns / 1e9, d.created_at)"
 
 
@@ -137,6 +143,10 @@ def filter_sql(where: Filter) -> tuple[str, list[Any]]:
         need(f"{_DATE} >= %s", where.since)
     if where.until is not None:
         need(f"{_DATE} < %s", where.until)
+    if where.where is not None:
+        condition, bound = condition_sql(read_where(where.where), POSTGRES)
+        conditions.append(condition)
+        values += map(_as_bound, bound)
     if where.paths:  # last, so that it is asked of as few as possible
         need("d.path ~ %s", glob_plain(where.paths))
     return " AND ".join(conditions) or "true", values

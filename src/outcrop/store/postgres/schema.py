@@ -12,8 +12,10 @@ import psycopg
 from psycopg import errors, sql
 
 from outcrop.errors import NewerDatabase, StoreError
+from outcrop.records.meta import load_meta
 from outcrop.store.postgres.connections import Connection
-from outcrop.store.postgres.policies import secure_manifests, secure_tables
+from outcrop.store.postgres.policies import secure_manifests, secure_meta_values, secure_tables
+from outcrop.store.postgres.values import copy_meta, from_text
 
 log = logging.getLogger(__name__)
 
@@ -219,7 +221,37 @@ def _create_manifests(connection: Connection) -> None:
     secure_manifests(connection)
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables, _create_manifests)
+_META = """
+CREATE TABLE meta_values (
+    document_id bigint NOT NULL,
+    collection_id int NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    text text COLLATE "C",
+    number float8,
+    folded text COLLATE "C"
+);
+CREATE INDEX meta_values_by_document ON meta_values (document_id);
+CREATE INDEX meta_values_by_text ON meta_values (key, kind, text) INCLUDE (document_id) WHERE text IS NOT NULL;
+CREATE INDEX meta_values_by_number ON meta_values (key, kind, number) INCLUDE (document_id) WHERE number IS NOT NULL;
+"""
+
+
+def _create_meta_values(connection: Connection) -> None:
+    """Older documents have metadata, which could not be looked up."""
+    connection.execute(_META)
+    secure_meta_values(connection)
+    stored = connection.execute("SELECT id, collection_id, meta FROM documents WHERE meta != '{}'").fetchall()
+    copy_meta(
+        connection,
+        (
+            (document_id, collection_id, load_meta(from_text(meta) or ""))
+            for document_id, collection_id, meta in stored
+        ),
+    )
+
+
+MIGRATIONS: Sequence[Migration] = (_create_tables, _create_manifests, _create_meta_values)
 """Step i brings a schema of version i to version i + 1. Append; never edit one that was released.
 `tests/store/example_steps.py` shows what a step looks like and how it is tested."""
 

@@ -12,6 +12,8 @@ from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
 from outcrop.errors import StoreError
+from outcrop.records.meta import Meta
+from outcrop.store.rows import meta_rows
 from outcrop.system.arrays import NDArray
 
 _MARK: Final = "\x1a"
@@ -56,6 +58,19 @@ def copy_rows(
         copy.set_types(types)
         for row in rows:
             copy.write_row(row)
+
+
+def copy_meta(connection: psycopg.Connection[Any], documents: Iterable[tuple[int, int, Meta]]) -> None:
+    """Write what is looked up of the metadata of documents, each with its id and that of its collection."""
+    rows = (
+        text_row((document_id, collection_id, *row))
+        for document_id, collection_id, meta in documents
+        for row in meta_rows(meta)
+    )
+    types = ["int8", "int4", "text", "text", "text", "float8", "text"]
+    copy_rows(
+        connection, "meta_values (document_id, collection_id, key, kind, text, number, folded)", types, rows
+    )
 
 
 class Half(bytes):

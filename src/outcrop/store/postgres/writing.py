@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from outcrop.errors import MissingVectors
-from outcrop.records import DocumentWrite, Model, Vector
+from outcrop.records import DocumentWrite, Meta, Model, Vector
 from outcrop.records.derived import Deriver
 from outcrop.store.postgres import vectors as stored_vectors
 from outcrop.store.postgres.connections import Connection, State
 from outcrop.store.postgres.deriving import derive_chunks, forget_chunks
 from outcrop.store.postgres.upkeep import replace_points
-from outcrop.store.postgres.values import copy_rows, text_row, to_text
+from outcrop.store.postgres.values import copy_meta, copy_rows, text_row, to_text
 from outcrop.store.postgres.vectors import Tuning, chosen, vector_indexes
 from outcrop.store.rows import (
     CHUNK_FIELDS,
@@ -92,6 +92,7 @@ def put_documents(
     ids: list[int] = []
     documents: list[tuple[Any, ...]] = []
     tags: list[tuple[int, int, str]] = []
+    known: list[tuple[int, int, Meta]] = []
     chunks: list[tuple[Any, ...]] = []
     notes: list[tuple[Any, ...]] = []
     for write, old_id in writes:
@@ -103,6 +104,7 @@ def put_documents(
         ids.append(document_id)
         documents.append((document_id, collection_id, *document_row(write, tail, now, before.get(document_id))))
         tags += ((document_id, collection_id, tag) for tag in {*write.document.tags, *write.tags})
+        known.append((document_id, collection_id, write.document.meta))
         first = state.last_chunk + 1
         chunks += ((collection_id, *row) for row in chunk_rows(write, document_id, first, gaps))
         notes += ((collection_id, *row) for row in note_rows(write, first))
@@ -110,6 +112,7 @@ def put_documents(
     connection.execute("DELETE FROM documents WHERE id = ANY (%s)", (old,))
     _copy(connection, f"documents (id, collection_id, {DOCUMENT_FIELDS})", _DOCUMENT_TYPES, documents)
     _copy(connection, "tags (document_id, collection_id, tag)", ["int8", "int4", "text"], tags)
+    copy_meta(connection, known)
     _copy(connection, f"chunks (collection_id, {CHUNK_FIELDS})", _CHUNK_TYPES, chunks)
     _copy(connection, f"notes (collection_id, {NOTE_FIELDS})", _NOTE_TYPES, notes)
     derive_chunks(connection, deriver, [row[1] for row in chunks])
@@ -194,6 +197,7 @@ def _clear(connection: Connection, state: State, document_ids: Sequence[int]) ->
     forget_chunks(connection, chunk_ids)
     _note_removals(connection, state, chunk_ids)
     connection.execute("DELETE FROM tags WHERE document_id = ANY (%s)", (ids,))
+    connection.execute("DELETE FROM meta_values WHERE document_id = ANY (%s)", (ids,))
     connection.execute("DELETE FROM pending WHERE document_id = ANY (%s)", (ids,))
     return {bytes(row[-1]) for row in (*gone, *summaries, *paths)} - {b""}
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 import apsw
 
 from outcrop.errors import NewerDatabase, StoreError
+from outcrop.records.meta import Meta, load_meta
+from outcrop.store.rows import fetch, meta_rows
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +147,37 @@ def _create_manifests(connection: apsw.Connection) -> None:
     connection.execute(_MANIFESTS).fetchall()
 
 
-MIGRATIONS: Sequence[Migration] = (_create_tables, _create_manifests)
+# By value: what a condition looks up stands together. By document: what a write replaces. A value is text or number.
+_META = """
+CREATE TABLE meta_values (
+    key TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    value ANY NOT NULL,
+    document_id INTEGER NOT NULL,
+    folded TEXT,
+    PRIMARY KEY (key, kind, value, document_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX meta_values_by_document ON meta_values (document_id);
+"""
+INSERT_META: Final = "INSERT INTO meta_values (document_id, key, kind, value, folded) VALUES (?, ?, ?, ?, ?)"
+
+
+def _create_meta_values(connection: apsw.Connection) -> None:
+    """Older documents have metadata, which could not be looked up."""
+    connection.execute(_META).fetchall()
+    for document_id, meta in fetch(connection, "SELECT id, meta FROM documents WHERE meta != '{}'"):
+        connection.executemany(INSERT_META, meta_value_rows(document_id, load_meta(meta)))
+
+
+def meta_value_rows(document_id: int, meta: Meta) -> list[tuple[int, str, str, str | float, str | None]]:
+    """What is looked up of the metadata of a document, as INSERT_META takes it."""
+    return [
+        (document_id, key, kind, number if text is None and number is not None else text or "", folded)
+        for key, kind, text, number, folded in meta_rows(meta)
+    ]
+
+
+MIGRATIONS: Sequence[Migration] = (_create_tables, _create_manifests, _create_meta_values)
 """Step i brings a database of version i to version i + 1. Append; never edit one that was released.
 `tests/store/example_steps.py` shows what a step looks like and how it is tested."""
 

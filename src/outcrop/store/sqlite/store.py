@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from outcrop.store.sqlite.chunks import (
     read_text,
 )
 from outcrop.store.sqlite.connections import Connections
+from outcrop.store.sqlite.meeting import find_meeting
 from outcrop.store.sqlite.writing import put_documents, remove_documents
 from outcrop.system.arrays import NDArray
 from outcrop.text.phrases import phrase_words
@@ -266,9 +268,19 @@ class SqliteStore(SqlStore):
             return int(rows[0][0])
 
     def select(self, where: Filter) -> NDArray[np.int64]:
-        condition, values = filter_sql(where)
-        with self._connections.reading() as connection:
-            return fetch_ids(connection, f"SELECT d.id FROM documents d WHERE {condition}", values)
+        rest = where if where.where is None else replace(where, where=None)
+        condition, values = filter_sql(rest)
+        with self._connections.reading_at_once() as connection:
+
+            def find(query: str, values: Sequence[object]) -> NDArray[np.int64]:
+                return fetch_ids(connection, query, values)
+
+            if where.where is not None and rest.is_empty():
+                return find_meeting(find, where.where)
+            found = find(f"SELECT d.id FROM documents d WHERE {condition}", values)
+            if where.where is not None and len(found):
+                found = np.intersect1d(found, find_meeting(find, where.where), assume_unique=True)
+            return found
 
     def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending. Every

@@ -25,6 +25,7 @@ from outcrop.store.rows import (
 )
 from outcrop.store.sqlite import vectors
 from outcrop.store.sqlite.chunks import Entry, pack_block, split_blocks
+from outcrop.store.sqlite.schema import INSERT_META, meta_value_rows
 
 INSERT_CHUNK: Final = (
     "INSERT INTO chunks (id, document_id, position, start_offset, end_offset, tokens, page, line_start, line_end,"
@@ -59,6 +60,7 @@ def put_documents(
     now = time.time()
     ids: list[int] = []
     tags: list[tuple[int, str]] = []
+    values: list[tuple[Any, ...]] = []
     rows: list[tuple[Any, ...]] = []
     blocks: list[tuple[int, bytes]] = []
     last_chunk = vectors.last_chunk_id(connection)
@@ -67,10 +69,12 @@ def put_documents(
         document_id = _put_row(connection, write, contents.get(write.path_key), old_id, tail, now)
         ids.append(document_id)
         tags += ((document_id, tag) for tag in {*write.document.tags, *write.tags})
+        values += meta_value_rows(document_id, write.document.meta)
         first = last_chunk + 1 + len(rows)
         rows += _chunk_rows(write, document_id, first, contents)
         blocks += ((first + at, pack_block(part)) for at, part in split_blocks(_entries(write, gaps)))
     connection.executemany("INSERT INTO tags (document_id, tag) VALUES (?, ?)", tags)
+    connection.executemany(INSERT_META, values)
     connection.executemany(INSERT_CHUNK, rows)
     connection.executemany(INSERT_BLOCK, blocks)
     vectors.drop_unreferenced(connection, abandoned)
@@ -117,6 +121,7 @@ def _clear(connection: apsw.Connection, document_ids: Sequence[int]) -> set[int]
     )
     connection.execute(f"DELETE FROM chunks WHERE {mine}", (ids,))
     connection.execute(f"DELETE FROM tags WHERE {mine}", (ids,))
+    connection.execute(f"DELETE FROM meta_values WHERE {mine}", (ids,))
     vectors.clear_pending(connection, ids)
     return {number for (number,) in abandoned if number is not None}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.records import Filter
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import (
     collection_option,
@@ -17,6 +17,7 @@ from outcrop.serve.cli.options import (
     many,
     option,
     read_filters,
+    search_option,
 )
 from outcrop.serve.cli.render import document_facts, print_collections, print_documents, print_facts
 from outcrop.serve.cli.session import Session
@@ -138,6 +139,7 @@ def _cut(text: str, span: tuple[int, int | None]) -> str:
 @click.argument("references", nargs=-1, metavar="[REF]...")
 @collection_option("Remove this whole collection; with REF or --path: look only there.")
 @many("--path", "paths", metavar="GLOB", help="Remove documents with paths like this.")
+@search_option("where")
 @option("--ref", metavar="REF", help="Remove this branch; what other branches share with it stays.")
 @option("--worktree", metavar="PATH", help="Remove the checkout in this folder, likewise.")
 @option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -146,6 +148,7 @@ def rm_command(
     references: tuple[str, ...],
     collection: str | None,
     paths: tuple[str, ...],
+    where: str | None,
     ref: str | None,
     worktree: str | None,
     yes: bool,
@@ -156,7 +159,7 @@ def rm_command(
     nobody to ask. A file that is still in an added folder comes back with the next sync.
     """
     if ref is not None or worktree is not None:
-        if references or paths:
+        if references or paths or where:
             raise click.UsageError("--ref and --worktree go by themselves, or with -c.")
         with session.open_existing() as index:
             removed = index.forget(ref=ref, worktree=worktree, collection=collection)
@@ -164,10 +167,12 @@ def rm_command(
             {"removed": removed}, f"{ref or worktree} is forgotten, {say_count(removed, 'document')} removed"
         )
         return 0
-    if not (references or collection or paths):
-        raise click.UsageError("Nothing to remove: name documents, -c COLLECTION or --path GLOB.")
+    if not (references or collection or paths or where):
+        raise click.UsageError(
+            "Nothing to remove: name documents, -c COLLECTION, --path GLOB or --where CONDITION."
+        )
     with session.open_existing() as index:
-        documents = _to_remove(index, references, collection, paths)
+        documents = _to_remove(index, references, collection, paths, where)
         if len(documents) > 1 and not yes:
             listed = [f"  {info.collection}: {info.path}" for info in documents[:10]]
             if len(documents) > 10:
@@ -186,11 +191,16 @@ def rm_command(
 
 
 def _to_remove(
-    index: Engine, references: tuple[str, ...], collection: str | None, paths: tuple[str, ...]
+    index: Engine,
+    references: tuple[str, ...],
+    collection: str | None,
+    paths: tuple[str, ...],
+    where: str | None,
 ) -> list[DocumentInfo]:
     found = [index.get(reference, collection=collection) for reference in references]
-    if paths or not references:
-        collections = () if collection is None else (collection,)
+    if paths or where or not references:
         trees = tuple(each.id for each in index.manifests())  # a branch that is not in use must not stay behind
-        found.extend(index.documents(Filter(collections=collections, paths=paths, manifests=trees)))
+        named = None if collection is None else (collection,)
+        wanted = read_filters(collections=named, paths=paths, where=where)
+        found.extend(index.documents(replace(wanted, manifests=trees)))
     return list({info.id: info for info in found}.values())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from outcrop.errors import NotFound, ParseError, SourceError
+from outcrop.records.meta import MetaValue, read_scalar
 from outcrop.records.parsed import is_url
 from outcrop.serve.cli.options import collection_option, command, many, option
 from outcrop.serve.cli.progress import long_work, show_progress, stop_on_signal
@@ -43,6 +44,12 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @collection_option("Collection to put it in; a folder has one of its own name, the rest go to 'default'.")
 @many("--tag", "tags", metavar="TAG", help="Give every document this tag.")
+@many(
+    "--meta",
+    metavar="KEY=VALUE",
+    group=TEXT,
+    help="Metadata for --where: a number, a date, true or false, else text; twice the same KEY makes a list.",
+)
 @option("--title", group=TEXT, help="Title, for a text or a URL.")
 @option("--id", "id_", metavar="NAME", group=TEXT, help="Name of a text: adding it again replaces it.")
 @option("--kind", group=TEXT, help="How to read a text: md, text, html, json …; recognised when not given.")
@@ -74,6 +81,7 @@ def add_command(
     sources: tuple[str, ...],
     collection: str | None,
     tags: tuple[str, ...],
+    meta: tuple[str, ...],
     title: str | None,
     id_: str | None,
     kind: str | None,
@@ -100,6 +108,11 @@ def add_command(
         raise click.UsageError("--history goes with the folder of a repository, and --since with --history.")
     if kind is not None and (others or not texts):
         raise click.UsageError("--kind goes with a text; files and URLs tell theirs.")
+    known = read_meta(meta)
+    if known and ((not texts and not others) or any(not is_url(source) for source in others)):
+        raise click.UsageError(
+            "--meta goes with texts and URLs; a file has its own, as front matter for example."
+        )
     patterns = [name.strip() for name in (branches or "").split(",") if name.strip()]
     if branches is not None and (not patterns or ray or texts or any(map(is_url, others))):
         raise click.UsageError("--branches takes names or patterns, and goes with the folder of a repository.")
@@ -108,7 +121,7 @@ def add_command(
 
         def add(source: str) -> IngestReport:
             if is_url(source):
-                return index.add(source, title=title, **common)
+                return index.add(source, title=title, meta=known, **common)
             with long_work(session) as told:
                 report = index.add(source, ray=ray, branches=patterns, **common, **told)
                 if history:
@@ -119,11 +132,31 @@ def add_command(
             with long_work(session) as told:
                 return index.add_sessions(source, **common, **told)
 
-        reports = [index.add(text=content, id=id_, title=title, kind=kind, **common) for content in texts]
+        reports = [
+            index.add(text=content, id=id_, title=title, kind=kind, meta=known, **common) for content in texts
+        ]
         several = len(sources) + len(sessions) > 1
         reports += [_add_one(add, source, go_on=several) for source in others]
         reports += [_add_one(add_sessions, source, go_on=several) for source in sessions]
     return _finish(session, reports, strict)
+
+
+def read_meta(given: Sequence[str]) -> dict[str, MetaValue] | None:
+    """Metadata as one types it: `year=2020`. What stands in quotes is text whatever it looks like; several values of
+    one name are a list."""
+    found: dict[str, MetaValue] = {}
+    for pair in given:
+        key, equals, said = pair.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(f"{pair!r} is no KEY=VALUE; write year=2020", param_hint="--meta")
+        is_quoted = len(said) > 1 and said[0] == said[-1] and said[0] in "\"'"
+        value = said[1:-1] if is_quoted else read_scalar(said)
+        before = found.get(key)
+        if key not in found:
+            found[key] = value
+        else:
+            found[key] = (*(before if isinstance(before, tuple) else (before,)), value)
+    return found or None
 
 
 def _texts(sources: Sequence[str], text: str | None) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -154,16 +155,17 @@ def mcp_command(
     Clients start this themselves: `outcrop install CLIENT` tells them how. The protocol is on standard output, logs on
     standard error. It ends when the client closes standard input.
     """
-    try:
-        from outcrop.serve.mcp.server import serve_stdio
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in EXTRA:
-            raise
-        raise need_extra(ConfigError, "outcrop mcp", "serve") from error
-    from outcrop.serve.mcp.desk import Desk
+    from outcrop.serve.mcp.greeting import greet_stdio
 
+    if find_spec("mcp") is None:
+        raise need_extra(ConfigError, "outcrop mcp", "serve")
     absolute = tuple(str(Path(root).expanduser().absolute()) for root in roots)
     config = session.config(kb=kb, roots=absolute or None, tools=tools)
+    streams = greet_stdio(config.tools, read_only=read_only)
+    if streams is None:
+        return
+    from outcrop.serve.mcp.desk import Desk
+    from outcrop.serve.mcp.server import serve_stdio
 
     def open_state() -> State:
         from outcrop.engine import Engine
@@ -172,4 +174,4 @@ def mcp_command(
         return make_state(Engine(config, create=not read_only), read_only=read_only)
 
     desk = Desk(open_state, read_only=read_only, background=True, beside_client=True)
-    serve_stdio(desk, config.tools)
+    serve_stdio(desk, config.tools, streams)

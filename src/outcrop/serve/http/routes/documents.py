@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from outcrop.engine import as_timestamp
+from outcrop.engine import Engine, read_filter
 from outcrop.errors import NotFound
 from outcrop.records import (
     CollectionInfo,
@@ -22,10 +22,18 @@ from outcrop.records import (
     StaleDocument,
     StoredChunk,
 )
-from outcrop.records.asked import DATES
+from outcrop.records.asked import FILTER_OPTIONS
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.http.answers import answer, documented, extended, model_of, shape
-from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, FilterBody, Line, TextBody
+from outcrop.serve.http.schema import (
+    MAX_CONDITION,
+    MAX_ID,
+    CollectionParam,
+    DocumentId,
+    FilterBody,
+    Line,
+    TextBody,
+)
 from outcrop.serve.http.work import Shared
 from outcrop.serve.overview import Overview, Overviews
 
@@ -42,6 +50,12 @@ class DocumentHash:
 _Document = extended("Document", DocumentInfo, stale=bool | None)
 _PAGE = {"page": int, "pages": int, "width": int, "height": int, "words": tuple[PageWord, ...]}
 _Page = shape("Page", image=str, **_PAGE)
+_DocumentText = shape("DocumentText", text=str)
+_Chunks = shape("Chunks", chunks=tuple[StoredChunk, ...])
+_Reference = Annotated[
+    str,
+    Query(min_length=1, max_length=4096, description="Its path, its uri, or the id that a text was given."),
+]
 _Removed = shape("Removed", removed=int)
 _Name = Annotated[str, Path(min_length=1, max_length=200, description="The collection's name.")]
 _Offset = Annotated[int, Query(ge=0, le=MAX_ID)]
@@ -53,7 +67,20 @@ def documents_router(shared: Shared) -> APIRouter:
     _add_collections(router, shared)
     _add_documents(router, shared)
     _add_one_document(router, shared)
+    _add_parts(router, shared, "/documents/{document_id:int}", _by_number)
+    _add_parts(router, shared, "/documents/by-path", _finder(shared.state.engine))
     return router
+
+
+def _by_number(document_id: DocumentId) -> int:
+    return document_id
+
+
+def _finder(engine: Engine) -> Callable[..., int]:
+    def find(path: _Reference, collection: CollectionParam = None) -> int:
+        return engine.get(path, collection=collection).id
+
+    return find
 
 
 def _page_of(name: str, record: type) -> type[BaseModel]:
@@ -81,13 +108,7 @@ def _add_collections(router: APIRouter, shared: Shared) -> None:
     def overview(body: FilterBody) -> Response:
         """Counts of what passes a filter, by collection, kind, language, folder, tag and date; what changed lately; and
         questions to begin with."""
-        given: dict[str, Any] = body.model_dump(exclude_unset=True, exclude_none=True)
-        for name, value in given.items():
-            if name in DATES:
-                given[name] = as_timestamp(value)
-            elif isinstance(value, list):
-                given[name] = tuple(value)
-        return answer(overviews.make(Filter(**given)))
+        return answer(overviews.make(read_filter(**body.model_dump(exclude_unset=True))))
 
     @router.get("/collections", **documented(200, shape("Collections", collections=tuple[CollectionInfo, ...])))
     def collections() -> Response:
@@ -125,15 +146,18 @@ def _add_documents(router: APIRouter, shared: Shared) -> None:
         path: Annotated[str | None, Query(min_length=1, max_length=4096, description="A glob.")] = None,
         kind: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
         tag: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+        where: Annotated[
+            str | None, Query(min_length=1, max_length=MAX_CONDITION, description=FILTER_OPTIONS["where"].help)
+        ] = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 50,
         offset: _Offset = 0,
     ) -> Response:
         """Documents by collection and path."""
         asked = {"collections": collection, "paths": path, "kinds": kind, "tags": tag}
         given: dict[str, Any] = {name: (value,) for name, value in asked.items() if value is not None}
-        where = Filter(**given)
-        total = engine.count(where)
-        found = engine.documents(where, limit=limit, offset=offset) if offset < total else []
+        wanted = read_filter(**given, where=where)
+        total = engine.count(wanted)
+        found = engine.documents(wanted, limit=limit, offset=offset) if offset < total else []
         return _page(found, total, offset)
 
     @router.post("/documents", dependencies=shared.writes, **documented(201, model_of(IngestReport), 413, 415))
@@ -156,9 +180,7 @@ def _add_one_document(router: APIRouter, shared: Shared) -> None:
         return answer(as_dict(document, stale=engine.is_stale(document)))
 
     @router.get("/documents/by-path", **documented(200, _Document, 404, 409))
-    def document_by_path(
-        path: Annotated[str, Query(min_length=1, max_length=4096)], collection: CollectionParam = None
-    ) -> Response:
+    def document_by_path(path: _Reference, collection: CollectionParam = None) -> Response:
         """A document by its path, its uri, or the id a text was given."""
         return described(engine.get(path, collection=collection))
 
@@ -167,13 +189,20 @@ def _add_one_document(router: APIRouter, shared: Shared) -> None:
         """What is known of a document."""
         return described(engine.get(document_id))
 
-    @router.delete("/documents/{document_id:int}", dependencies=shared.writes, **documented(200, _Removed, 404))
-    def delete_document(document_id: DocumentId) -> Response:
+
+def _add_parts(router: APIRouter, shared: Shared, place: str, find: Callable[..., int]) -> None:
+    """What one does with a document, named by its number or, below `by-path`, as its owner names it."""
+    engine = shared.state.engine
+    chosen: Any = Depends(find)
+    refused = (404,) if find is _by_number else (404, 409)  # several documents may bear a name
+
+    @router.delete(place, dependencies=shared.writes, **documented(200, _Removed, *refused))
+    def delete_document(document_id: int = chosen) -> Response:
         """Remove a document from the index; its file stays where it is."""
         return answer({"removed": engine.delete(document_id)})
 
-    @router.get("/documents/{document_id:int}/text", **documented(200, shape("DocumentText", text=str), 404))
-    def text(document_id: DocumentId, line_start: Line = None, line_end: Line = None) -> Response:
+    @router.get(f"{place}/text", **documented(200, _DocumentText, *refused))
+    def text(document_id: int = chosen, line_start: Line = None, line_end: Line = None) -> Response:
         """The text of a document as it was parsed, or some lines of it."""
         whole = engine.text(document_id)
         if line_start is None and line_end is None:
@@ -181,10 +210,10 @@ def _add_one_document(router: APIRouter, shared: Shared) -> None:
         lines = whole.splitlines(keepends=True)
         return answer({"text": "".join(lines[(line_start or 1) - 1 : line_end])})
 
-    @router.get("/documents/{document_id:int}/pages/{page:int}", **documented(200, _Page, 404, 409))
+    @router.get(f"{place}/pages/{{page:int}}", **documented(200, _Page, 404, 409))
     def page_picture(
-        document_id: DocumentId,
         page: Annotated[int, Path(ge=1, le=MAX_ID, description="The page, counted from 1.")],
+        document_id: int = chosen,
         line_start: Line = None,
         line_end: Line = None,
         width: Annotated[int, Query(ge=100, le=2000, description="Pixels.")] = 1000,
@@ -196,12 +225,9 @@ def _add_one_document(router: APIRouter, shared: Shared) -> None:
         image = f"data:image/png;base64,{b64encode(picture.png).decode('ascii')}"
         return answer({name: getattr(picture, name) for name in _PAGE} | {"image": image})
 
-    @router.get(
-        "/documents/{document_id:int}/chunks",
-        **documented(200, shape("Chunks", chunks=tuple[StoredChunk, ...]), 404),
-    )
+    @router.get(f"{place}/chunks", **documented(200, _Chunks, *refused))
     def chunks(
-        document_id: DocumentId, offset: _Offset = 0, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+        document_id: int = chosen, offset: _Offset = 0, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> Response:
         """The chunks of a document, in order."""
         return answer({"chunks": engine.chunks(document_id)[offset : offset + limit]})
