@@ -194,7 +194,7 @@ def test_what_a_database_is_searched_by_is_not_made_with_another_model(
 def test_an_index_whose_model_is_not_there_is_moved_and_says_so(tmp_path: Path) -> None:
     with outcrop.open(tmp_path / "a.db") as here:
         here.add(text="A note about comets.", id="comets")
-        here._store.put_setting("model outcrop-static@1/256", f"onnx:{tmp_path / 'nowhere'}")
+        here._store.put_setting("model outcrop-static@2/256", f"onnx:{tmp_path / 'nowhere'}")
     with outcrop.open(tmp_path / "a.db") as here, outcrop.open(tmp_path / "b.db") as there:
         report = here.move_to(there)
         assert not report.ok

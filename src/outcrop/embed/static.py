@@ -10,7 +10,8 @@ stretch, such as `getUserName`, are cached as packed bytes: a known text is one 
 1.06 kB of English documentation, one core: 27 µs a chunk once the stretches are known and 68 while they are learnt;
 a regular expression over every text and a look-up a word took 92 and 143.
 
-A model is a folder of four files:
+A text in another language is read as English, word by word, if the folder holds a dictionary for that (see
+`lexicon`). A model is a folder of four files:
 
     card.json     name, version, dimensions, tokens, tf_exponent, path_weight, head_weight, trust, licence, and
                   the sha256 of the others
@@ -40,6 +41,8 @@ from typing import Any
 import numpy as np
 
 from outcrop.embed.keys import find_damage, path_text, split_context
+from outcrop.embed.lexicon import CARD as LEXICON_CARD
+from outcrop.embed.lexicon import Lexicon
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
 from outcrop.system.arrays import NDArray
@@ -78,11 +81,15 @@ class Vocabulary:
     """The tokens of a static model and how text is spelled in them. Safe to use from any thread."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
-        self._ids = dict(zip(tokens, range(len(tokens)), strict=True))
-        self._stretches = _Stretches(self._ids, tokens)
+        self.ids = dict(zip(tokens, range(len(tokens)), strict=True))
+        self._stretches = _Stretches(self.ids, tokens)
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.ids)
+
+    def spell(self, word: str) -> list[int]:
+        """The tokens that spell a word."""
+        return array("I", self.pack(word)).tolist()
 
     def knows(self, text: str) -> bool:
         """Whether any word of a text is a token, or begins or ends as one does: `autogenrate`, not `zzqqxx`."""
@@ -206,6 +213,9 @@ class StaticEmbedder:
             raise EmbedError(f"the model in {folder} cannot be read ({error}): {_REINSTALL}") from error
         self._hashes: Mapping[str, Any] = card.get("sha256", {})
         self._vocabulary = Vocabulary(tokens)
+        self.lexicon: Lexicon | None = None
+        if (folder / LEXICON_CARD).exists():
+            self.lexicon = Lexicon(folder, self._vocabulary.ids, self._vocabulary.spell)
         self._table: NDArray[np.int8] = mapped
         self._check_sizes(rows, weights)
         self._scales: Vector = weights[0]
@@ -230,19 +240,26 @@ class StaticEmbedder:
         return self._embed([path_text(path) for path in paths], 1.0, self._scales)
 
     def embed_query(self, text: str) -> Vector:
-        """A unit vector; zeros when no token of the query is known."""
+        """A unit vector; zeros when no token of the query is known, or hardly a word of one in another language."""
+        if self.lexicon is not None and not self.lexicon.understands(text):
+            return np.zeros(self.model.dimensions, np.float32)
         vector: Vector = self._embed([text], self._tf_exponent, self._query_scales)[0]
         length = float(np.linalg.norm(vector))
         return vector / np.float32(length) if length > 0 else vector
 
     def knows(self, text: str) -> bool:
         """Whether any word of a text is known, or nearly; others are spelled in fragments, which say little."""
+        if self.lexicon is not None:
+            text, foreign = self.lexicon.split(text)
+            if foreign and self.lexicon.knows(foreign):
+                return True
         return self._vocabulary.knows(text)
 
     def damage(self) -> list[str]:
         """What is wrong with the model's files, by their hashes; empty when all is well. Reads them whole."""
         expected = {name: self._hashes.get(name) for name in (_TABLE, _WEIGHTS, _VOCABULARY)}
-        return find_damage(self._folder, expected, _REINSTALL)
+        problems = find_damage(self._folder, expected, _REINSTALL)
+        return problems + ([] if self.lexicon is None else self.lexicon.damage())
 
     def _check_sizes(self, rows: int, weights: NDArray[Any]) -> None:
         expected = {
@@ -258,11 +275,36 @@ class StaticEmbedder:
 
     def _embed(self, texts: Sequence[str], exponent: float, scales: Vector) -> Matrix:
         out = np.zeros((len(texts), self.model.dimensions), np.float32)
+        english, foreign = self._split(texts)
         first = 0
-        for packed in self._packed(texts):
+        for packed in self._packed(english):
             self._sum_rows(_count_tokens(packed), exponent, scales, out[first : first + len(packed)])
             first += len(packed)
+        for row, text in foreign.items():
+            out[row] += self._sum_senses(self.lexicon, text, exponent, scales) if self.lexicon else 0
         return out
+
+    def _split(self, texts: Sequence[str]) -> tuple[Sequence[str], dict[int, str]]:
+        """What of the texts is read as English, and by their rows those parts that are not."""
+        if self.lexicon is None:
+            return texts, {}
+        english, foreign = [], {}
+        for row, text in enumerate(texts):
+            part, other = self.lexicon.split(text)
+            english.append(part)
+            if other:
+                foreign[row] = other
+        return english, foreign
+
+    def _sum_senses(self, lexicon: Lexicon, text: str, exponent: float, scales: Vector) -> Vector:
+        """The weighted rows of the English tokens that a foreign text is read as."""
+        tokens, shares = lexicon.weigh_tokens(text, exponent)
+        shares *= scales[tokens]
+        total = np.zeros(self.model.dimensions, np.float32)
+        for at in range(0, len(tokens), _ROWS_AT_ONCE):
+            rows = self._table[tokens[at : at + _ROWS_AT_ONCE]].astype(np.float32)
+            total += np.einsum("i,ij->j", shares[at : at + _ROWS_AT_ONCE], rows)
+        return total
 
     def _packed(self, texts: Sequence[str]) -> Iterator[list[bytes]]:
         """The texts' token ids, in groups of about `_TOKENS_AT_ONCE`."""

@@ -175,7 +175,9 @@ class SearchArrays:
         """Both legs over the arrays."""
         masks = rows_with_phrases(self._store, self._terms, view, self.masks(view, where), query, pool)
         words = (
-            None if mode == "semantic" else weigh_terms(query.text, self._terms, view.segments, query.language)
+            None
+            if mode == "semantic"
+            else weigh_terms(query.text, self._terms, view.segments, query.language, query.translations)
         )
         declared = find_declared(view, masks, query.symbols) if words is not None else {}
         found = find_candidates(view, masks, words, vector, pool, declared)

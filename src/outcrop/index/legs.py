@@ -25,7 +25,14 @@ from typing import Any, Final
 import numpy as np
 
 from outcrop.index.segment import Postings, Segment, Watched
-from outcrop.index.wording import Wording, find_language, read_words, settle_shares
+from outcrop.index.wording import (
+    Translation,
+    Wording,
+    add_translations,
+    find_language,
+    read_words,
+    settle_shares,
+)
 from outcrop.records import Matrix, Vector
 from outcrop.system.arrays import NDArray
 from outcrop.text.terms import Terms
@@ -65,7 +72,8 @@ questions of the test of notes were missed, so that test is no independent measu
 class LexicalQuery:
     """Terms of a query with their weight (inverse document frequency), and the best score a chunk could get. `words`
     maps each term back to what was typed, for explanations; `postings[i]` holds what segment i has of each. `shares`
-    has the terms that count less than a word; `language` says by whose rules it was read, "" for English ones."""
+    has the terms that count less than a word; `language` says by whose rules it was read, "" for English ones.
+    `translated` terms are those of translations."""
 
     weights: dict[int, float]
     words: dict[int, str]
@@ -73,19 +81,28 @@ class LexicalQuery:
     postings: tuple[dict[int, Postings], ...]
     shares: dict[int, float] = field(default_factory=dict)
     language: str = ""
+    translated: frozenset[int] = frozenset()
 
 
-def weigh_terms(text: str, terms: Terms, segments: Sequence[Segment], forced: str = "") -> LexicalQuery:
+def weigh_terms(
+    text: str,
+    terms: Terms,
+    segments: Sequence[Segment],
+    forced: str = "",
+    translations: Collection[Translation] = (),
+) -> LexicalQuery:
     """Look the terms of a query up and weigh them by how rare they are; `forced` is the language it is read in."""
     spoken = find_language(text, forced, lambda wanted: count_chunks(segments, wanted))
-    asked = read_words(text, terms, spoken)
+    asked = add_translations(read_words(text, terms, spoken), terms, translations)
     postings = tuple(
         {term: found for term in asked.words if (found := segment.postings(term)) is not None}
         for segment in segments
     )
     counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in asked.words}
     weights, ideal = weigh_counts(asked, counts, sum(len(segment) for segment in segments))
-    return LexicalQuery(weights, asked.words, ideal, postings, asked.shares, asked.language)
+    return LexicalQuery(
+        weights, asked.words, ideal, postings, asked.shares, asked.language, frozenset(asked.translated)
+    )
 
 
 def count_chunks(segments: Sequence[Segment], wanted: Collection[int]) -> dict[int, int]:
@@ -105,13 +122,31 @@ def weigh_counts(asked: Wording, counts: Mapping[int, int], rows: int) -> tuple[
         term: share * math.log(1 + (total - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
         for term, share in settle_shares(asked, counts).items()
     }
-    most = MAX_TERMS if not asked.language else MAX_PIECES
+    most = MAX_TERMS if not asked.language and not asked.translated else MAX_PIECES
     if len(weights) > most:
         # Words that stand nowhere come last: they would crowd out all that can be found.
         rarest = sorted(weights, key=lambda term: (not counts.get(term, 0), -weights[term]))[:most]
         weights = {term: weights[term] for term in rarest}
     least = MIN_INFORMATION * math.log(1 + (total + 0.5) / 0.5)
-    return weights, max(sum(weights.values()), least) * (K1 + 1)
+    return weights, max(_best_of_one_language(asked, counts, weights), least) * (K1 + 1)
+
+
+def _best_of_one_language(asked: Wording, counts: Mapping[int, int], weights: Mapping[int, float]) -> float:
+    """The weight of all that a passage can hold, which is in one language: the words as they were asked, or what
+    they are called in another. Where there are translations, words that stand nowhere are not missed."""
+    found: dict[str, dict[str, float]] = {}
+    own = 0.0
+    for term, weight in weights.items():
+        language = asked.translated.get(term)
+        if language is None:
+            own += weight
+        else:
+            words = found.setdefault(language, {})
+            words[asked.words[term]] = max(words.get(asked.words[term], 0.0), weight)
+    if not found:
+        return own
+    own = sum(weight for term, weight in weights.items() if term not in asked.translated and counts.get(term))
+    return max(own, *(sum(words.values()) for words in found.values()))
 
 
 def score_segment(
@@ -160,14 +195,15 @@ def matched_terms(query: LexicalQuery, number: int, row: int) -> tuple[str, ...]
 
 def _terms_of_held_words(query: LexicalQuery, held: Sequence[int]) -> list[int]:
     whole: dict[str, float] = {}
-    for term in query.weights:
+    for term in query.weights.keys() - query.translated:
         word = query.words[term]
         whole[word] = whole.get(word, 0.0) + query.shares.get(term, 1.0)
     part: dict[str, float] = {}
     for term in held:
         word, share = query.words[term], query.shares.get(term, 1.0)
-        part[word] = part.get(word, 0.0) + (whole[word] if share == 1 else share)
-    return [term for term in held if part[query.words[term]] >= whole[query.words[term]] / 2]
+        full = share == 1 or term in query.translated
+        part[word] = part.get(word, 0.0) + (whole.get(word, 1.0) if full else share)
+    return [term for term in held if part[query.words[term]] >= whole.get(query.words[term], 1.0) / 2]
 
 
 def held_terms(query: LexicalQuery, segments: NDArray[np.int32], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -189,11 +225,20 @@ def coverage(query: LexicalQuery, number: int, row: int) -> float:
     is, nor on what else is indexed, which in a small index says little of how common a word is."""
     held = set(_terms_in(query, number, row))
     words: dict[str, list[tuple[float, bool]]] = {}
+    other: dict[str, float] = {}
     for term in query.weights:
-        words.setdefault(query.words[term], []).append((query.shares.get(term, 1.0), term in held))
-    telling = [terms for word, terms in words.items() if word.lower() not in FILLERS] or list(words.values())
+        word, share = query.words[term], query.shares.get(term, 1.0)
+        if term not in query.translated:
+            words.setdefault(word, []).append((share, term in held))
+        elif term in held:
+            other[word] = max(other.get(word, 0.0), share)
+    telling = {word: terms for word, terms in words.items() if word.lower() not in FILLERS} or words
     parts = [
-        sum(share for share, there in terms if there) / sum(share for share, _ in terms) for terms in telling
+        max(
+            sum(share for share, there in terms if there) / sum(share for share, _ in terms),
+            other.get(word, 0.0),
+        )
+        for word, terms in telling.items()
     ]
     return sum(parts) / len(parts) if parts else 0.0
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from outcrop.index.wording import Translation
 from outcrop.records import QueryType, Role
 from outcrop.text.scripts import TERM_CHARACTERS
 
@@ -73,7 +74,7 @@ class Query:
     `text` is without the quotation marks; `symbols` are what may be names of code. `loose_kind` is the type of
     the query when no phrase is required. A clause of a pasted text has a `weight` and, in `title`, what alone says
     which kind of file is asked for; the main clause has the others in `also`. `language`
-    is the one that it is to be read in, empty where that is left to its words."""
+    is the one that it is to be read in, empty where that is left to its words; `translations` are of its words."""
 
     text: str
     kind: QueryType
@@ -85,6 +86,7 @@ class Query:
     weight: float = 1.0
     also: tuple[Query, ...] = ()
     language: str = ""
+    translations: tuple[Translation, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -8,7 +8,7 @@ also asked by stems and by pieces (see `text.pieces`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from outcrop.errors import QueryError
@@ -28,6 +28,9 @@ CHARACTER_SHARE: Final = 0.3
 """What a character of a script without spaces counts beside the pairs it is in. 1, .5, .2 and 0 gave .722, .730, .734
 and .730 on five sets in Chinese, Japanese, Korean and Khmer."""
 
+TRANSLATED_SHARE: Final = 0.4
+"""What the likeliest translation of a word counts against the word: a passage in the language of the question comes
+first (not measured)."""
 GUESSED_SHARE: Final = 0.2
 """Chunks of a language for each in English, from which on a query that does not tell may be in it (not measured)."""
 ENGLISH: Final = "en"
@@ -45,6 +48,16 @@ class Spoken:
     told: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A word of a query, what it may be called in another language, and how likely that is against the likeliest."""
+
+    word: str
+    other: str
+    language: str
+    share: float
+
+
 _AS_ENGLISH: Final = Spoken()
 
 
@@ -52,13 +65,15 @@ _AS_ENGLISH: Final = Spoken()
 class Wording:
     """The terms of a query. `words` maps each to what was typed, `shares` has those that count less than in full;
     what is `extra` does not count where no chunk has it. `fallback` has, for stems, the term of the word as it was
-    typed, which counts in full where no chunk has the stem. `language` is "" where English rules serve."""
+    typed, which counts in full where no chunk has the stem. `language` is "" where English rules serve. `translated`
+    has the terms of translations with their language: they are extra, too."""
 
     words: dict[int, str]
     shares: dict[int, float] = field(default_factory=dict)
     extra: frozenset[int] = frozenset()
     fallback: dict[int, int] = field(default_factory=dict)
     language: str = ""
+    translated: dict[int, str] = field(default_factory=dict)
 
 
 def read_language(wanted: str) -> str:
@@ -111,6 +126,37 @@ def read_words(text: str, terms: Terms, spoken: Spoken = _AS_ENGLISH) -> Wording
     shares = dict.fromkeys(_characters(plain), CHARACTER_SHARE) if not plain.isascii() else {}
     asked = Wording(words, shares, language=spoken.code)
     return _add_pieces(meaningful, terms, asked, told=spoken.told) if spoken.code else asked
+
+
+def add_translations(asked: Wording, terms: Terms, translations: Collection[Translation]) -> Wording:
+    """The terms of a query and, beside them, those of what its words are called in other languages."""
+    if not translations:
+        return asked
+    typed = {word.lower(): word for word in asked.words.values()}
+    words, shares, translated = dict(asked.words), dict(asked.shares), dict(asked.translated)
+    for found in translations:
+        for term in _terms_of_word(found, terms):
+            share = TRANSLATED_SHARE * found.share
+            if term not in asked.words and shares.get(term, 0.0) < share:
+                words[term] = typed.get(found.word, found.word)
+                shares[term], translated[term] = share, found.language
+    return replace(
+        asked, words=words, shares=shares, extra=asked.extra | translated.keys(), translated=translated
+    )
+
+
+def _terms_of_word(found: Translation, terms: Terms) -> list[int]:
+    if found.language == ENGLISH:
+        return [] if found.other in STOP_WORDS else list(terms.of(found.other))
+    from outcrop.text.languages import function_words
+
+    if found.other in function_words(found.language):
+        return []
+    stem = None if TERM_CHARACTERS.match(found.other) else terms.pieces.stem_of(found.other, found.language)
+    if stem is not None:
+        return [stem]
+    characters = _characters(found.other)
+    return [term for term in terms.of(found.other) if term not in characters]
 
 
 def _without_asking(text: str) -> str:

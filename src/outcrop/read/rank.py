@@ -83,7 +83,7 @@ class Ranker:
 
     def describe(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
         """What came up, with all that the signals read: weights are learnt from that (`python -m training.ranking`)."""
-        found = self._fuse(query, options, seen.found)
+        found = self._fuse(query, options, seen)
         # A row that is only there to say what stands beside another has said it: nothing else may depend on it.
         found = found.take(np.flatnonzero(found.candidate))
         found = describe(seen.view, found, query.text, seen.declared, self._terms)
@@ -102,11 +102,15 @@ class Ranker:
             wants_guide=asks_for_guide(query.title or query.text),
         )
 
-    def _fuse(self, query: Query, options: SearchOptions, found: Candidates) -> Candidates:
-        """The rows with what each leg gives to their scores, or the one that was asked for."""
+    def _fuse(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
+        """The rows with what each leg gives to their scores, or the one that was asked for, or the one that knows the
+        words of the query."""
+        found = seen.found
         nothing = np.zeros(len(found), np.float32)
         if options.fusion == "rrf":
             legs = fuse_ranks(found.lexical_rank, found.dense_rank, options.balance)
+        elif options.mode == "hybrid" and seen.vector is None:
+            legs = Legs(found.lexical, nothing)
         elif options.mode == "hybrid":
             trust = self._embedder.trust
             legs = fuse_scores(found.lexical, found.cosine, found.code, query.kind, trust, options.balance)

@@ -25,6 +25,7 @@ from outcrop.rank.outdated import put_behind
 from outcrop.rank.signals import chance_of_answer
 from outcrop.read.explain import NOT_HERE, as_hit, find_left_out, tell_empty, tell_unmatched
 from outcrop.read.rank import Ranker
+from outcrop.read.translation import translate_query
 from outcrop.records import (
     Answer,
     Clause,
@@ -112,6 +113,7 @@ class Retriever:
         cached = self._cached_answer((text, options), view)
         if cached is not None:
             return replace(cached, timings_ms=clock.done())
+        query = translate_query(query, options.mode, self._embedder, self._index)
         for last in (False,) * MAX_MOVES + (True,):
             try:
                 view, answer, is_whole = self._answer(query, options, view, reranker, clock, last=last)
@@ -295,14 +297,14 @@ class Retriever:
             return _Meant(None, "model_mismatch", detail)
         cached = self._vectors.get(query.text)
         if cached is not None:
-            return _Meant(cached)
+            return _Meant(cached if cached.any() else None)
         try:
             vector = self._embedder.embed_query(query.text)
         except EmbedError as error:
             log.warning("query could not be embedded, searching by keyword only: %s", error)
             return _Meant(None, "error", str(error))
         self._vectors.put(query.text, vector, vector.nbytes + 4 * len(query.text))
-        return _Meant(vector)
+        return _Meant(vector if vector.any() else None)
 
     def _rerank(
         self, query: Query, options: SearchOptions, seen: Matches, reranker: Reranker

@@ -29,7 +29,7 @@ from outcrop.index.names import name_number
 from outcrop.index.query import Query, Symbol
 from outcrop.index.seam import Matches
 from outcrop.index.segment import Segment, View
-from outcrop.index.wording import find_language, read_words
+from outcrop.index.wording import Translation, add_translations, find_language, read_words
 from outcrop.records import Filter, SearchMode, Vector
 from outcrop.records.candidates import Candidates
 from outcrop.records.derived import DeclaredRows
@@ -110,7 +110,11 @@ class DatabaseSearch:
         if vector is not None and not (np.isfinite(vector).all() and vector.any()):
             vector = None
         allowed = self._allowed(query.phrases, where)
-        words, counts = (None, {}) if mode == "semantic" else self._look_up(view, query.text, query.language)
+        words, counts = (
+            (None, {})
+            if mode == "semantic"
+            else self._look_up(view, query.text, query.language, query.translations)
+        )
         symbols = query.symbols if words is not None else ()
         declared = self._declaring(symbols, allowed)
         by_words = self._by_words(view, words, counts, allowed, pool)
@@ -176,13 +180,17 @@ class DatabaseSearch:
             return lambda some: some[is_among(some, ids)]
         return None if where.is_empty() else lambda some: self._store.passing(some, where)
 
-    def _look_up(self, view: View, text: str, forced: str = "") -> tuple[LexicalQuery, dict[int, int]]:
+    def _look_up(
+        self, view: View, text: str, forced: str = "", translations: Collection[Translation] = ()
+    ) -> tuple[LexicalQuery, dict[int, int]]:
         """The terms of a query with their weights, still without postings; and how many chunks hold each."""
-        asked = read_words(text, self._terms, find_language(text, forced, self._store.term_counts))
+        spoken = find_language(text, forced, self._store.term_counts)
+        asked = add_translations(read_words(text, self._terms, spoken), self._terms, translations)
         counts = self._store.term_counts(asked.words)
         weights, ideal = weigh_counts(asked, counts, view.chunks)
         held = {term: count for term, count in counts.items() if term in weights and count}
-        return LexicalQuery(weights, asked.words, ideal, (), asked.shares, asked.language), held
+        translated = frozenset(asked.translated)
+        return LexicalQuery(weights, asked.words, ideal, (), asked.shares, asked.language, translated), held
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
