@@ -17,17 +17,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import shake_256
 from typing import Any, Final
 
 import numpy as np
 
+from outcrop.index.labels import labels_of_query
 from outcrop.index.segment import Postings, Segment, Watched
 from outcrop.records import Matrix, Vector
 from outcrop.system.arrays import NDArray
-from outcrop.text.terms import STOP_WORDS, Terms
+from outcrop.text.cells import join_thousands
+from outcrop.text.terms import STOP_WORDS, Terms, term_number
 
 # ------------------------------------------------------------------ by words
 
@@ -61,28 +63,32 @@ questions of the test of notes were missed, so that test is no independent measu
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
     """Terms of a query with their weight (inverse document frequency), and the best score a chunk could get. `words`
-    maps each term back to what was typed, for explanations; `postings[i]` holds what segment i has of each."""
+    maps each term back to what was typed, for explanations; `postings[i]` holds what segment i has of each. `labels`
+    are what tables may call a row or a column by, each with the terms of its words, which are among `labelled`."""
 
     weights: dict[int, float]
     words: dict[int, str]
     ideal: float
     postings: tuple[dict[int, Postings], ...]
+    labels: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    labelled: tuple[int, ...] = ()
 
 
 def weigh_terms(text: str, terms: Terms, segments: Sequence[Segment]) -> LexicalQuery:
     """Look the terms of a query up and weigh them by how rare they are."""
     words = read_words(text, terms)
-    postings = tuple(
-        {term: found for term in words if (found := segment.postings(term)) is not None} for segment in segments
-    )
+    labels, labelled = labels_of_query(text, terms)
+    postings = tuple(segment.postings_of((*words, *labels)) for segment in segments)
     counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in words}
     weights, ideal = weigh_counts(counts, sum(len(segment) for segment in segments))
-    return LexicalQuery(weights, words, ideal, postings)
+    held = {label: places for label, places in labels.items() if any(label in found for found in postings)}
+    return LexicalQuery(weights, words, ideal, postings, held, labelled)
 
 
 def read_words(text: str, terms: Terms) -> dict[int, str]:
     """The terms of a query that are looked up, with the words they stand for."""
     typed = terms.words(text)
+    typed += [(number, (term_number(number),)) for number in join_thousands(text)]
     meaningful = [(surface, found) for surface, found in typed if surface.lower() not in STOP_WORDS]
     return {term: surface for surface, found in reversed(meaningful or typed) for term in found}
 
