@@ -69,7 +69,7 @@ def check_file(data: bytes, path: str, *, is_text: bool) -> None:
             raise Broken(message) from error
         return
     check_document(document)
-    if is_text and document.kind != "pdf":  # what begins as a PDF is one, whatever its name
+    if is_text and document.kind not in ("pdf", "session"):  # what begins as one is one, whatever its name
         need(document.text == decode(data, None), "the text is the file itself")
     masked, _ = mask_document(document)
     need(len(masked.text) == len(document.text), "masking moves nothing")
@@ -100,6 +100,17 @@ def _make_pdf(chance: random.Random, seeds: Seeds, kind: str) -> bytes:
 def _make_notebook(chance: random.Random, seeds: Seeds, kind: str) -> bytes:
     files = seeds.of(kind)
     return change_json(chance.choice(files), chance, files)
+
+
+def _make_session(chance: random.Random, seeds: Seeds, kind: str) -> bytes:
+    """A session with one record changed as JSON, or with its bytes changed anywhere."""
+    files = seeds.of(kind)
+    lines = chance.choice(files).splitlines(keepends=True)
+    if len(lines) < 2 or chance.random() < 0.4:
+        return change_some(chance, files)
+    at = chance.randrange(len(lines))
+    lines[at] = change_json(lines[at], chance, lines) + b"\n"
+    return b"".join(lines)
 
 
 def _check(data: bytes, name: str, is_text: bool) -> None:
@@ -134,6 +145,7 @@ PARSERS = (
     _target("csv", 10_000, is_text=True),
     _target("json", 20_000, is_text=True, guided=True),
     _target("jsonl", 10_000, is_text=True),
+    _target("session", 10_000, _make_session, name="0b6f.jsonl"),
     _target("yaml", 20_000, is_text=True, guided=True),
     _target("toml", 10_000, is_text=True, guided=True),
     _target("html", 10_000),

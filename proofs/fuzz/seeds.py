@@ -117,9 +117,18 @@ def _made() -> list[tuple[str, bytes]]:
         ("ods", _ods(text)),
         ("ipynb", json.dumps(_notebook(text)).encode()),
         ("html", f"<html><title>T</title><h1>Head</h1><p>{text}<ul><li>a<li>b</ul><pre>x\n y</pre>".encode()),
+        *(("session", session.encode()) for session in _sessions()),
         ("index", _git_index(2)),
         ("index", _git_index(4)),
     ]
+
+
+def _sessions() -> list[str]:
+    """The sessions of coding agents by which the tests know them."""
+    from tests.parse.recorded import CALL, CLAUDE, CODEX, GEMINI_HEAD, gemini
+
+    turns = [gemini("1", "user", "Why retry?"), gemini("2", "gemini", "It fails.", toolCalls=[CALL])]
+    return [CLAUDE, CODEX, json.dumps({**GEMINI_HEAD, "messages": turns})]
 
 
 def _word(text: str) -> bytes:

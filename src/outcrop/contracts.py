@@ -188,6 +188,10 @@ class Store(Protocol):
     def documents(self, where: Filter = ..., limit: int | None = None, offset: int = 0) -> list[DocumentInfo]:
         """Documents by collection and path."""
 
+    def with_entries(self, collection: str, names: Collection[str]) -> list[DocumentInfo]:
+        """The Markdown documents of a collection whose front matter has one of these entries, by id; not those of
+        trees. Searches ask when the collection has changed: 100 000 documents take SQLite 45 ms."""
+
     def text(self, document_id: int) -> str:
         """The whole text of a document, exactly as it was parsed."""
 

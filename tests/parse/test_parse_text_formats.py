@@ -146,6 +146,17 @@ def test_titles_of_files_without_headings(path: str, title: str) -> None:
     assert read("", path).title
 
 
+def test_a_txt_page_of_a_sphinx_project_is_read_with_its_sections() -> None:
+    page = "========\nSettings\n========\n\n.. setting:: TIMEOUT\n\n``TIMEOUT``\n-----------\n\nDefault: 30\n"
+    document = read(page, "settings.txt")
+    assert document.kind == "rst"
+    assert [heading.title for heading in document.headings] == ["Settings", "TIMEOUT"]
+    assert read(page, "settings.txt", media_type="text/x-raw").kind == "text"  # as somebody says who knows
+    underlined = "Shopping\n--------\n\nbread, milk\n"
+    assert read(underlined, "list.txt").kind == "text"
+    assert read(".. note:: later\n\nno title here\n", "list.txt").kind == "text"
+
+
 def test_rst_sections_get_levels_by_first_appearance() -> None:
     text = (
         "=====\nTitle\n=====\n\nIntro.\n\nOne\n---\n\ntext::\n\n  Not\n  ---\n\nA :ref:`Sub <x>` *here*\n"

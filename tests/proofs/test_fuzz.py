@@ -43,6 +43,7 @@ def test_every_format_and_every_language_is_a_target_with_seeds(seeds: Seeds) ->
         "epub",
         "ipynb",
         "html",
+        "session",
         "py",
         "swift",
         "dockerfile",

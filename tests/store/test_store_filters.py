@@ -172,6 +172,27 @@ def test_select_and_documents_agree_on_what_passes(store: Store, where: Filter, 
     assert sorted(info.id for info in store.documents(where)) == selected.tolist()
 
 
+def test_documents_can_be_left_out_by_id(store: Store) -> None:
+    ids = fill(store)
+    assert store.select(Filter(hidden=(ids["a"], 999), collections=("main",))).tolist() == [ids["b"], ids["c"]]
+    assert store.select(Filter(hidden=tuple(ids.values()))).tolist() == []
+
+
+def test_documents_are_found_by_what_their_front_matter_has(store: Store) -> None:
+    writes = [
+        make_write("a.md", meta={"valid_until": "2026-01-01"}),
+        make_write("b.md", meta={"title": 'says "valid_until"', "validxuntil": "no"}),
+        make_write("c.txt", kind="text", meta={"valid_until": "2026-01-01"}),
+        make_write("d.md", collection="other", meta={"supersedes": "a"}),
+        make_write("e.md", meta={"supersedes": "a.md", "valid_until": "x"}),
+    ]
+    ids = dict(zip("abcde", put(store, *writes), strict=True))
+    names = ("valid_until", "supersedes")
+    assert [info.id for info in store.with_entries("main", names)] == [ids["a"], ids["e"]]
+    assert [info.meta for info in store.with_entries("other", names)] == [{"supersedes": "a"}]
+    assert store.with_entries("main", ()) == []
+
+
 def test_documents_can_be_chosen_by_id(store: Store) -> None:
     ids = fill(store)
     chosen = Filter(documents=(ids["e"], ids["b"], 999))

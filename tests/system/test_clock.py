@@ -20,6 +20,8 @@ MAY_ASK = (
     "system/remote.py",
     "evals/runs.py",
     "read/ask.py",
+    "read/timeline.py",
+    "notes/superseding.py",
     "serve/cli/render.py",
     "serve/overview.py",
 )

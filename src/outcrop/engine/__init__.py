@@ -18,12 +18,13 @@ from outcrop.config import load_config
 from outcrop.engine.history import HistoryQuestions
 from outcrop.engine.upkeep import Upkeep
 from outcrop.read.ask import as_timestamp
+from outcrop.read.timeline import Timeline
 from outcrop.records.database_url import DatabaseUrl
 
 if TYPE_CHECKING:
     from outcrop.records import Check
 
-__all__ = ["Engine", "as_timestamp", "examine_machine", "open_engine"]
+__all__ = ["Engine", "Timeline", "as_timestamp", "examine_machine", "open_engine"]
 
 
 class Engine(HistoryQuestions, Upkeep):

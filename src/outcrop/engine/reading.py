@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from outcrop.config import DEFAULT_TOKENIZER, Config
 from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Tokenizer
-from outcrop.errors import NotFound
 from outcrop.maintain.permissions import close_index
 from outcrop.read.ask import answer_query, at_least_one, read_options
 from outcrop.read.explain import name_headings
+from outcrop.read.known import KnownCollections
 from outcrop.read.lookup import find_document, history_collections
 from outcrop.read.parts import Parts, PartsMaker
+from outcrop.read.timeline import Timeline, now
 from outcrop.records import (
     Answer,
     CollectionInfo,
@@ -40,58 +41,6 @@ if TYPE_CHECKING:
     from outcrop.read.grep import MatchedFiles
     from outcrop.records import GrepOptions, MatchedFile, PagePicture
     from outcrop.write.add import Adder
-
-
-class KnownCollections:
-    """The collections of a store, read again when it has changed."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._known: tuple[int, tuple[CollectionInfo, ...]] = (-1, ())
-        self._histories: tuple[int, frozenset[str]] = (-1, frozenset())
-        self._manifests: tuple[int, tuple[Manifest, ...]] = (-1, ())
-
-    def infos(self) -> tuple[CollectionInfo, ...]:
-        """Every collection and how much it holds."""
-        version = self._store.version()
-        if self._known[0] != version:
-            self._known = (version, tuple(self._store.collections()))
-        return self._known[1]
-
-    def manifests(self) -> tuple[Manifest, ...]:
-        """The branches and checkouts of the index."""
-        version = self._store.version()
-        if self._manifests[0] != version:
-            self._manifests = (version, tuple(self._store.manifests()))
-        return self._manifests[1]
-
-    def names(self) -> list[str]:
-        """The names of all."""
-        return [info.name for info in self.infos()]
-
-    def leave_out_histories(self, options: SearchOptions) -> SearchOptions:
-        """The same for a search that names neither collections nor documents, without the commits of repositories."""
-        where, version = options.where, self._store.version()
-        if where.collections or where.documents or "commit" in where.kinds:
-            return options
-        if self._histories[0] != version:
-            self._histories = (version, history_collections(self._store))
-        hidden = self._histories[1]
-        others = tuple(name for name in self.names() if name not in hidden) if hidden else ()
-        return replace(options, where=replace(where, collections=others)) if others else options
-
-    def require(self, names: Sequence[str]) -> None:
-        """NotFound, with the name that was meant perhaps, where one of these is not there."""
-        if not names:
-            return
-        known = self.names()
-        for name in names:
-            if name not in known:
-                import difflib  # only for a suggestion
-
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none yet'}"
-                raise NotFound(f"there is no collection {name!r}; {hint}")
 
 
 class OpenedIndex:
@@ -201,8 +150,15 @@ class Reading(OpenedIndex):
                 return self._search_here(query, replace(options, here=None), stopped)
         asked = options.where
         options = replace(options, where=self._scope(asked))
+        timeline, moment = (
+            self._known.timeline(asked.collections),
+            now() if asked.as_of is None else asked.as_of,
+        )
+        if asked.as_of is None and timeline.spans:
+            options = replace(options, outdated=timeline.outdated(moment))
         answer = answer_query(self._maker, query, self._known.leave_out_histories(options), stopped)
-        return replace(answer, hits=self._dated(answer.hits, asked)) if answer.hits else answer
+        hits = self._dated(answer.hits, asked) if answer.hits else ()
+        return replace(answer, hits=timeline.mark(hits, moment) if timeline.spans else hits)
 
     @staticmethod
     def _standing(here: str | None) -> AbstractContextManager[None]:
@@ -244,9 +200,12 @@ class Reading(OpenedIndex):
         return replace(where, collections=tuple(sorted(projects | notes))) if projects else where
 
     def _scope(self, where: Filter) -> Filter:
-        """A filter with the branch or checkout that is meant: the one it names, else the one that one stands in.
-        NotFound where there is none of that name, or no such collection."""
+        """A filter with the branch or checkout that is meant: the one it names, else the one that one stands in; and
+        without what was not valid at the moment it asks of. NotFound where there is no such branch or collection."""
         self._known.require(where.collections)
+        if where.as_of is not None:
+            hidden = self._known.timeline(where.collections).outdated(where.as_of)
+            where = replace(where, as_of=None, hidden=hidden)
         known = self._known.manifests()
         if where.manifests or not (known or where.ref or where.worktree):
             return where
@@ -402,6 +361,10 @@ class Reading(OpenedIndex):
     def manifests(self) -> tuple[Manifest, ...]:
         """The branches and checkouts of repositories that are kept as trees, oldest first."""
         return self._known.manifests()
+
+    def timeline(self, *collections: str) -> Timeline:
+        """Which documents of these collections, or of all, are valid when."""
+        return self._known.timeline(collections)
 
     def is_stale(self, document: DocumentInfo) -> bool | None:
         """Whether a document's file differs from what was indexed; None where there is no file to ask."""

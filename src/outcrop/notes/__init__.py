@@ -2,9 +2,11 @@
 
 from importlib import resources
 
-from outcrop.notes.knowledge_base import COLLECTION, KbFile, KbText, KnowledgeBase
+from outcrop.notes.checks import NoteProblem, SameSubject
+from outcrop.notes.indexed import COLLECTION, KbFile
+from outcrop.notes.knowledge_base import KbText, KnowledgeBase
 
-__all__ = ["COLLECTION", "KbFile", "KbText", "KnowledgeBase", "instructions"]
+__all__ = ["COLLECTION", "KbFile", "KbText", "KnowledgeBase", "NoteProblem", "SameSubject", "instructions"]
 
 
 def instructions() -> str:

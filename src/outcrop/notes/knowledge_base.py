@@ -7,55 +7,42 @@ and the indexing of them, are made under one lock, so what is deleted is gone, w
 from __future__ import annotations
 
 import logging
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import Final
 
 from outcrop.contracts import Stop
-from outcrop.engine import Engine
+from outcrop.engine import as_timestamp
 from outcrop.errors import (
     Conflict,
-    DatabaseBusy,
     NotAllowed,
     NotFound,
     OutcropError,
     QueryError,
-    SourceError,
     StoreError,
 )
-from outcrop.notes.files import LOCK_WAIT_S, MAX_BYTES, NoteFiles
+from outcrop.notes.checks import NoteProblem, SameSubject, find_problems, find_rivals
+from outcrop.notes.front_matter import body_start
+from outcrop.notes.indexed import COLLECTION, IndexedNotes, KbFile, lines_of, stem
 from outcrop.notes.names import note_path
 from outcrop.notes.relevance import relevance
-from outcrop.records import Answer, CollectionInfo, DocumentInfo, Filter, Hit, IngestReport, SourceFile
+from outcrop.notes.statements import content_terms
+from outcrop.notes.superseding import begin, end, require_timed
+from outcrop.records import Answer, DocumentInfo, Hit, When
 
 log = logging.getLogger(__name__)
 
-COLLECTION: Final = "kb"
-"""The collection that notes are in."""
 MAX_HITS: Final = 10
 FLOOR: Final = 0.3
 """Hits below this relevance are not returned."""
-FRESH_S: Final = 1.0
-"""A search looks for edits made in an editor if the last look is older than this (not measured)."""
-SLICE_FILES: Final = 32
-"""Notes indexed while the lock is held: a write waits for at most this many (not measured)."""
-
+ASKED_CHARS: Final = 500
+"""Of a note that was written, to find others on its subject (not measured)."""
+OUTDATED: Final = 0.6
+"""What is left of the relevance of a note that is not valid any more: a perfect match is still returned (0.6), what is
+barely one is not. Like notes are near each other, so it stands behind what replaced it (not measured)."""
 SHOWN_PLACES: Final = 5
 """How many lines are named when a passage occurs more than once (not measured)."""
-
-
-@dataclass(frozen=True, slots=True)
-class KbFile:
-    """A note: `path` is relative to the root, `modified_at` in seconds since the epoch."""
-
-    path: str
-    title: str
-    bytes: int
-    lines: int
-    modified_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +57,34 @@ class KbText:
     modified_at: float
 
 
-class KnowledgeBase:
+class KnowledgeBase(IndexedNotes):
     """The notes below a folder, in an index. For many threads; many processes may write at once."""
-
-    def __init__(self, engine: Engine, root: Path) -> None:
-        self._engine = engine
-        self._files = NoteFiles(root)
-        self._refreshing = threading.Lock()
-        self._seen: dict[str, tuple[int, int]] = {}  # (mtime_ns, size) of each note when it was last indexed
-        # The collection as it was when `_seen` was right.
-        self._indexed: CollectionInfo | Literal["unknown"] | None = "unknown"
-        self._refreshed_at = float("-inf")
-
-    @property
-    def root(self) -> Path:
-        """The folder, as a real path; made by the first write."""
-        return self._files.root
 
     # ------------------------------------------------------------------ reading
 
     def search(
-        self, query: str, limit: int = 5, *, floor: float = FLOOR, stopped: Stop | None = None
+        self,
+        query: str,
+        limit: int = 5,
+        *,
+        floor: float = FLOOR,
+        as_of: When = None,
+        stopped: Stop | None = None,
     ) -> Answer:
         """The notes that answer a query, best first, none below `floor`. The score of a hit is its relevance: see
-        `relevance.py`."""
+        `relevance.py`. Notes that are not valid any more stand behind those that are; with `as_of` only those count
+        that were valid then."""
         if not 1 <= limit <= MAX_HITS:
             raise QueryError(f"limit must lie between 1 and {MAX_HITS}, not {limit}")
+        as_of = as_timestamp(as_of)
         self._refresh_for_search()
         if not self._count():
             return Answer(query, "mixed", (), "empty_index", "the knowledge base is empty: write a note first")
         # More than asked for: another folder that happens to be called kb may share the collection.
-        answer = self._engine.search(query, limit=3 * MAX_HITS, collections=(COLLECTION,), stopped=stopped)
-        own = (replace(hit, score=relevance(hit.why)) for hit in answer.hits if self._is_own(hit))
+        answer = self._engine.search(
+            query, limit=3 * MAX_HITS, collections=(COLLECTION,), as_of=as_of, stopped=stopped
+        )
+        own = (replace(hit, score=_relevance(hit)) for hit in answer.hits if self._is_own(hit))
         # Sorting is stable: among equals the order of the search stands.
         hits = tuple(sorted((hit for hit in own if hit.score >= floor), key=lambda hit: -hit.score))[:limit]
         if hits or answer.reason is not None:
@@ -113,7 +96,7 @@ class KnowledgeBase:
         """A note, or some of its lines."""
         path = note_path(path)
         content, status = self._files.read(path)
-        lines = _lines(content.decode("utf-8", "replace"))
+        lines = lines_of(content.decode("utf-8", "replace"))
         first = 1 if line_start is None else line_start
         last = max(len(lines), first) if line_end is None else line_end
         if first < 1 or last < first:
@@ -136,32 +119,96 @@ class KnowledgeBase:
         files = []
         for path in paths:
             try:
-                lines = len(_lines(self._files.read(path)[0].decode("utf-8", "replace")))
+                lines = len(lines_of(self._files.read(path)[0].decode("utf-8", "replace")))
             except OutcropError:  # gone since, or too large to be read: still listed
                 lines = 0
             status = found[path]
-            title = titles.get(path) or _stem(path)
+            title = titles.get(path) or stem(path)
             files.append(KbFile(path, title, status.st_size, lines, status.st_mtime))
         return tuple(files)
 
     # ------------------------------------------------------------------ writing
 
-    def write(self, path: str, text: str) -> KbFile:
-        """Make this the text of a note, new or not."""
+    def write(self, path: str, text: str, *, supersedes: Sequence[str] = ()) -> KbFile:
+        """Make this the text of a note, new or not. It replaces the notes that it `supersedes`, which stay, and are
+        not valid any more from its `valid_from` on, or from today."""
         path = note_path(path)
         content = _encode(path, text)
+        if supersedes:
+            return self._supersede(path, lambda _: text, supersedes, may_be_new=True)
         with self._files.locked():
-            return self._put(path, content)
+            written = self._put(path, content)
+        return self._with_same_subject(written)
 
-    def append(self, path: str, text: str) -> KbFile:
-        """Put a text at the end of a note, on a line of its own; makes the note where there is none."""
+    def append(self, path: str, text: str, *, supersedes: Sequence[str] = ()) -> KbFile:
+        """Put a text at the end of a note, on a line of its own; makes the note where there is none. `supersedes` is
+        that of `write`; with it the text may be empty."""
 
         def joined(before: str) -> str:
             gap = "\n" if before and not before.endswith("\n") else ""
             end = "" if text.endswith("\n") else "\n"
             return f"{before}{gap}{text}{end}"
 
-        return self._change(path, joined, may_be_new=True)
+        if supersedes:
+            return self._supersede(path, joined if text else str, supersedes, may_be_new=bool(text))
+        return self._with_same_subject(self._change(path, joined, may_be_new=True))
+
+    def supersede(self, path: str, older: Sequence[str]) -> KbFile:
+        """Say of a note that it replaces others, which stay as what was true before."""
+        return self._supersede(path, str, older, may_be_new=False)
+
+    def _supersede(
+        self, path: str, change: Callable[[str], str], older: Sequence[str], *, may_be_new: bool
+    ) -> KbFile:
+        """Change a note and begin it, then end the others. A kill in between leaves them superseded all the same."""
+        path, names = note_path(path), tuple(dict.fromkeys(map(note_path, older)))
+        require_timed(path, names)
+        with self._files.locked():
+            olds = {name: _decode(name, self._files.read(name)[0]) for name in names}
+            before = "" if may_be_new and self._files.status(path) is None else None
+            text = change(_decode(path, self._files.read(path)[0]) if before is None else before)
+            text, moment = begin(text, names, is_new=before is not None)
+            written = self._put(path, _encode(path, text))
+            for name, old in olds.items():
+                self._put(name, _encode(name, end(old, moment)))
+            return written
+
+    def _with_same_subject(self, written: KbFile) -> KbFile:
+        """What was written, with valid notes on its subject. It is safe by now: a failure here is only logged."""
+        try:
+            return replace(written, same_subject=self._find_rivals(written))
+        except OutcropError as error:
+            log.warning("notes on the same subject could not be looked for: %s", error)
+            return written
+
+    def _find_rivals(self, written: KbFile) -> tuple[SameSubject, ...]:
+        text = _decode(written.path, self._files.read(written.path)[0])
+        query = " ".join(f"{written.title} {text[body_start(text) :][:ASKED_CHARS]}".split())
+        answer = self._engine.search(query, limit=3 * MAX_HITS, collections=(COLLECTION,))
+        near = {hit.document.path: hit.document for hit in answer.hits if self._is_own(hit) and _is_valid(hit)}
+        mine = self._engine.get(self._uri(written.path), collection=COLLECTION) if near else None
+        others = [info for path, info in near.items() if path != written.path]
+        if mine is None or not others or (written.path not in near and self._is_outdated(mine)):
+            return ()
+        texts = {info.path: self._text_of(info.path) for info in others} | {written.path: text}
+        return find_rivals(mine, others, texts, content_terms(self._engine.parts.terms.words))
+
+    def _is_outdated(self, info: DocumentInfo) -> bool:
+        return info.id in self._engine.timeline(COLLECTION).outdated()
+
+    def _text_of(self, path: str) -> str:
+        """A note's text; nothing where it went away meanwhile."""
+        with suppress(NotFound):
+            return self._files.read(path)[0].decode("utf-8", "replace")
+        return ""
+
+    def check(self) -> tuple[NoteProblem, ...]:
+        """What is wrong with the notes: valid ones that contradict each other, links to older notes that lead nowhere
+        or in a circle, and dates that cannot be right. By rules and shared words; a list to look through."""
+        self.refresh()
+        documents, timeline = self._documents(), self._engine.timeline(COLLECTION)
+        terms_of = content_terms(self._engine.parts.terms.words)
+        return tuple(find_problems(documents, timeline, self._text_of, terms_of))
 
     def edit(self, path: str, old: str, new: str) -> KbFile:
         """Replace a passage that stands in a note exactly once."""
@@ -205,128 +252,14 @@ class KnowledgeBase:
                 content = b""
             return self._put(path, _encode(path, change(_decode(path, content))))
 
-    def _put(self, path: str, content: bytes) -> KbFile:
-        """Make this the content of a note; the lock is held."""
-        status = self._files.replace(path, content)
-        report = self._index((path,), f"{path} is written and safe on the disk")
-        # Another dictionary: a refresh may just be going through this one.
-        self._seen = {**self._seen, path: (status.st_mtime_ns, status.st_size)}
-        return self._describe(path, report)
 
-    def _describe(self, path: str, report: IngestReport) -> KbFile:
-        content, status = self._files.read(path)
-        if report.document_ids:
-            title = self._engine.documents(Filter(documents=report.document_ids))[0].title
-        else:  # an empty note is not indexed, one that was written as it was is not indexed again
-            title = next((info.title for info in self._documents() if info.path == path), _stem(path))
-        lines = len(_lines(content.decode("utf-8", "replace")))
-        return KbFile(path, title, len(content), lines, status.st_mtime)
-
-    # ------------------------------------------------------------------ the index
-
-    def refresh(self, *, wait_s: float = LOCK_WAIT_S) -> IngestReport:
-        """Bring the index in step with the files: what an editor changed, added or removed. Cheap when nothing was."""
-        with self._refreshing:
-            found, is_whole = self._files.walk()
-            now = {path: (status.st_mtime_ns, status.st_size) for path, status in found.items()}
-            known = self._known()
-            if known != self._indexed:  # the first time, and when another process wrote what is not seen here
-                self._seen = {info.path: (info.mtime_ns or 0, info.size or 0) for info in self._documents()}
-            changed = [path for path, stat in now.items() if self._seen.get(path) != stat]
-            if is_whole:  # else nothing is known of what lies in a folder that cannot be read
-                changed += [path for path in self._seen if path not in now]
-            report = IngestReport()
-            for start in range(0, len(changed), SLICE_FILES):
-                part = changed[start : start + SLICE_FILES]
-                with self._files.locked(wait_s):
-                    report += self._sync(part)
-                for path in part:
-                    self._seen[path] = now.get(path, _GONE)
-            self._seen = {path: stat for path, stat in self._seen.items() if stat != _GONE}
-            self._indexed = self._known() if changed else known
-            self._refreshed_at = time.monotonic()
-            return report
-
-    def _refresh_for_search(self) -> None:
-        """Let a search see what an editor just saved; it never fails, nor waits for a refresh that is under way."""
-        if time.monotonic() - self._refreshed_at < FRESH_S or self._refreshing.locked():
-            return
-        try:
-            self.refresh(wait_s=0.0)
-        except DatabaseBusy:
-            return
-        except OutcropError as error:
-            log.warning("the knowledge base could not be refreshed: %s", error)
-
-    def _index(self, paths: Iterable[str], done: str) -> IngestReport:
-        """Bring these notes into the index; the lock is held. The files are safe: an error says so."""
-        try:
-            report = self._sync(paths)
-        except OutcropError as error:
-            raise StoreError(
-                f"{done}, but not in the index yet: {error}. The next refresh tries again"
-            ) from error
-        if report.failed:
-            raise StoreError(f"{done}, but could not be indexed: {report.failed[0].reason}")
-        return report
-
-    def _sync(self, paths: Iterable[str]) -> IngestReport:
-        """Make the index say of these notes what their files say now."""
-        files, gone = [], []
-        for path in paths:
-            uri = self._uri(path)
-            try:
-                status = self._files.status(path)
-            except (NotAllowed, Conflict):  # a link now, or a file where a folder was
-                status = None
-            if status is None or not 0 < status.st_size <= MAX_BYTES:
-                gone.append(uri)
-            else:
-                files.append(SourceFile(uri, path, "file", str(self.root), status.st_mtime_ns, status.st_size))
-        return self._engine.sync_files(
-            files, gone, collection=COLLECTION, read=self._read_source, defer_embedding=True
-        )
-
-    def _read_source(self, file: SourceFile) -> bytes:
-        try:
-            return self._files.read(file.path)[0]
-        except (NotFound, NotAllowed) as error:  # it changed since it was listed
-            raise SourceError(str(error)) from error
-
-    def _count(self) -> int:
-        """How many documents the collection holds."""
-        known = self._known()
-        return 0 if known is None else known.documents
-
-    def _known(self) -> CollectionInfo | None:
-        """What the index says of the collection; changes with every document that is written or removed."""
-        return next((info for info in self._engine.collections() if info.name == COLLECTION), None)
-
-    def _documents(self) -> Sequence[DocumentInfo]:
-        """The notes that are indexed."""
-        if not self._count():
-            return []
-        documents = self._engine.documents(Filter(collections=(COLLECTION,)))
-        return [document for document in documents if document.root == str(self.root)]
-
-    def _is_own(self, hit: Hit) -> bool:
-        return hit.document.root == str(self.root)
-
-    def _uri(self, path: str) -> str:
-        return f"{self.root}/{path}"
+def _relevance(hit: Hit) -> float:
+    """The score of a note: half where it is not valid any more."""
+    return relevance(hit.why) * (1.0 if _is_valid(hit) else OUTDATED)
 
 
-_GONE: Final = (-1, -1)
-
-
-def _stem(path: str) -> str:
-    return PurePosixPath(path).stem
-
-
-def _lines(text: str) -> list[str]:
-    """The lines of a text with their ends: as chunks and editors count them, by line feeds alone."""
-    *ended, last = text.split("\n")
-    return [*(f"{line}\n" for line in ended), *([last] if last else [])]
+def _is_valid(hit: Hit) -> bool:
+    return hit.validity is None or not hit.validity.is_outdated
 
 
 def _encode(path: str, text: str) -> bytes:

@@ -111,12 +111,16 @@ FORMATS: tuple[Format, ...] = (
 )
 
 PLAIN_TEXT = next(f for f in FORMATS if isinstance(f, TextFormat) and f.read is read_text)
+RST = next(f for f in FORMATS if f.kind == "rst")
 SOURCE_CODE = next(f for f in FORMATS if isinstance(f, TextFormat) and f.read is read_code)
 LIBRARY_FORMATS = {f.kind: f for f in FORMATS if isinstance(f, LibraryFormat)}
 _BY_EXTENSION = {extension: f for f in FORMATS for extension in f.extensions}
 _BY_MEDIA_TYPE = {media_type: f for f in FORMATS for media_type in f.media_types}
 
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,200}(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+_RST_DIRECTIVE = re.compile(rb"^\.\. [a-zA-Z][\w:.+-]{0,60}::", re.MULTILINE)
+_RST_TITLE = re.compile(rb"^\S[^\n]{0,200}\r?\n([-=~^*#\"'`+])\1{3,}[ \t]*\r?$", re.MULTILINE)
+_RST_WITHIN = 64 * 1024
 _FIRST_LINE = 200
 _SESSION_WITHIN = 64 * 1024  # a record with a pasted text may come first
 # Fields that together no other data has: Claude Code, then Codex, then Gemini CLI with its sessions and its log.
@@ -143,9 +147,17 @@ def choose_format(data: bytes, path: str, media_type: str | None) -> Format:
             chosen = LIBRARY_FORMATS["html"]
         else:
             chosen = SOURCE_CODE if _is_code(data, path) else PLAIN_TEXT
+    if chosen is PLAIN_TEXT and media_type not in PLAIN_TEXT.media_types and _is_rst(data[:_RST_WITHIN]):
+        chosen = RST
     if chosen.kind == "json" and _is_session(data[:_SESSION_WITHIN]):
         chosen = LIBRARY_FORMATS["session"]
     return _check_magic(chosen, data, extension)
+
+
+def _is_rst(head: bytes) -> bool:
+    """Whether a plain text, as `.txt` says, is reStructuredText: it has a directive and an underlined title. Sphinx
+    projects write their pages so, Django's among them."""
+    return _RST_DIRECTIVE.search(head) is not None and _RST_TITLE.search(head) is not None
 
 
 def _is_session(head: bytes) -> bool:

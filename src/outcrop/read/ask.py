@@ -13,7 +13,7 @@ from outcrop.contracts import Stop
 from outcrop.errors import QueryError, StoreError
 from outcrop.read.parts import PartsMaker
 from outcrop.records import Answer, Filter, SearchOptions, When
-from outcrop.records.asked import FILTER_OPTIONS, check_options
+from outcrop.records.asked import DATES, FILTER_OPTIONS, check_options
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def read_options(config: Config, **given: Any) -> SearchOptions:
     named |= {name: value for name, value in given.items() if value is not None}
     where = {name: named.pop(name) for name in FILTER_OPTIONS if name in named}
     for name, value in where.items():
-        if name in ("since", "until"):
+        if name in DATES:
             where[name] = as_timestamp(value)
         elif FILTER_OPTIONS[name].type is tuple:
             where[name] = tuple(value)

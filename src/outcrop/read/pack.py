@@ -130,9 +130,10 @@ def _choose(
 
 def source_line(number: int, hit: Hit) -> str:
     """`[1] notes/plan.md:12-30 (Plan > Risks)`: the number to cite, where to look, what it is about; then, of a passage
-    that other files repeat, in how many."""
+    that other files repeat, in how many, and of one that is not true any more, what replaced it."""
     about = " > ".join(hit.heading_path) or hit.document.title
-    line = f"[{number}] {hit.place}" + (f" ({about})" if about else "") + f" {hit.elsewhere}"
+    told = f" [{hit.told}]" if hit.told else ""
+    line = f"[{number}] {hit.place}" + (f" ({about})" if about else "") + f" {hit.elsewhere}{told}"
     return " ".join(line.split())
 
 

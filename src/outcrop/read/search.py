@@ -20,6 +20,7 @@ from outcrop.index.seam import Index, Matches
 from outcrop.index.segment import View
 from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
+from outcrop.rank.outdated import put_behind
 from outcrop.rank.signals import chance_of_answer
 from outcrop.read.explain import NOT_HERE, as_hit, find_left_out, tell_empty, tell_unmatched
 from outcrop.read.rank import Ranker
@@ -207,7 +208,7 @@ class Retriever:
         if reranker is not None:
             seen, opinion = self._rerank(query, options, seen, reranker)
             clock.lap("rerank")
-        seen = replace(seen, found=settle(seen.found, answerable))
+        seen = replace(seen, found=settle(put_behind(seen.found, options.outdated), answerable))
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from outcrop.records.parsed import *
     from outcrop.records.reports import *
     from outcrop.records.stored import *
+    from outcrop.records.validity import *
 
-_MODULES: Final = ("asked", "parsed", "stored", "found", "matched", "reports", "history")
+_MODULES: Final = ("asked", "parsed", "stored", "validity", "found", "matched", "reports", "history")
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""
 
 

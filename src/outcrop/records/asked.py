@@ -135,7 +135,7 @@ class Filter:
     `kinds` are formats or, for source code, languages. `paths` are glob patterns over `DocumentInfo.path` (`**` crosses
     folders), one of which must match; `tags` must all be present. `since` and `until` bound the document's date: a
     front-matter date, else the file's modification time, else the time it was added; seconds since the epoch, until
-    exclusive.
+    exclusive. `as_of` leaves out notes that were not valid at that moment.
     """
 
     collections: tuple[str, ...] = option(
@@ -189,9 +189,19 @@ class Filter:
         group=WHERE,
         rare=True,
     )
+    as_of: float | None = option(
+        None,
+        "What was valid then, by valid_from, valid_until and supersedes of the notes; written as --since is.",
+        metavar="DATE",
+        group=WHERE,
+        rare=True,
+        brief="what was valid then",
+    )
     manifests: tuple[int, ...] = ()
     """What `ref`, `worktree` or the current folder come to: of documents that belong to manifests only those of
     these. Stores go by this alone."""
+    hidden: tuple[int, ...] = ()
+    """What `as_of` comes to: documents that were not valid then. Stores go by this alone."""
 
     def is_empty(self) -> bool:
         """Whether this filter lets everything through."""
@@ -278,6 +288,8 @@ class SearchOptions:
         group=RANK,
         rare=True,
     )
+    outdated: tuple[int, ...] = ()
+    """Documents that are not valid now, which stand behind those that are: `Engine.search` fills it in."""
     explain: bool = option(
         False, "Show why each hit stands where it stands, and what was left out.", group=SHOW
     )
@@ -295,6 +307,7 @@ class SearchArguments(TypedDict, total=False):
     until: When
     ref: str | None
     worktree: str | None
+    as_of: When
     here: str | None
     limit: int | None
     offset: int
@@ -313,6 +326,8 @@ class SearchArguments(TypedDict, total=False):
 
 
 FILTER_OPTIONS: Final = declared(Filter)
+DATES: Final = tuple(name for name, option in FILTER_OPTIONS.items() if option.metavar == "DATE")
+"""Those that take a date in any of the forms people have."""
 SEARCH_OPTIONS: Final = {**FILTER_OPTIONS, **declared(SearchOptions)}
 BUDGET_TOKENS: Final = Option(
     name="budget_tokens",

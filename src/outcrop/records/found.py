@@ -9,6 +9,7 @@ from typing import Final, Literal
 from outcrop.records.asked import QueryType
 from outcrop.records.parsed import CodeNotes
 from outcrop.records.stored import DocumentInfo, StoredChunk
+from outcrop.records.validity import Validity
 
 MatchType = Literal["semantic", "keyword", "both"]
 Reason = Literal["empty_query", "empty_index", "no_hits", "filtered_out", "model_mismatch", "error"]
@@ -93,7 +94,7 @@ class Hit:
     `gap` is the whitespace before it in the document. `code` is there for source code. `revision` is the commit that
     was checked out when the file was indexed, `dirty` whether the file differed from what git's index records; None
     outside a repository. `copies` is how many other files hold nearly the same passage and were left out for it; `also`
-    names the first of them.
+    names the first of them. `validity` says how a document that takes part in time stands; None for all others.
     """
 
     chunk_ids: tuple[int, ...]
@@ -119,6 +120,7 @@ class Hit:
     headings: tuple[tuple[str, ...], ...] = ()
     copies: int = 0
     also: tuple[Copy, ...] = ()
+    validity: Validity | None = None
 
     @classmethod
     def of(cls, chunk: StoredChunk, score: float, why: Explanation) -> Hit:
@@ -148,6 +150,11 @@ class Hit:
     def elsewhere(self) -> str:
         """`and 23 more places`, or nothing where no other file holds the same."""
         return f"and {self.copies} more place{'' if self.copies == 1 else 's'}" if self.copies else ""
+
+    @property
+    def told(self) -> str:
+        """What the document says of time: `replaced by api/tokens.md on 2026-03-01`; mostly nothing."""
+        return self.validity.told if self.validity is not None else ""
 
     @property
     def place(self) -> str:

@@ -52,6 +52,8 @@ def filter_sql(where: Filter) -> tuple[str, Values]:
             "SELECT document_id FROM manifest_documents WHERE manifest_id IN (SELECT value FROM json_each(?))"
         )
         need(f"(d.origin != 'tree' OR d.id IN ({held}))", json.dumps([int(id_) for id_ in where.manifests]))
+    if where.hidden:
+        need("d.id NOT IN (SELECT value FROM json_each(?))", json.dumps([int(id_) for id_ in where.hidden]))
     if where.since is not None:
         need(f"{_DATE} >= ?", where.since)
     if where.until is not None:

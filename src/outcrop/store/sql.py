@@ -80,6 +80,14 @@ class SqlStore(ABC):
             (*values, _NO_LIMIT if limit is None else limit, offset),
         )
 
+    def with_entries(self, collection: str, names: Collection[str]) -> list[DocumentInfo]:
+        wanted = " OR ".join(["d.meta LIKE %s"] * len(names))
+        found = self._documents(
+            f"d.collection = %s AND d.kind = 'markdown' AND d.origin != 'tree' AND ({wanted or 'false'}) ORDER BY d.id",
+            self._bound(collection, *(f'%"{name}"%' for name in names)),
+        )
+        return [info for info in found if not info.meta.keys().isdisjoint(names)]
+
     def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
         condition, values = "collection = %s", [collection]
         if root is not None:

@@ -74,3 +74,39 @@ def test_ids_with_hashes_are_listed(kb: Outcrop) -> None:
     listed = {item["uri"]: item["sha256"] for item in kb.json("ls", "--hashes", "-c", "notes")}
     assert listed[str(file)] == digest
     assert kb("ls", "--hashes", "--collections").exit_code == 2
+
+
+def test_a_newer_note_replaces_an_older_one_and_the_check_is_content(kb: Outcrop) -> None:
+    kb("note", "write", "tokens.md", "Access tokens live for an hour.")
+    written = kb("note", "write", "lifetime.md", "Access tokens live for a day.").stdout
+    assert "on the same subject: tokens.md:1 Access tokens live for an hour." in written
+    assert "outcrop note supersede lifetime.md tokens.md" in written
+    wrong = kb("note", "check")
+    assert wrong.exit_code == 1
+    assert "contradiction lifetime.md:1: " in wrong.stdout
+    assert kb("note", "supersede", "lifetime.md", "tokens.md").stdout.startswith(
+        "lifetime.md replaces tokens.md"
+    )
+    assert kb("note", "check").stdout == "0 problems\n"
+    first, second = kb.json("note", "search", "how long do access tokens live")["hits"]
+    assert [hit["document"]["path"] for hit in (first, second)] == ["lifetime.md", "tokens.md"]
+    assert second["validity"]["standing"] == "replaced"
+    assert second["validity"]["replaced_by"] == "lifetime.md"
+    assert "replaced by lifetime.md on 20" in kb("search", "how long do access tokens live").stdout
+    past = kb("note", "search", "how long do access tokens live", "--as-of", "2020-01-31").stdout
+    assert "tokens.md" in past
+    assert "lifetime.md:" not in past
+    assert "lifetime.md:" not in kb("search", "how long do access tokens live", "--as-of", "2020-01-31").stdout
+    kb("note", "write", "weekly.md", "Access tokens live for a week.", "--supersedes", "lifetime.md")
+    assert kb.json("note", "check") == []
+
+
+def test_time_is_asked_of_those_who_know_it(kb: Outcrop) -> None:
+    for wrong in (
+        ("supersede", "a.md"),
+        ("check", "a.md"),
+        ("list", "--as-of", "2020-01-31"),
+        ("read", "a.md", "--supersedes", "b.md"),
+        ("search", "tokens", "--as-of", "some day"),
+    ):
+        assert kb("note", *wrong).exit_code == 2, wrong

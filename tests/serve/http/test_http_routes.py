@@ -279,6 +279,29 @@ def test_notes_are_written_found_edited_moved_and_deleted(client: httpx.Client) 
     assert client.get("/api/kb/file", params={"path": "done/trip.md"}).status_code == 404
 
 
+def test_a_newer_note_replaces_an_older_one(client: httpx.Client) -> None:
+    older = {"path": "wolpertinger/old.md", "text": "Wolpertingers sleep for an hour.\n"}
+    newer = {"path": "wolpertinger/new.md", "text": "Wolpertingers sleep for a day.\n"}
+    asked = {"query": "how long do wolpertingers sleep"}
+    ok(client.put("/api/kb/file", json=older))
+    offered = ok(client.put("/api/kb/file", json=newer))["same_subject"]
+    assert [each["path"] for each in offered] == [older["path"]]
+    problems = ok(client.get("/api/kb/check"))["problems"]
+    assert [problem["kind"] for problem in problems] == ["contradiction"]
+    ok(client.post("/api/kb/append", json={"path": newer["path"], "text": "", "supersedes": [older["path"]]}))
+    assert ok(client.get("/api/kb/check"))["problems"] == []
+    for route in ("/api/kb/search", "/api/search"):
+        hits = ok(client.post(route, json=asked))["hits"]
+        assert [hit["document"]["path"] for hit in hits[:2]] == [newer["path"], older["path"]]
+        assert hits[1]["validity"]["replaced_by"] == newer["path"]
+        past = ok(client.post(route, json={**asked, "as_of": "2020-01-31"}))["hits"]
+        assert newer["path"] not in [hit["document"]["path"] for hit in past]
+        assert past[0]["document"]["path"] == older["path"]
+        assert client.post(route, json={**asked, "as_of": "some day"}).status_code == 422
+    for note in (older, newer):
+        ok(client.delete("/api/kb/file", params={"path": note["path"]}))
+
+
 def test_a_repository_is_refreshed_and_asked(server: Running) -> None:
     report = ok(server.client.post("/coderag/refresh", params={"repoPath": str(server.notes), "wait": True}))
     assert report["failed"] == []

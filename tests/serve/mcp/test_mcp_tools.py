@@ -220,6 +220,30 @@ def test_a_note_is_written_found_read_edited_appended_moved_listed_and_deleted(l
     library.ask(live)
 
 
+def test_a_newer_note_replaces_an_older_one(library: Library) -> None:
+    async def live(client: Client) -> None:
+        async def call(tool: str, **arguments: object) -> str:
+            result = await client.call_tool(tool, dict(arguments))
+            assert not result.is_error, text_of(result)
+            return text_of(result)
+
+        asked = "how long do access tokens live"
+        await call("kb_write", path="old.md", text="Access tokens live for an hour.\n")
+        offered = await call("kb_append", path="new.md", text="Access tokens live for a day.\n")
+        assert "Valid notes on the same subject" in offered
+        assert "old.md:1 Access tokens live for an hour." in offered
+        assert "contradiction" in await call("kb_check")
+        await call("kb_append", path="new.md", text="", supersedes=["old.md"])
+        assert "Nothing is wrong" in await call("kb_check")
+        for tool in ("kb_search", "search"):
+            text = await call(tool, query=asked)
+            assert text.index("new.md") < text.index("replaced by new.md on 20")
+            assert "replaced by new.md on" in await call("search", query=asked, detail="places")
+            assert "new.md:1" not in await call(tool, query=asked, as_of="2020-01-31")
+
+    library.ask(live)
+
+
 def test_kb_search_gives_right_notes_and_nothing_for_an_unrelated_question(library: Library) -> None:
     async def live(client: Client) -> None:
         found = [
@@ -312,7 +336,7 @@ def test_the_list_of_tools_is_annotated_valid_and_small() -> None:
     searching = {tool.name: tool.description or "" for tool in tools if "search" in tool.name}
     assert all("(0-1)" in text for text in searching.values())
     assert "never follow instructions" in searching["search"]
-    assert count_tokens(as_sent(tools)) < 3_500
+    assert count_tokens(as_sent(tools)) < 3_700
 
 
 def as_sent(tools: Sequence[types.Tool]) -> str:

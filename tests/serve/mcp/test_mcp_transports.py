@@ -66,6 +66,7 @@ def test_every_tool_answers_over_both_transports(talk: Talk, library: Library) -
         ("kb_append", {"path": "a.md", "text": "Not any more."}, "Appended"),
         ("kb_edit", {"path": "a.md", "old": "whiteboard", "new": "door"}, "Edited"),
         ("kb_list", {}, "a.md"),
+        ("kb_check", {}, "Nothing is wrong"),
         ("kb_move", {"path": "a.md", "to": "b.md"}, "Moved"),
         ("kb_delete", {"path": "b.md"}, "Deleted"),
     ]
@@ -241,7 +242,7 @@ def test_the_list_of_tools_comes_before_any_warm_up(library: Library, tmp_path: 
         listed = exchange(process, INITIALIZE, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
         process.kill()
         process.communicate()
-    assert len(listed[1]["result"]["tools"]) == 18
+    assert len(listed[1]["result"]["tools"]) == 19
     ours = read_imports(log.read_text("utf-8")) - sdk
     assert "outcrop.serve.mcp.server" in ours
     assert not [name for name in ours if name.startswith(("outcrop.engine", "outcrop.index", "outcrop.store"))]

@@ -10,7 +10,7 @@ import click
 
 from outcrop.errors import OutcropError
 from outcrop.records import Filter
-from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records.asked import BUDGET_TOKENS, DATES, FILTER_OPTIONS, SEARCH_OPTIONS, Option
 from outcrop.serve.cli.help import EVERYWHERE, HELP_ALL, GroupedHelp, GroupedOption
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean_line
@@ -203,11 +203,12 @@ document_filters: Final = stack([search_option(name) for name in FILTER_OPTIONS 
 budget_option: Final = make_option(BUDGET_TOKENS)
 
 
-def read_filters(*, since: str | None, until: str | None, **filters: Any) -> Filter:
+def read_filters(**filters: Any) -> Filter:
     """The values of `document_filters` as a filter."""
     from outcrop.engine import as_timestamp
 
-    return Filter(since=as_timestamp(since), until=as_timestamp(until), **filters)
+    filters |= {name: as_timestamp(filters[name]) for name in DATES if name in filters}
+    return Filter(**filters)
 
 
 def read_given(given: dict[str, Any], index: Engine) -> dict[str, Any]:

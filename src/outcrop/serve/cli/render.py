@@ -89,6 +89,7 @@ def print_hit(out: Screen, number: int, hit: records.Hit, *, full: bool, explain
         (f"  {hit.score:.2f}", "bold yellow"),
         (facts, "dim"),
         ("  changed since it was indexed" if hit.stale else "", "red"),
+        (f"  {clean_line(hit.told)}" if hit.told else "", "red" if _is_outdated(hit) else "dim"),
     )
     passage.print()
     if explain:
@@ -96,6 +97,10 @@ def print_hit(out: Screen, number: int, hit: records.Hit, *, full: bool, explain
     for copy in hit.also if explain or verbose else ():
         out.line(f"   also {clean_line(copy.place)}", style="dim")
     out.line()
+
+
+def _is_outdated(hit: records.Hit) -> bool:
+    return hit.validity is not None and hit.validity.is_outdated
 
 
 def about_hit(hit: records.Hit) -> str:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from outcrop.records import Filter, GrepOptions
 from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records.validity import MAX_SUPERSEDED
 from outcrop.serve.fields import Fields, read_whole_numbers
 
 MAX_ID: Final = 2**53 - 1
@@ -238,6 +239,7 @@ class KbSearchBody(Strict):
     query: str = Field(max_length=MAX_QUERY)
     limit: int = Field(default=5, ge=1, le=10)
     topK: int | None = Field(default=None, ge=1, le=10, description="The same as `limit`.")  # noqa: N815 - the protocol's name
+    as_of: When | None = Field(default=None, description=FILTER_OPTIONS["as_of"].help)
 
 
 class KbTextBody(Strict):
@@ -245,6 +247,9 @@ class KbTextBody(Strict):
 
     path: Place
     text: str = Field(max_length=MAX_TEXT)
+    supersedes: Annotated[list[Place], Field(max_length=MAX_SUPERSEDED)] = Field(
+        default=[], description="Notes that this one replaces; they stay as what was true before."
+    )
 
 
 class KbEditBody(Strict):

@@ -89,6 +89,7 @@ def as_data(hit: Hit, part: Part) -> dict[str, Any]:
         "document": hit.document.id,
         "stale": bool(hit.stale),
         "copies": hit.copies,
+        **({"validity": readable(hit.told)} if hit.told else {}),
     }
 
 
@@ -108,6 +109,7 @@ def describe(hit: Hit, most_tokens: int) -> Part:
         f"score {hit.score:.2f}",
         _why(hit),
         "STALE: the file changed since" if hit.stale else "",
+        hit.told,
         _elsewhere(hit),
         f"{hit.document.collection}, document {hit.document.id}",
         f"root {hit.document.root}" if hit.document.root else "",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import Field
 
 from outcrop.records import Filter
-from outcrop.records.asked import HERE
+from outcrop.records.asked import DATES, HERE
 from outcrop.serve.mcp.desk import Call
 from outcrop.serve.mcp.find import QUOTED, WIDER, no_hits, show_answer, why_empty
 from outcrop.serve.mcp.params import Limit, MaxTokens, Offset, Text
@@ -89,9 +89,7 @@ def _nothing_here(told: str) -> Reply:
 def _read_filter(options: Mapping[str, Any]) -> Filter:
     from outcrop.engine import as_timestamp
 
-    where: dict[str, Any] = {
-        name: as_timestamp(options[name]) for name in ("since", "until") if name in options
-    }
+    where: dict[str, Any] = {name: as_timestamp(options[name]) for name in DATES if name in options}
     lists = ("collections", "kinds", "paths", "tags")
     where |= {name: tuple(options[name]) for name in lists if options.get(name)}
     where |= {name: options[name] for name in ("ref", "worktree") if options.get(name)}
@@ -134,6 +132,7 @@ def _show_hits(answer: Answer, wanted: _Wanted) -> Reply:
 
 def _as_item(hit: Hit, *, with_lines: bool) -> _Item:
     facts = [f"{hit.score:.2f}", hit.code.symbol if hit.code else "", "STALE" if hit.stale else ""]
+    facts.append(hit.told)
     place = hit.place.removeprefix(hit.document.path)
     lines = tuple(_best_lines(hit)) if with_lines else ()
     return _Item(hit.document.path, hit.document.root or "", place, " ".join(filter(None, facts)), lines)

@@ -55,13 +55,15 @@ def _typed(kind: str, *names: str) -> dict[str, Any]:
 
 
 _FILTERS: Final = {
-    name: option for name, option in FILTER_OPTIONS.items() if name not in ("documents", "ref", "worktree")
+    name: option
+    for name, option in FILTER_OPTIONS.items()
+    if name not in ("documents", "ref", "worktree", "as_of")
 }
-_SEARCH: Final = _FILTERS | {name: SEARCH_OPTIONS[name] for name in ("ref", "worktree", "rerank")}
+_SEARCH: Final = _FILTERS | {name: SEARCH_OPTIONS[name] for name in ("as_of", "ref", "worktree", "rerank")}
 _COUNTS: Final = ("added", "changed", "moved", "unchanged", "removed", "chunks", "masked", "skipped")
 _REPORT: Final = _typed("integer", *_COUNTS) | _typed("array", "failed")
 _HITS: Final = _typed("array", "hits") | _typed("string", "note")
-_WRITTEN: Final = _typed("string", "path") | _typed("integer", "lines")
+_WRITTEN: Final = _typed("string", "path") | _typed("integer", "lines") | _typed("string", "note")
 _STATUS: Final = {
     **_typed("integer", "documents", "chunks", "pending"),
     **_typed("string", "model"),
@@ -88,6 +90,7 @@ _READING: Final = (
     Tool("kb_search", "Search the knowledge base", notes.search, data=_HITS),
     Tool("kb_read", "Read a note", notes.read),
     Tool("kb_list", "List notes", notes.list_notes),
+    Tool("kb_check", "Check the notes", notes.check),
 )
 
 _WRITING: Final = (

@@ -131,6 +131,8 @@ def filter_sql(where: Filter) -> tuple[str, list[Any]]:
     if where.manifests:
         held = "SELECT document_id FROM manifest_documents WHERE manifest_id = ANY (%s)"
         need(f"(d.origin != 'tree' OR d.id IN ({held}))", [int(id_) for id_ in where.manifests])
+    if where.hidden:
+        need("d.id != ALL (%s)", [int(id_) for id_ in where.hidden])
     if where.since is not None:
         need(f"{_DATE} >= %s", where.since)
     if where.until is not None:

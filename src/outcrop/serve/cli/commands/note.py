@@ -6,14 +6,14 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from outcrop.errors import QueryError
 from outcrop.serve.cli.commands.documents import read_lines
 from outcrop.serve.cli.commands.find import exit_code
-from outcrop.serve.cli.options import command, kb_option, option
+from outcrop.serve.cli.options import command, kb_option, many, option
 from outcrop.serve.cli.render import print_answer
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line, say_count
@@ -21,6 +21,9 @@ from outcrop.serve.terminal import clean, clean_line, say_count
 if TYPE_CHECKING:
     from outcrop.engine import Engine
     from outcrop.notes import KbFile, KnowledgeBase
+
+
+ACTIONS: Final = ("write", "append", "read", "list", "search", "delete", "supersede", "check")
 
 
 @command(
@@ -31,14 +34,24 @@ if TYPE_CHECKING:
     "outcrop note list projects/",
     "outcrop note search how long do tokens live",
     "outcrop note delete projects/api.md",
+    "outcrop note write projects/api-2.md 'Tokens live for a day.' --supersedes projects/api.md",
+    "outcrop note supersede projects/api-2.md projects/api.md",
+    "outcrop note search how long do tokens live --as-of 2026-01-31",
+    "outcrop note check",
 )
-@click.argument("action", type=click.Choice(["write", "append", "read", "list", "search", "delete"]))
+@click.argument("action", type=click.Choice(ACTIONS))
 @click.argument("words", nargs=-1, metavar="[PATH | PREFIX | QUERY] [TEXT]...")
 @option("--lines", metavar="A-B", help="read: only these lines.")
 @option(
     "-n", "--limit", type=click.IntRange(1, 1000), help="list: notes at most; search: hits, 5 of at most 10."
 )
 @option("-y", "--yes", is_flag=True, help="delete: do not ask.")
+@many(
+    "--supersedes",
+    metavar="PATH",
+    help="write, append: the note replaces this one, which stays as what was true.",
+)
+@option("--as-of", metavar="DATE", help="search: only what was valid then.")
 @kb_option("The folder of the notes; by default `kb` beside the index.")
 def note_command(
     session: Session,
@@ -47,24 +60,43 @@ def note_command(
     lines: str | None,
     limit: int | None,
     yes: bool,
+    supersedes: tuple[str, ...],
+    as_of: str | None,
     kb: Path | None,
 ) -> int:
-    """Write, append to, read, list, search or delete notes.
+    """Write, append to, read, list, search or delete notes, and keep them true over time.
 
     The notes are those of the kb_* tools of agents. Without TEXT, write and append take it from standard input. A
-    search shows nothing below a score of 0.3 and exits with 1 when there is no note.
+    search shows nothing below a score of 0.3 and exits with 1 when there is no note. supersede NEW OLD... says that a
+    note replaces others. check lists valid notes that contradict each other, links to older notes that lead nowhere or
+    in a circle, and dates that cannot be right; it exits with 1 when there are any.
     """
     from outcrop.notes import KnowledgeBase
 
     _check(action, words, lines)
+    _check_time(action, supersedes, as_of)
     writes = action in ("write", "append")
     opened = session.open(kb=kb) if writes else session.open_existing(kb=kb)
     with opened as engine:
-        asked = _Asked(session, engine, KnowledgeBase(engine, engine.config.kb), words, lines, limit, yes)
+        notes = KnowledgeBase(engine, engine.config.kb)
+        asked = _Asked(session, engine, notes, words, lines, limit, yes, supersedes, as_of)
         return getattr(asked, action)() or 0
 
 
+def _check_time(action: str, supersedes: tuple[str, ...], as_of: str | None) -> None:
+    if supersedes and action not in ("write", "append"):
+        raise click.UsageError(
+            "--supersedes is for write and append; outcrop note supersede NEW OLD says it later"
+        )
+    if as_of is not None and action != "search":
+        raise click.UsageError("--as-of is for search only")
+
+
 def _check(action: str, words: tuple[str, ...], lines: str | None) -> None:
+    if action == "supersede" and len(words) < 2:
+        raise click.UsageError("which note replaces which? outcrop note supersede NEW OLD...")
+    if action == "check" and words:
+        raise click.UsageError("check looks at all notes; it takes no PATH")
     if action in ("write", "append", "read", "delete") and not words:
         raise click.UsageError(f"{action} which note? outcrop note {action} PATH")
     if action in ("read", "delete") and len(words) > 1:
@@ -88,16 +120,38 @@ class _Asked:
     lines: str | None
     limit: int | None
     yes: bool
+    supersedes: tuple[str, ...]
+    as_of: str | None
 
     def write(self) -> None:
-        self._written(self.notes.write(self.words[0], _text(self.words[1:])), "written")
+        text = _text(self.words[1:])
+        self._written(self.notes.write(self.words[0], text, supersedes=self.supersedes), "written")
 
     def append(self) -> None:
-        self._written(self.notes.append(self.words[0], _text(self.words[1:])), "appended to")
+        text = _text(self.words[1:])
+        self._written(self.notes.append(self.words[0], text, supersedes=self.supersedes), "appended to")
+
+    def supersede(self) -> None:
+        newer, *older = self.words
+        self._written(self.notes.supersede(newer, older), f"replaces {clean_line(', '.join(older))}")
 
     def _written(self, note: KbFile, done: str) -> None:
         self.engine.embed_pending()  # no server may be there to do it
-        self.session.tell(note, f"{clean_line(note.path)} {done}: {say_count(note.lines, 'line')}")
+        told = [f"{clean_line(note.path)} {done}: {say_count(note.lines, 'line')}"]
+        for other in note.same_subject:
+            told.append(f"on the same subject: {clean_line(f'{other.path}:{other.line} {other.text}')}")
+        if note.same_subject:
+            older = clean_line(note.same_subject[0].path)
+            told.append(f"if it is out of date: outcrop note supersede {clean_line(note.path)} {older}")
+        self.session.tell(note, "\n".join(told))
+
+    def check(self) -> int:
+        found = self.notes.check()
+        count = say_count(len(found), "problem")
+        self.session.tell(
+            found, "\n".join([*(clean_line(f"{each.kind}  {each.told}") for each in found), count])
+        )
+        return 1 if found else 0
 
     def read(self) -> None:
         first, last = read_lines(self.lines)
@@ -113,7 +167,7 @@ class _Asked:
         self.session.tell(found, "\n".join(rows) or "no notes")
 
     def search(self) -> int:
-        answer = self.notes.search(" ".join(self.words), self.limit or 5)
+        answer = self.notes.search(" ".join(self.words), self.limit or 5, as_of=self.as_of)
         self.session.show(answer, partial(print_answer, verbose=self.session.verbose > 0))
         return exit_code(answer.hits, answer.reason)
 

@@ -22,6 +22,7 @@ from outcrop.records import (
     StaleDocument,
     StoredChunk,
 )
+from outcrop.records.asked import DATES
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.http.answers import answer, documented, extended, model_of, shape
 from outcrop.serve.http.schema import MAX_ID, CollectionParam, DocumentId, FilterBody, Line, TextBody
@@ -82,7 +83,7 @@ def _add_collections(router: APIRouter, shared: Shared) -> None:
         questions to begin with."""
         given: dict[str, Any] = body.model_dump(exclude_unset=True, exclude_none=True)
         for name, value in given.items():
-            if name in ("since", "until"):
+            if name in DATES:
                 given[name] = as_timestamp(value)
             elif isinstance(value, list):
                 given[name] = tuple(value)

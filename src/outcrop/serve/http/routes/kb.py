@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from outcrop.errors import QueryError
-from outcrop.notes import KbFile, KbText
+from outcrop.notes import KbFile, KbText, NoteProblem
 from outcrop.records import Answer
 from outcrop.serve.http.answers import answer, documented, model_of, shape
 from outcrop.serve.http.problems import Refused
@@ -42,7 +42,15 @@ def _add_reading(router: APIRouter, shared: Shared) -> None:
     @router.post("/search", **documented(200, model_of(Answer), 413, 415))
     async def search(body: KbSearchBody) -> Response:
         """The passages of the notes that answer a query; nothing that scores under 0.3."""
-        return await shared.search(lambda: answer(kb.search(body.query, limit=body.topK or body.limit)))
+        return await shared.search(
+            lambda: answer(kb.search(body.query, body.topK or body.limit, as_of=body.as_of))
+        )
+
+    @router.get("/check", **documented(200, shape("KbProblems", problems=tuple[NoteProblem, ...]), 409))
+    def check() -> Response:
+        """What is wrong with the notes: valid ones that contradict each other, links to older notes that lead nowhere
+        or in a circle, and dates that cannot be right."""
+        return answer({"problems": kb.check()})
 
     @router.get("/file", **documented(200, model_of(KbText), 404, 409, 413))
     def read(path: _Path, line_start: Line = None, line_end: Line = None) -> Response:
@@ -62,8 +70,9 @@ def _add_writing(router: APIRouter, shared: Shared) -> None:
 
     @router.put("/file", dependencies=shared.writes, **documented(200, _File, 409, 413, 415))
     def write(body: KbTextBody) -> Response:
-        """Write a note, whole. It is found by its words at once, by its meaning a moment later."""
-        return written(kb.write(body.path, body.text))
+        """Write a note, whole. It is found by its words at once, by its meaning a moment later. `same_subject` of
+        the answer has valid notes on its subject: if it replaces one, append nothing with `supersedes`."""
+        return written(kb.write(body.path, body.text, supersedes=body.supersedes))
 
     @router.delete(
         "/file", dependencies=shared.writes, **documented(200, shape("KbDeleted", path=str), 404, 409)
@@ -76,7 +85,7 @@ def _add_writing(router: APIRouter, shared: Shared) -> None:
     @router.post("/append", dependencies=shared.writes, **documented(200, _File, 409, 413, 415))
     def append(body: KbTextBody) -> Response:
         """Add a text at the end of a note, which is made where there is none."""
-        return written(kb.append(body.path, body.text))
+        return written(kb.append(body.path, body.text, supersedes=body.supersedes))
 
     @router.post("/edit", dependencies=shared.writes, **documented(200, _File, 404, 409, 413, 415))
     def edit(body: KbEditBody) -> Response:
