@@ -149,11 +149,11 @@ def score_set(kb: outcrop.Engine, data: LabelledSet) -> dict[str, Scores]:
     if data.has_spans:
         runs["hybrid, no cutoff"] = score(kb, data)
         runs["hybrid, no cutoff, no merge"] = score(kb, data, merge=False)
-    weights = dict(signals.NEIGHBOUR_WEIGHT)
-    signals.NEIGHBOUR_WEIGHT.update(dict.fromkeys(weights, 0.0))
+    weights = dict(signals.STRETCH_WEIGHT)
+    signals.STRETCH_WEIGHT.update(dict.fromkeys(weights, 0.0))
     kb.add(text="the ablation starts with empty caches", id="ablation", collection="ablation")
-    runs["hybrid without neighbours"] = score(kb, data, collections=["default"], **focus)
-    signals.NEIGHBOUR_WEIGHT.update(weights)
+    runs["hybrid without stretches"] = score(kb, data, collections=["default"], **focus)
+    signals.STRETCH_WEIGHT.update(weights)
     return runs
 
 

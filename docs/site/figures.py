@@ -134,7 +134,7 @@ def neighbours() -> str:
     rows = []
     for title, runs in result["tables"].items():
         by_name = {row.get("search"): row for row in runs}
-        without = by_name.get("hybrid without neighbours")
+        without = by_name.get("hybrid without stretches", by_name.get("hybrid without neighbours"))
         if without is None:
             continue
         measure = "recall" if "iou" in without else "ndcg@10"

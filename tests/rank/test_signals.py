@@ -43,6 +43,8 @@ def moved(signal: str, seen: Candidates) -> list[float]:
 def test_every_signal_is_tested_here_by_its_reason() -> None:
     tested = {
         "neighbours": test_a_good_stretch_of_text_is_good_around_the_hit_too_and_a_stray_word_match_is_not,
+        "stretch": test_a_page_that_holds_all_of_a_question_answers_it_though_no_passage_has_every_word,
+        "labels": test_words_that_name_a_row_of_a_table_ask_for_that_table,
         "covered": test_a_file_that_holds_all_words_between_its_passages_is_better_than_one_that_holds_a_few,
         "standing": test_to_be_among_the_first_of_a_leg_says_more_than_a_score,
         "definition": test_who_asks_for_a_name_asks_first_where_it_is_declared,
@@ -82,6 +84,26 @@ def test_a_good_stretch_of_text_is_good_around_the_hit_too_and_a_stray_word_matc
     weight = NEIGHBOUR_WEIGHT["semantic"]
     alone = (0.5 + 2 * weight * LONE_NEIGHBOUR * 0.5) / (1 + 2 * weight) - 0.5
     assert added[3] == pytest.approx(worth("match, prose", "semantic") * alone, abs=1e-6)
+
+
+def test_a_page_that_holds_all_of_a_question_answers_it_though_no_passage_has_every_word() -> None:
+    seen = prose([0.5] * 3, kind="semantic", around=[0.9, 0.5, 0.2])
+    added = moved("stretch", seen)
+    assert added[0] > added[1] == pytest.approx(0, abs=1e-7)
+    assert added[2] < 0
+    assert moved("stretch", replace(seen, kind="exact")) == [0, 0, 0], "a name stands where it stands"
+    assert moved("stretch", replace(seen, around=floats([]), labels=floats([]))) == [0, 0, 0], (
+        "a search by meaning alone has none"
+    )
+    assert moved("stretch", replace(seen, code=np.array([True] * 3))) == [0, 0, 0]
+
+
+def test_words_that_name_a_row_of_a_table_ask_for_that_table() -> None:
+    seen = prose([0.5] * 3, kind="semantic", around=[0.5, 0.5, 0.1], labels=[1.0, 0.0, 1.0])
+    added = moved("labels", seen)
+    assert added[0] > added[2] > added[1] == 0, "the page has to hold the rest of the question too"
+    assert moved("labels", replace(seen, labels=floats([]))) == [0, 0, 0]
+    assert moved("labels", replace(seen, code=np.array([True] * 3))) == [0, 0, 0]
 
 
 def test_a_name_is_worth_the_same_whatever_stands_around_it() -> None:

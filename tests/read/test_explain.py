@@ -97,7 +97,7 @@ def test_the_parts_of_a_score_are_named(kb: outcrop.Engine) -> None:
     for query in QUERIES:
         for hit in kb.search(query, rerank=True, rerank_seconds=30.0, limit=20).hits:
             names |= {boost.name for boost in hit.why.boosts}
-    assert {"neighbours", "definition", "file name", "coherence", "links", "rerank"} <= names
+    assert {"stretch", "definition", "file name", "coherence", "links", "rerank"} <= names
 
 
 # ------------------------------------------------------------------ balance, reference_follow

@@ -32,6 +32,7 @@ from outcrop.chunk.boundaries import (
 )
 from outcrop.system.arrays import NDArray
 from outcrop.system.limits import check_time, timed
+from outcrop.text.cells import is_row
 from outcrop.text.scripts import DENSE
 
 QUARTERS = 4
@@ -245,10 +246,10 @@ class Cutter:
 
     def _row_around(self, at: int, place: int) -> tuple[int, int] | None:
         line = max(self.text.rfind("\n", at, place) + 1, at)
-        if not self.text[line : line + 8].lstrip().startswith("|"):
-            return None
         row_end = self.text.find("\n", place, place + self.limit + 1)
-        return None if row_end < 0 else (line, row_end)
+        if row_end < 0 and len(self.text) <= place + self.limit:
+            row_end = len(self.text)
+        return (line, row_end) if row_end >= 0 and is_row(self.text[line:row_end]) else None
 
     def _join_small(self, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Join pieces that a very wide gap left below the minimum to a neighbour, where both fit."""

@@ -29,6 +29,7 @@ from outcrop.chunk.boundaries import (
 from outcrop.chunk.cut import QUARTERS, Cutter, Ruler, measure, overlap_starts, to_tokens
 from outcrop.chunk.declarations import Notes, regions_of
 from outcrop.chunk.dialogue import Dialogue
+from outcrop.chunk.tables import Tables
 from outcrop.errors import ConfigError
 from outcrop.records import SESSION, Chunk, CodeNotes, Document
 from outcrop.system.limits import check_time
@@ -49,6 +50,9 @@ room for more files in a context."""
 _LINE_KINDS = frozenset({"code", "csv", "json", "toml", "yaml"})
 """Kinds whose lines and indentation matter. In all others the end of a sentence is preferred to the end of a line,
 since many texts are wrapped at a column."""
+
+_WITHOUT_TABLES = frozenset({"code", "json", "toml", "yaml"})
+"""Kinds in which bars are operators or values."""
 
 _CODE_INDENT = 4
 """Columns from which an indented line of any other text is code, as in Markdown."""
@@ -179,7 +183,9 @@ def chunk_document(document: Document, options: ChunkOptions = ChunkOptions()) -
                 starts = overlap_starts(cutter, pieces, limit - room)
             stretches += [(start, *piece) for start, piece in zip(starts, pieces, strict=True)]
     notes = Notes(text, document.outline, document.role) if document.outline is not None else None
-    return _to_chunks(text, tokens, outline, pages, stretches, notes, dialogue)
+    plain = dialogue is None and document.kind not in _WITHOUT_TABLES
+    tables = Tables(text, document.kind, outline.starts, fences) if plain else None
+    return _to_chunks(text, tokens, outline, pages, stretches, notes, dialogue, tables)
 
 
 def _to_chunks(
@@ -190,20 +196,24 @@ def _to_chunks(
     stretches: list[tuple[int, int, int]],
     notes: Notes | None,
     dialogue: Dialogue | None,
+    tables: Tables | None,
 ) -> tuple[Chunk, ...]:
     """Chunks from (start, start without the overlap, end), counting lines on the way."""
     chunks: list[Chunk] = []
     code: CodeNotes | None = None
-    place: tuple[str, ...] | None = None
+    place: tuple[str, ...] | None
     line, counted = 1, 0
     for index, (start, own_start, end) in enumerate(stretches):
         check_time()
         line += text.count("\n", counted, start)
         counted = start
+        place = None
         if notes is not None:
             code, place = notes.of(start, end, line)
         elif dialogue is not None:
             place = dialogue.place(own_start)
+        if place is None:
+            place = (*outline.path(own_start, end), *(tables.context(own_start, end) if tables else ()))
         chunks.append(
             Chunk(
                 index=index,
@@ -211,7 +221,7 @@ def _to_chunks(
                 end=end,
                 text=text[start:end],
                 tokens=to_tokens(tokens.size(start, end)),
-                heading_path=outline.path(own_start, end) if place is None else place,
+                heading_path=place,
                 line_start=line,
                 line_end=line + text.count("\n", start, end),
                 page=max(1, bisect_right(pages, start)) if pages else None,

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from outcrop.index import names
+from outcrop.index.labels import terms_beside_words
 from outcrop.index.legs import sign_bits
 from outcrop.index.phrasing import mark_pairs, words_for_phrases
 from outcrop.index.segment import ROWWISE, Segment
@@ -48,7 +49,8 @@ MAX_BUILD_ROWS: Final = 1 << ROW_BITS
 @dataclass(frozen=True, slots=True)
 class Occurrences:
     """The terms of some rows: each of `numbers` stands in the row `owners` says, as often as it counts there.
-    `lengths` is how many terms a row has; repeats for their weight and words for phrases do not count."""
+    `lengths` is how many terms a row has; repeats for their weight, words for phrases and
+    labels of tables do not count."""
 
     lengths: NDArray[np.uint32]
     numbers: NDArray[np.uint64]
@@ -56,8 +58,9 @@ class Occurrences:
 
 
 def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
-    """The terms of the text, the title, the headings and the path of each row, and of words that phrases need; of rows
-    in other languages than English also the stems and pieces of words, which add nothing to the length."""
+    """The terms of the text, the title, the headings and the path of each row, of words that phrases need, and what
+    tables have beside words; of rows in other languages than English also the stems and pieces of words, which add
+    nothing to the length."""
     if len(feed) > MAX_BUILD_ROWS:
         raise ValueError(f"{len(feed)} rows are too many for one build; feed at most {MAX_BUILD_ROWS}")
     found: list[NDArray[np.uint64]] = []
@@ -84,9 +87,10 @@ def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
         found += (counted, file.terms, section.terms, marks)
         lengths[row] = len(body) + file.length + section.length
         repeats[row] = len(counted) + len(file.terms) + len(section.terms) + len(marks)
-    more, of_rows = words_for_phrases(feed, bodies, terms)
+    beside = (words_for_phrases(feed, bodies, terms), terms_beside_words(feed, terms))
     owners = np.repeat(np.arange(len(feed), dtype=np.uint64), repeats)
-    return Occurrences(lengths, np.concatenate((*found, more)), np.concatenate((owners, of_rows)))
+    numbers = np.concatenate((*found, *(more for more, _ in beside)))
+    return Occurrences(lengths, numbers, np.concatenate((owners, *(rows for _, rows in beside))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from outcrop.index.labels import labels_of_query
 from outcrop.index.segment import Postings, Segment, Watched
 from outcrop.index.wording import (
     Translation,
@@ -73,7 +74,8 @@ class LexicalQuery:
     """Terms of a query with their weight (inverse document frequency), and the best score a chunk could get. `words`
     maps each term back to what was typed, for explanations; `postings[i]` holds what segment i has of each. `shares`
     has the terms that count less than a word; `language` says by whose rules it was read, "" for English ones.
-    `translated` terms are those of translations."""
+    `translated` terms are those of translations. `labels` are what tables may call a row or a column by, each with
+    the terms of its words, which are among `labelled`."""
 
     weights: dict[int, float]
     words: dict[int, str]
@@ -82,6 +84,8 @@ class LexicalQuery:
     shares: dict[int, float] = field(default_factory=dict)
     language: str = ""
     translated: frozenset[int] = frozenset()
+    labels: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    labelled: tuple[int, ...] = ()
 
 
 def weigh_terms(
@@ -94,14 +98,21 @@ def weigh_terms(
     """Look the terms of a query up and weigh them by how rare they are; `forced` is the language it is read in."""
     spoken = find_language(text, forced, lambda wanted: count_chunks(segments, wanted))
     asked = add_translations(read_words(text, terms, spoken), terms, translations)
-    postings = tuple(
-        {term: found for term in asked.words if (found := segment.postings(term)) is not None}
-        for segment in segments
-    )
+    labels, labelled = labels_of_query(text, terms)
+    postings = tuple(segment.postings_of((*asked.words, *labels)) for segment in segments)
     counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in asked.words}
     weights, ideal = weigh_counts(asked, counts, sum(len(segment) for segment in segments))
+    held = {label: places for label, places in labels.items() if any(label in found for found in postings)}
     return LexicalQuery(
-        weights, asked.words, ideal, postings, asked.shares, asked.language, frozenset(asked.translated)
+        weights,
+        asked.words,
+        ideal,
+        postings,
+        asked.shares,
+        asked.language,
+        frozenset(asked.translated),
+        held,
+        labelled,
     )
 
 

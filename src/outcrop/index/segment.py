@@ -208,10 +208,17 @@ class Segment:
 
     def postings(self, term: int) -> Postings | None:
         """The rows that hold a term and how often; None where no row does."""
-        number = np.uint64(term)
-        i = int(np.searchsorted(self.terms, number))
-        if i == len(self.terms) or self.terms[i] != number:
-            return None
+        return self.postings_of((term,)).get(term)
+
+    def postings_of(self, terms: Sequence[int]) -> dict[int, Postings]:
+        """The same for many terms at once: of those that some row holds."""
+        wanted = np.fromiter(terms, np.uint64, len(terms))
+        places = np.searchsorted(self.terms, wanted)
+        held = np.flatnonzero(places < len(self.terms))
+        held = held[self.terms[places[held]] == wanted[held]]
+        return {terms[which]: self._postings_at(int(places[which])) for which in held.tolist()}
+
+    def _postings_at(self, i: int) -> Postings:
         start, end = int(self.offsets[i]), int(self.offsets[i + 1])
         if self.watched is not None and self.checked_terms is not None and not self.checked_terms[i]:
             for name in ("rows", "frequencies"):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from outcrop.errors import QueryError
+from outcrop.text.cells import join_thousands
 from outcrop.text.scripts import TERM_CHARACTERS
 from outcrop.text.terms import PIECED, STOP_WORDS, Terms, language_term, term_number
 
@@ -116,6 +117,7 @@ def read_words(text: str, terms: Terms, spoken: Spoken = _AS_ENGLISH) -> Wording
     """The terms of a query that are looked up."""
     plain = text if text.isascii() else _without_asking(text)
     typed = terms.words(plain)
+    typed += [(number, (term_number(number),)) for number in join_thousands(plain)]
     stopped = STOP_WORDS
     if spoken.code:
         from outcrop.text.languages import function_words

@@ -15,6 +15,7 @@ from outcrop.index.describe import Projects, cover_files, describe
 from outcrop.index.evidence import Nodes
 from outcrop.index.query import Query, asks_for, asks_for_guide
 from outcrop.index.seam import Index, Matches
+from outcrop.index.stretches import read_stretches
 from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
 from outcrop.rank.signals import apply_signals
 from outcrop.read.hops import follow_names
@@ -84,6 +85,7 @@ class Ranker:
     def describe(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
         """What came up, with all that the signals read: weights are learnt from that (`python -m training.ranking`)."""
         found = self._fuse(query, options, seen)
+        found = read_stretches(seen.view, seen.words, found)
         # A row that is only there to say what stands beside another has said it: nothing else may depend on it.
         found = found.take(np.flatnonzero(found.candidate))
         found = describe(seen.view, found, query.text, seen.declared, self._terms)

@@ -45,8 +45,10 @@ class Candidates:
     candidates lean on it, `project` how much of the query the name of its project is, where not all share it. `held`
     has the quoted phrases that some row holds word for word, and which do, `quoted` how much of them a row holds.
     `file_words` is the share of the query's terms that the rows of a document hold between them, `file_rare_words` the
-    same by weight. All are 0 to 1, `linked` times how strongly references are to be followed. Of the query itself,
-    `asked` are the roles it asks for, and `wants_guide` tells that it is a question of a user of the program.
+    same by weight. Of prose `around` is the score by words of the stretch of text that a row stands in, `labels` the
+    share of the query that rows and columns of tables there are called by; a search by meaning alone has neither.
+    All are 0 to 1, `linked` times how strongly references are to be followed. Of the query itself, `asked` are the
+    roles it asks for, and `wants_guide` tells that it is a question of a user of the program.
 
     Ranked: `words`, `meaning` and `fused` are weighed, `boosts` has what each signal adds to them, `final` is what
     comes of it; `order` has the places of the rows that may be returned, best first; `score` is the chance that a row
@@ -82,6 +84,8 @@ class Candidates:
     quoted: Floats = field(default_factory=_SCORES)
     file_words: Floats = field(default_factory=_SCORES)
     file_rare_words: Floats = field(default_factory=_SCORES)
+    around: Floats = field(default_factory=_SCORES)
+    labels: Floats = field(default_factory=_SCORES)
     held: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     kind: QueryType = "mixed"
     asked: frozenset[Role] = frozenset()

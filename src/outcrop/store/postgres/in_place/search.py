@@ -24,6 +24,7 @@ from outcrop.index.candidates import Listed, describe_rows, gather_rows, rank_ro
 from outcrop.index.describe import MAX_DEFINITIONS, find_declared
 from outcrop.index.files import SegmentFiles
 from outcrop.index.graph import Graph
+from outcrop.index.labels import labels_of_query
 from outcrop.index.legs import LexicalQuery, similarities, weigh_counts
 from outcrop.index.names import name_number
 from outcrop.index.query import Query, Symbol
@@ -123,9 +124,7 @@ class DatabaseSearch:
         if not len(wanted):
             nobody = allowed.ids is not None and not len(allowed.ids)
             return Matches(view, words, _NOTHING, {}, query.phrases, nobody and not where.is_empty())
-        segment = segment_of_rows(
-            self._store.chunk_rows(wanted, BESIDE), () if words is None else words.weights, declared
-        )
+        segment = segment_of_rows(self._store.chunk_rows(wanted, BESIDE), _looked_up(words), declared)
         seen = replace(view, segments=(segment,), deleted=(np.zeros(len(segment), np.bool_),))
         words = None if words is None else _with_postings(words, segment)
         # A filter is for documents: what stands beside a chunk that passes it passes too. Phrases are for chunks.
@@ -157,7 +156,7 @@ class DatabaseSearch:
         view, words = seen.view, seen.words
         if not known.all():
             rows = self._store.chunk_rows(ids[~known])
-            segment = segment_of_rows(rows, () if words is None else words.weights, _NOT_DECLARED)
+            segment = segment_of_rows(rows, _looked_up(words), _NOT_DECLARED)
             fresh = np.zeros(len(segment), np.bool_)
             view = replace(view, segments=(*view.segments, segment), deleted=(*view.deleted, fresh))
             if words is not None:
@@ -189,8 +188,16 @@ class DatabaseSearch:
         counts = self._store.term_counts(asked.words)
         weights, ideal = weigh_counts(asked, counts, view.chunks)
         held = {term: count for term, count in counts.items() if term in weights and count}
-        translated = frozenset(asked.translated)
-        return LexicalQuery(weights, asked.words, ideal, (), asked.shares, asked.language, translated), held
+        return LexicalQuery(
+            weights,
+            asked.words,
+            ideal,
+            (),
+            asked.shares,
+            asked.language,
+            frozenset(asked.translated),
+            *labels_of_query(text, self._terms),
+        ), held
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
@@ -326,10 +333,13 @@ class DatabaseSearch:
 
 
 def _with_postings(words: LexicalQuery, segment: Segment) -> LexicalQuery:
-    found = {term: segment.postings(term) for term in words.weights}
-    return replace(
-        words, postings=({term: rows for term, rows in found.items() if rows is not None and len(rows[0])},)
-    )
+    found = segment.postings_of(_looked_up(words))
+    return replace(words, postings=({term: rows for term, rows in found.items() if len(rows[0])},))
+
+
+def _looked_up(words: LexicalQuery | None) -> tuple[int, ...]:
+    """The terms of which a search wants to know which rows hold them."""
+    return () if words is None else (*words.weights, *words.labels)
 
 
 def _near(segment: Segment, ids: Ids, vector: Vector | None) -> list[Listed]:
