@@ -125,7 +125,7 @@ def measure_recall(options: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
     import outcrop
-    from outcrop.index.legs import nearest, similarities
+    from outcrop.index.nearest import nearest, similarities
 
     queries: list[str] = json.loads(options.queries.read_text("utf-8"))[:200]
     shares, worst = [], 1.0

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from tests.store.builders import vector
 
 from outcrop.index.arrays import SearchArrays
+from outcrop.index.bm25 import weigh_terms
 from outcrop.index.candidates import find_candidates
 from outcrop.index.columns import build_segment
-from outcrop.index.legs import weigh_terms
 from outcrop.index.names import MODULE, NAME_ARRAYS, PRIVATE
 from outcrop.index.segment import Segment, View
 from outcrop.records import CodeNotes, FeedRow, Filter, Matrix, Role

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.index.rows import TERMS, feed_row, view_of
 
+from outcrop.index.bm25 import weigh_terms
 from outcrop.index.candidates import find_candidates
 from outcrop.index.columns import build_segment
-from outcrop.index.legs import weigh_terms
 from outcrop.index.segment import Segment, View
 from outcrop.records import Vector
 from outcrop.records.candidates import COLUMNS, Candidates

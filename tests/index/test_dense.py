@@ -9,7 +9,7 @@ from tests.index.rows import TERMS, feed_row, segment_of_vectors, view_of
 
 from outcrop.index.candidates import find_candidates
 from outcrop.index.columns import build_segment, merge_segments
-from outcrop.index.legs import RESCORE, hamming, nearest, pack_signs, sign_bits, similarities, turn
+from outcrop.index.nearest import RESCORE, hamming, nearest, pack_signs, sign_bits, similarities, turn
 from outcrop.index.segment import Segment
 from outcrop.records import Matrix
 
@@ -36,7 +36,7 @@ def test_hamming_is_the_same_across_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(1)
     bits = pack_signs(rng.standard_normal((1000, 130)).astype(np.float32))
     whole = hamming(bits, bits[:, 17])
-    monkeypatch.setattr("outcrop.index.legs.BLOCK", 64)
+    monkeypatch.setattr("outcrop.index.nearest.BLOCK", 64)
     np.testing.assert_array_equal(hamming(bits, bits[:, 17]), whole)
     assert whole[17] == 0
     assert len(hamming(bits[:, :0], bits[:, 17])) == 0
@@ -228,7 +228,7 @@ def test_the_summary_of_a_row_that_is_masked_or_removed_finds_nothing() -> None:
 def test_masks_hold_in_the_scan_of_summaries_too(
     clustered: tuple[Matrix, Matrix], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("outcrop.index.legs.RESCORE", 10)
+    monkeypatch.setattr("outcrop.index.nearest.RESCORE", 10)
     query = clustered[1][0]
     segment = noted_segment(clustered[0][:2_000], dict.fromkeys(range(0, 2_000, 2), query))
     mask = np.arange(2_000) % 3 > 0

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.index.rows import TERMS, WORDS, feed_row, view_of
 
+from outcrop.index.bm25 import weigh_terms
 from outcrop.index.candidates import find_candidates
 from outcrop.index.columns import build_segment
 from outcrop.index.describe import MAX_DEFINITIONS, cover_files, describe, find_declared
-from outcrop.index.legs import weigh_terms
 from outcrop.index.query import Symbol, read_query
 from outcrop.index.segment import View
 from outcrop.records import CodeNotes, Definition, FeedRow, Role

@@ -19,12 +19,12 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
+from outcrop.index.bm25 import count_chunks, weigh_terms
 from outcrop.index.candidates import describe_rows, find_candidates, rows_with_phrases
 from outcrop.index.columns import build_segment, merge_segments
 from outcrop.index.describe import find_declared, find_titled
 from outcrop.index.files import TELL, Hole, Saved, SegmentFiles
 from outcrop.index.graph import Graph
-from outcrop.index.legs import count_chunks, weigh_terms
 from outcrop.index.query import Query
 from outcrop.index.seam import Matches
 from outcrop.index.segment import DamagedArrays, Part, Segment, View

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index import legs
+from outcrop.index import bm25, nearest
 from outcrop.index.phrasing import may_hold, phrase_terms
 from outcrop.index.query import Query
 from outcrop.index.segment import Segment, View
@@ -35,7 +35,7 @@ Listed = tuple[NDArray[np.intp], NDArray[np.int32]]
 def find_candidates(
     view: View,
     masks: Masks,
-    words: legs.LexicalQuery | None,
+    words: bm25.LexicalQuery | None,
     vector: Vector | None,
     pool: int = POOL,
     more: Collection[tuple[int, int]] = (),
@@ -75,7 +75,7 @@ def gather_rows(
 def describe_rows(
     view: View,
     masks: Masks,
-    words: legs.LexicalQuery | None,
+    words: bm25.LexicalQuery | None,
     vector: Vector | None,
     chunk_ids: NDArray[np.int64],
 ) -> Candidates:
@@ -94,7 +94,7 @@ def describe_rows(
 
 
 def _score_few(
-    query: legs.LexicalQuery, number: int, segment: Segment, rows: NDArray[np.intp], mean_length: float
+    query: bm25.LexicalQuery, number: int, segment: Segment, rows: NDArray[np.intp], mean_length: float
 ) -> NDArray[np.float32]:
     """BM25 of a few rows of segment `number`, as `score_segment` gives it."""
     scores = np.zeros(len(rows), np.float32)
@@ -103,8 +103,8 @@ def _score_few(
             listed, frequencies = query.postings[number][term]
             place = np.minimum(listed.searchsorted(rows.astype(listed.dtype)), len(listed) - 1)
             held = np.flatnonzero(listed[place] == rows)
-            damping = legs.damping_of(segment.lengths[rows[held]], mean_length)
-            scores[held] += legs.gain_of(frequencies[place[held]], damping, weight, query.ideal)
+            damping = bm25.damping_of(segment.lengths[rows[held]], mean_length)
+            scores[held] += bm25.gain_of(frequencies[place[held]], damping, weight, query.ideal)
     return scores
 
 
@@ -124,21 +124,23 @@ def _columns(
         document_id=segment.document_ids[rows],
         code=segment.code[rows],
         lexical=np.zeros(len(rows), np.float32) if lexical is None else lexical,
-        cosine=np.zeros(len(rows), np.float32) if vector is None else legs.similarities(segment, rows, vector),
+        cosine=np.zeros(len(rows), np.float32)
+        if vector is None
+        else nearest.similarities(segment, rows, vector),
         lexical_rank=np.zeros(len(rows), np.int32),
         dense_rank=np.zeros(len(rows), np.int32),
         candidate=np.ones(len(rows), np.bool_),
     )
 
 
-def score_rows(view: View, masks: Masks, words: legs.LexicalQuery | None) -> list[NDArray[np.float32]]:
+def score_rows(view: View, masks: Masks, words: bm25.LexicalQuery | None) -> list[NDArray[np.float32]]:
     """The score by words of all rows, segment by segment; 0 where the mask rules a row out."""
     scores = []
     for number, (segment, mask) in enumerate(zip(view.segments, masks, strict=True)):
         if words is None:
             scores.append(np.zeros(len(segment), np.float32))
             continue
-        score = legs.score_segment(words, number, segment, view.mean_length)
+        score = bm25.score_segment(words, number, segment, view.mean_length)
         if mask is not None:
             score[~mask] = 0
         scores.append(score)
@@ -154,7 +156,7 @@ def rows_with_phrases(store: Store, terms: Terms, view: View, masks: Masks, quer
     wanted = [forms for words in phrases for forms in phrase_terms(words, terms)]
     if not all(phrases):
         wanted = [frozenset()]  # no words, no phrase
-    likely = [legs.rows_with_words(segment, wanted) for segment in view.segments]
+    likely = [bm25.rows_with_words(segment, wanted) for segment in view.segments]
     for segment, held, mask, gone in zip(view.segments, likely, masks, view.deleted, strict=True):
         held[gone if mask is None else ~mask] = False
         for words in phrases:
@@ -163,7 +165,7 @@ def rows_with_phrases(store: Store, terms: Terms, view: View, masks: Masks, quer
     ids = [segment.chunk_ids[held] for segment, held in zip(view.segments, likely, strict=True)]
     ordered = np.concatenate(ids) if ids else np.zeros(0, np.int64)
     if len(ordered) > READ_PHRASES:
-        weights = legs.weigh_terms(query.text, terms, view.segments, query.language)
+        weights = bm25.weigh_terms(query.text, terms, view.segments, query.language)
         scores = [score[held] for score, held in zip(score_rows(view, likely, weights), likely, strict=True)]
         ordered = ordered[np.argsort(-np.concatenate(scores), kind="stable")]
     holding = [np.zeros(0, np.int64)]
@@ -197,7 +199,7 @@ def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
 def _nearest(segments: Sequence[Segment], masks: Masks, vector: Vector | None, pool: int) -> list[Listed]:
     if vector is None or not vector.any():
         return [(np.zeros(0, np.intp), np.zeros(0, np.int32))] * len(segments)
-    found = legs.nearest(segments, masks, vector, pool)
+    found = nearest.nearest(segments, masks, vector, pool)
     found = [(rows[cosine > 0], cosine[cosine > 0]) for rows, cosine in found]
     return rank_rows([rows for rows, _ in found], [cosine for _, cosine in found], pool)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from outcrop.index import names
 from outcrop.index.labels import terms_beside_words
-from outcrop.index.legs import sign_bits
+from outcrop.index.nearest import sign_bits
 from outcrop.index.phrasing import mark_pairs, words_for_phrases
 from outcrop.index.segment import ROWWISE, Segment
 from outcrop.records import SESSION, FeedRow, Matrix

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
+from outcrop.index.bm25 import LexicalQuery, held_terms
 from outcrop.index.candidates import Masks
-from outcrop.index.legs import LexicalQuery, held_terms
 from outcrop.index.names import (
     CALLABLE,
     HEADER,

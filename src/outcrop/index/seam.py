@@ -13,9 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
+from outcrop.index.bm25 import LexicalQuery
 from outcrop.index.describe import Declared
 from outcrop.index.graph import Graph
-from outcrop.index.legs import LexicalQuery
 from outcrop.index.query import Query
 from outcrop.index.segment import View
 from outcrop.records import Filter, SearchMode, StoredChunk, Vector

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from outcrop.index.legs import LexicalQuery, damping_of, gain_of
+from outcrop.index.bm25 import LexicalQuery, damping_of, gain_of
 from outcrop.index.segment import View
 from outcrop.records.candidates import Candidates, Floats
 from outcrop.system.arrays import NDArray

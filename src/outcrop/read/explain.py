@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.legs import coverage, matched_terms
+from outcrop.index.bm25 import coverage, matched_terms
 from outcrop.index.seam import Matches
 from outcrop.rank.merge import Fate
 from outcrop.read.rank import is_above_floor, may_be_returned

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.legs import coverage
+from outcrop.index.bm25 import coverage
 from outcrop.index.names import spoken_number
 from outcrop.index.query import Query
 from outcrop.index.seam import Index, Matches

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from outcrop.index.legs import damping_of, gain_of
+from outcrop.index.bm25 import damping_of, gain_of
 from outcrop.records.derived import TermRows
 from outcrop.system.arrays import NDArray, distinct, is_among
 

@@ -20,13 +20,14 @@ import numpy as np
 from outcrop.contracts import SearchableStore
 from outcrop.errors import StoreError
 from outcrop.index.arrays import SearchArrays
+from outcrop.index.bm25 import LexicalQuery, weigh_counts
 from outcrop.index.candidates import Listed, describe_rows, gather_rows, rank_rows, score_rows
 from outcrop.index.describe import MAX_DEFINITIONS, find_declared
 from outcrop.index.files import SegmentFiles
 from outcrop.index.graph import Graph
 from outcrop.index.labels import labels_of_query
-from outcrop.index.legs import LexicalQuery, similarities, weigh_counts
 from outcrop.index.names import name_number
+from outcrop.index.nearest import similarities
 from outcrop.index.query import Query, Symbol
 from outcrop.index.seam import Matches
 from outcrop.index.segment import Segment, View
