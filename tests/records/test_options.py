@@ -13,7 +13,8 @@ import pytest
 
 from outcrop.errors import QueryError
 from outcrop.records import Filter, SearchArguments, SearchOptions
-from outcrop.records.asked import CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS, Option, check_options
+from outcrop.records.asked import CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS, check_options
+from outcrop.records.option import Option
 from outcrop.records.where import Condition
 from outcrop.serve.cli.app import cli
 from outcrop.serve.http.schema import ContextBody, SearchBody

@@ -18,7 +18,8 @@ from docs.site.table import table
 import outcrop
 from outcrop import records as nouns
 from outcrop.config import Config
-from outcrop.records.asked import SEARCH_OPTIONS, Option, SearchArguments, declared
+from outcrop.records.asked import SEARCH_OPTIONS, SearchArguments
+from outcrop.records.option import Option, declared
 
 PARTS: Final = (
     "outcrop.notes:KnowledgeBase",

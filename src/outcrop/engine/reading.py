@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
@@ -16,6 +14,7 @@ from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Toke
 from outcrop.maintain.permissions import close_index
 from outcrop.read.ask import answer_query, at_least_one, read_options
 from outcrop.read.explain import name_headings
+from outcrop.read.here import current_folders, standing_in
 from outcrop.read.known import KnownCollections
 from outcrop.read.lookup import find_document, history_collections
 from outcrop.read.parts import Parts, PartsMaker
@@ -103,30 +102,6 @@ class OpenedIndex:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-_standing: ContextVar[tuple[str, ...] | None] = ContextVar("outcrop_standing", default=None)
-
-
-def current_folders() -> tuple[str, ...]:
-    """The folders one stands in, as real paths: the current one, if it is still there, unless others were named."""
-    named = _standing.get()
-    if named is not None:
-        return named
-    try:
-        return (os.getcwd(),)  # noqa: PTH109 - which is absolute and free of links already
-    except OSError:
-        return ()
-
-
-@contextmanager
-def standing_in(*folders: str) -> Iterator[None]:
-    """Whoever asks meanwhile stands in these folders."""
-    token = _standing.set(tuple(os.path.realpath(os.path.expanduser(folder)) for folder in folders))  # noqa: PTH111
-    try:
-        yield
-    finally:
-        _standing.reset(token)
 
 
 EVERYTHING = Filter()

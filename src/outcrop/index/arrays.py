@@ -27,7 +27,7 @@ from outcrop.index.files import TELL, Hole, Saved, SegmentFiles
 from outcrop.index.graph import Graph
 from outcrop.index.query import Query
 from outcrop.index.seam import Matches
-from outcrop.index.segment import DamagedArrays, Part, Segment, View
+from outcrop.index.segment import DamagedArrays, Part, Segment, View, belong_together
 from outcrop.records import FeedRow, Filter, SearchMode, Vector
 from outcrop.system.arrays import NDArray, is_among
 from outcrop.text.terms import Terms
@@ -126,7 +126,7 @@ class SearchArrays:
         rows = sum(len(segment) for segment, _ in parts[small:])
         if sum(int(gone.sum()) for _, gone in parts[small:]) > MAX_DELETED_SHARE * rows:
             parts = [*parts[:small], self._merge(parts[small:])]
-        while len(parts) > 1 and _belong_together(parts[-2][0], parts[-1][0]):
+        while len(parts) > 1 and belong_together(parts[-2][0], parts[-1][0], SEGMENT_ROWS):
             parts = [*parts[:-2], self._merge(parts[-2:])]
         return parts
 
@@ -283,10 +283,8 @@ class SearchArrays:
                 self._lock.release()
 
     def _is_worth_saving(self, view: View) -> bool:
-        if self._has_mended:
-            return True
         fresh = abs(view.rows - self._saved_rows) + (view.removals - self._saved_removals) // 8
-        return fresh >= SAVE_AFTER_ROWS
+        return self._has_mended or fresh >= SAVE_AFTER_ROWS
 
     def purge(self) -> None:
         """Forget removed rows for good: rewrite every segment that still holds one, in memory and on disk."""
@@ -314,7 +312,7 @@ class SearchArrays:
         parts: list[Part] = []
         for segment, gone in view.parts:
             on_disk = segment.file is not None and segment.file.is_file()
-            if parts and _belong_together(parts[-1][0], segment):
+            if parts and belong_together(parts[-1][0], segment, SEGMENT_ROWS):
                 parts.append(self._merge([parts.pop(), (segment, gone)]))
             elif gone.sum() <= (max_deleted_share * len(segment) if on_disk else 0):
                 parts.append((segment, gone))
@@ -399,8 +397,3 @@ class SearchArrays:
 
 def _fresh(segment: Segment) -> Part:
     return segment, np.zeros(len(segment), np.bool_)
-
-
-def _belong_together(segment: Segment, after: Segment) -> bool:
-    """Whether a segment is to be merged with the next: it is not much larger, and together they are not too large."""
-    return len(segment) < 2 * len(after) and len(segment) + len(after) <= SEGMENT_ROWS

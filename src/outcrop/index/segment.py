@@ -269,3 +269,8 @@ class View:
     def rows(self) -> int:
         """Rows in all segments, removed ones included."""
         return sum(len(segment) for segment in self.segments)
+
+
+def belong_together(segment: Segment, after: Segment, most: int) -> bool:
+    """Whether a segment is to be merged with the next: it is not much larger, and both have `most` rows at most."""
+    return len(segment) < 2 * len(after) and len(segment) + len(after) <= most

@@ -7,13 +7,12 @@ chunks fetched from the store and merged into hits. An answer that is empty says
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from outcrop.contracts import Embedder, Reranker, Stop, Store
-from outcrop.errors import Cancelled, DatabaseLost, EmbedError, QueryError
+from outcrop.errors import DatabaseLost, EmbedError, QueryError
 from outcrop.index.candidates import POOL
 from outcrop.index.query import Query, read_query
 from outcrop.index.seam import Index, Matches
@@ -39,7 +38,7 @@ from outcrop.records import (
 )
 from outcrop.records.asked import check_options
 from outcrop.records.found import DOUBTFUL
-from outcrop.system.limits import BoundedCache, check_wanted
+from outcrop.system.limits import BoundedCache, Clock
 from outcrop.text.terms import Terms
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class Retriever:
             query = query.read_in(read_language(options.language))
         if query.is_empty and not query.is_letter:
             return Answer(text, query.kind, (), "empty_query", "type at least two characters")
-        clock = _Clock(stopped)
+        clock = Clock(stopped)
         reranker = self._reranker(options)
         if reranker is not None:
             clock.lap("load")  # which the first search pays, beside its budget
@@ -145,7 +144,7 @@ class Retriever:
             return
         self._index.warm()
         options = SearchOptions(limit=1)  # not `search`: nobody asked this, it belongs in no log and no cache
-        self._answer(read_query(WARM_QUERY, None), options, view, None, _Clock(None))
+        self._answer(read_query(WARM_QUERY, None), options, view, None, Clock(None))
 
     # ------------------------------------------------------------------ the steps
 
@@ -162,7 +161,7 @@ class Retriever:
         options: SearchOptions,
         view: View,
         reranker: Reranker | None,
-        clock: _Clock,
+        clock: Clock,
         *,
         last: bool = True,
     ) -> tuple[View, Answer, bool]:
@@ -189,7 +188,7 @@ class Retriever:
         view: View,
         meant: _Meant,
         reranker: Reranker | None,
-        clock: _Clock,
+        clock: Clock,
         *,
         last: bool,
     ) -> tuple[Answer, bool]:
@@ -372,26 +371,6 @@ class _Meant:
 
 class _Moved(Exception):
     """Chunks that were found are gone from the store: they were written anew meanwhile and have other ids now."""
-
-
-class _Clock:
-    """Milliseconds of each step, and the place where a cancelled search stops."""
-
-    def __init__(self, stopped: Stop | None) -> None:
-        self._stopped = stopped
-        self._start = self._last = time.perf_counter()
-        self._laps: dict[str, float] = {}
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self._laps[name] = round(1000 * (now - self._last), 3)
-        self._last = now
-        if self._stopped is not None and self._stopped():
-            raise Cancelled("the search was cancelled")
-        check_wanted()
-
-    def done(self) -> dict[str, float]:
-        return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}
 
 
 def _one_leg(options: SearchOptions) -> SearchOptions:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
-from outcrop.records.asked import Option
+from outcrop.records.option import Option
 
 M = TypeVar("M", bound=BaseModel)
 MAX_NAME: Final = 4096

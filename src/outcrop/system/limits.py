@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from outcrop.errors import ParseError
+from outcrop.errors import Cancelled, ParseError
 
 _check: ContextVar[Callable[[], None] | None] = ContextVar("outcrop_wanted", default=None)
 
@@ -154,3 +154,25 @@ class BoundedCache(Generic[K, V]):
         entry = self._entries.pop(key, None)
         if entry is not None:
             self.weight -= entry[1]
+
+
+class Clock:
+    """Milliseconds of each step, and the place where a cancelled search stops."""
+
+    def __init__(self, stopped: Callable[[], bool] | None) -> None:
+        self._stopped = stopped
+        self._start = self._last = time.perf_counter()
+        self._laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """A step is done; raise Cancelled if nobody waits for the rest."""
+        now = time.perf_counter()
+        self._laps[name] = round(1000 * (now - self._last), 3)
+        self._last = now
+        if self._stopped is not None and self._stopped():
+            raise Cancelled("the search was cancelled")
+        check_wanted()
+
+    def done(self) -> dict[str, float]:
+        """The time of each step, and of all."""
+        return {**self._laps, "total": round(1000 * (time.perf_counter() - self._start), 3)}

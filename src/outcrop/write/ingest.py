@@ -37,10 +37,9 @@ from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import stat_file, walk
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
-from outcrop.store.scans import SCANS
 from outcrop.write.commit import Committer
 from outcrop.write.parts import Batch, holds_parts, open_parts
-from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, plan_files, state_of
+from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, belongs_to_index, log_run, plan_files, state_of
 from outcrop.write.prepare import (
     Job,
     NoText,
@@ -89,10 +88,7 @@ class Ingestor:
 
     def is_own(self, path: str) -> bool:
         """Whether this is a file of the index itself, which may well lie in a folder that is indexed."""
-        own = self._own
-        return path.startswith(own) and (
-            path[len(own) :] in _OWN_ENDINGS or path.startswith((f"{own}.arrays/", f"{own}.trigrams/"))
-        )
+        return belongs_to_index(path, self._own)
 
     # ------------------------------------------------------------------ folders and files
 
@@ -378,9 +374,7 @@ class Ingestor:
             state = state_of(stored)
         prepared = prepare_one(self._scans, run, self._recipe_of(run), file, data, digest, title, meta)
         write = prepared.write
-        if (
-            stored is not None and same and write.document.meta == stored.meta
-        ):  # with what stands in the text itself
+        if stored is not None and same and write.document.meta == stored.meta:  # with what the text itself has
             run.note_unchanged(stored.id)
             return
         tagged = replace(write, tags=tuple(dict.fromkeys((*write.tags, *text.tags))))
@@ -388,34 +382,19 @@ class Ingestor:
 
     def _shown(self, words: str) -> str:
         """Words of a text as they may be shown."""
-        if self._recipe.index_secrets:
-            return words
         from outcrop.mask import mask_secrets  # late, as in prepare.py
 
-        return mask_secrets(words)[0]
+        return words if self._recipe.index_secrets else mask_secrets(words)[0]
 
     def _finish(self, run: Run) -> IngestReport:
         self._committer.flush(run)
         report = run.report()
         if report.removed and self._scans is not None:
             self._scans.store.tidy(lambda: {document.sha256 for document in self._store.documents(Filter())})
-        log.info(
-            "ingest",
-            extra={
-                "added": report.added,
-                "changed": report.changed,
-                "removed": report.removed,
-                "failed": len(report.failed),
-                "masked": report.masked,
-                "seconds": round(report.seconds, 3),
-            },
-        )
+        log_run(report)
         return report
 
 
 _NAMED = 40
 _LOOKED_AT = 4096
-"""Characters by which a text without a name is named, and those in which its secrets are looked for: a key that is cut
-would not be known for one."""
-
-_OWN_ENDINGS = ("", "-wal", "-shm", "-journal", ".arrays", ".trigrams", SCANS, f"{SCANS}-journal")
+"""Characters that name a text without a name, and those searched for secrets first: a cut key would not be known."""

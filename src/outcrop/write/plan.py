@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from outcrop.contracts import Stop
 from outcrop.embed.comments import Comments
@@ -21,7 +23,10 @@ from outcrop.records import (
     owner_of,
 )
 from outcrop.sources.folder import shields
+from outcrop.store.scans import SCANS
 from outcrop.write.prepare import Job, Prepared, Unread
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +185,28 @@ def _must_read(run: Run, state: FileState) -> bool:
 
 def _below(uri: str, root: str) -> str:
     return uri.removeprefix(root).lstrip("/")
+
+
+def log_run(report: IngestReport) -> None:
+    """One line of the log for a run."""
+    log.info(
+        "ingest",
+        extra={
+            "added": report.added,
+            "changed": report.changed,
+            "removed": report.removed,
+            "failed": len(report.failed),
+            "masked": report.masked,
+            "seconds": round(report.seconds, 3),
+        },
+    )
+
+
+_OWN_ENDINGS: Final = ("", "-wal", "-shm", "-journal", ".arrays", ".trigrams", SCANS, f"{SCANS}-journal")
+
+
+def belongs_to_index(path: str, own: str) -> bool:
+    """Whether this is a file of the index at `own`."""
+    return path.startswith(own) and (
+        path[len(own) :] in _OWN_ENDINGS or path.startswith((f"{own}.arrays/", f"{own}.trigrams/"))
+    )

@@ -10,7 +10,8 @@ import click
 
 from outcrop.errors import OutcropError
 from outcrop.records import Filter
-from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records.asked import BUDGET_TOKENS, FILTER_OPTIONS, SEARCH_OPTIONS
+from outcrop.records.option import Option
 from outcrop.serve.cli.help import EVERYWHERE, HELP_ALL, GroupedHelp, GroupedOption
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean_line

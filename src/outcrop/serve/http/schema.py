@@ -9,8 +9,9 @@ from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from outcrop.records import Filter, GrepOptions
-from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records.asked import BUDGET_TOKENS, CONTEXT_OPTIONS, FILTER_OPTIONS, SEARCH_OPTIONS
 from outcrop.records.meta import MAX_ITEMS, MAX_KEY_CHARS, MAX_KEYS, MAX_VALUE_CHARS
+from outcrop.records.option import Option
 from outcrop.records.validity import MAX_SUPERSEDED
 from outcrop.serve.fields import Fields, read_whole_numbers
 

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
 from outcrop.errors import QueryError
-from outcrop.records.asked import FILTER_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records.asked import FILTER_OPTIONS, SEARCH_OPTIONS
+from outcrop.records.option import Option
 from outcrop.serve.fields import Fields, read_whole_numbers
 from outcrop.serve.mcp.reply import MAX_TOKENS, MIN_TOKENS
 

@@ -266,7 +266,7 @@ async def _run(
         if stop.is_set():
             raise Cancelled("the client gave up before it began")
         state = desk.state()
-        from outcrop.engine.reading import current_folders, standing_in  # loaded by now
+        from outcrop.read.here import current_folders, standing_in  # loaded by now
 
         folders = current_folders() if caller.folders is None else caller.folders
         with patience_for(Patience(stop.is_set, limited=limited)), standing_in(*folders):

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from outcrop.errors import ConfigError
-from outcrop.records.asked import FILTER_OPTIONS, SEARCH_OPTIONS, Option
+from outcrop.records.asked import FILTER_OPTIONS, SEARCH_OPTIONS
+from outcrop.records.option import Option
 from outcrop.serve.mcp import find, notes, search, status
 from outcrop.serve.mcp.params import Arguments, arguments_of
 from outcrop.serve.mcp.reply import Reply
