@@ -55,7 +55,8 @@ def test_each_system_finds_what_shares_words(data: Path, system: System) -> None
     found = ask_all(system, german, [german, french], 0, across=True)
     system.close()
     assert found["de"]["ndcg@10"].tolist() == [1.0, 1.0, 1.0]
-    assert found["French"]["ndcg@10"].mean() < 1
+    if isinstance(system, Trigrams):  # the engine knows what words are called in French
+        assert found["French"]["ndcg@10"].mean() < 1
 
 
 def test_an_unknown_system_is_named() -> None:

@@ -28,7 +28,7 @@ from outcrop.config import Config
 from outcrop.serve.cli.app import COMMANDS, cli
 from outcrop.serve.logs import write_logs
 
-MAX_NOT_RUN = 12
+MAX_NOT_RUN = 14
 """Blocks that may stay unrun, of all pages: those that install packages, or need another program than ours."""
 PAGES = {source: read_page(source) for source in pages()}
 NOTEBOOK = ROOT / "docs/recipes/notebook.ipynb"

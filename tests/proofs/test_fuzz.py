@@ -31,7 +31,7 @@ def test_a_slice_of_each_target_finds_nothing(name: str, seeds: Seeds) -> None:
 
 
 def test_every_format_and_every_language_is_a_target_with_seeds(seeds: Seeds) -> None:
-    kinds = {each.kind for each in FORMATS} - {"text", "code", "markdown", "notebook", "rst"}
+    kinds = {each.kind for each in FORMATS} - {"text", "code", "markdown", "notebook", "rst", "image"}
     assert {f"parse.{kind}" for kind in kinds} <= TARGETS.keys()
     assert {f"parse.code.{language.name}" for language in LANGUAGES} <= TARGETS.keys()
     for name in (

@@ -190,7 +190,8 @@ def test_a_signal_that_is_left_out_of_the_table_moves_nothing(
         wants_guide=True,
     )
     if name in ("stretch", "labels"):
-        seen = replace(seen, around=floats([0.0, 0.0, 0.9]), labels=floats([0.0, 0.0, 1.0]))
+        around, called = floats([0.0, 0.0, 0.9]), floats([0.0, 0.0, 1.0])
+        seen = replace(seen, around=around, labels=called, kind="semantic")
     whole = apply_signals(seen)
     assert whole.boosts[name].any()
     monkeypatch.delitem(SIGNALS, name)

@@ -124,7 +124,7 @@ def test_binary_files_and_credentials_are_left_out_by_name(tmp_path: Path) -> No
     write(tmp_path, ".env.example", "id_ed25519.pub", "environment.md")
     assert paths(tmp_path) == [".env.example", "environment.md", "id_ed25519.pub"]
     told = reasons(tmp_path)
-    assert told["a.PNG"] == "an image, no text to read"
+    assert told["a.PNG"] == "an image, no text to read without OCR (the extra ocr)"
     assert told["server.p12"] == told[".env.local"] == told["id_ed25519"] == told["secrets.json"]
     assert "credentials" in told["server.p12"]
     assert "server.p12" in [

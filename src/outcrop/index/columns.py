@@ -6,7 +6,6 @@ columns and merged by them, and so is what a store that is searched in place kee
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -135,16 +134,16 @@ def _marks_of(language: str) -> NDArray[np.uint64]:
 
 
 def find_languages(feed: Sequence[FeedRow]) -> list[str]:
-    """The language of each row; where a row by itself does not tell, that of most rows of its document."""
-    found = [CODE if item.kind == "code" else detect_language(item.text) for item in feed]
-    known: dict[int, Counter[str]] = {}
-    for item, language in zip(feed, found, strict=True):
-        if language and language != CODE:
-            known.setdefault(item.document_id, Counter())[language] += 1
+    """The language of each row; where its text does not tell, that of its headings and title with it. What stands
+    beside a row does not count: it would depend on where a batch ends."""
     return [
-        language or (known[item.document_id].most_common(1)[0][0] if item.document_id in known else "")
-        for item, language in zip(feed, found, strict=True)
+        CODE if item.kind == "code" else detect_language(item.text) or detect_language(_with_headings(item))
+        for item in feed
     ]
+
+
+def _with_headings(item: FeedRow) -> str:
+    return "\n".join((item.title, *item.heading_path, item.text))
 
 
 _NO_TERMS: Final = np.zeros(0, np.uint64)

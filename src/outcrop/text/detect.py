@@ -27,6 +27,10 @@ MIN_EVIDENCE: Final = 0.9
 """One function word that no other language has is enough for a question."""
 MIN_LEAD: Final = 1.15
 """How far the first language has to lie before the second."""
+MAX_REPEATS: Final = 2
+"""How often a word counts: `chi` on every line is the name of a project, not Italian (not measured)."""
+FEW_WORDS: Final = 5
+"""A text of more words has to have two that speak for its language, for the same reason (not measured)."""
 LETTER_EVIDENCE: Final = 0.5
 """What a word counts that has a letter of the language, against a function word of it."""
 
@@ -146,13 +150,17 @@ def _by_words(words: Sequence[str], among: frozenset[str] | None = None) -> str:
     """The language that most function words and letters speak for; `among` some, half of the evidence is enough."""
     evidence = _evidence()
     scores: dict[str, float] = {}
-    for word in words:
+    speakers: Counter[str] = Counter()
+    for word, count in Counter(words).items():
         speaking: Sequence[tuple[str, float]] = evidence.get(word, ())
         letters: Sequence[tuple[str, float]] = () if word.isascii() else _letters_of(word)
         if among is not None:
             speaking, letters = _share_out(speaking, 1.0, among), _share_out(letters, LETTER_EVIDENCE, among)
         for code, share in (*speaking, *letters):
-            scores[code] = scores.get(code, 0.0) + share
+            scores[code] = scores.get(code, 0.0) + min(count, MAX_REPEATS) * share
+        speakers.update({code for code, _ in (*speaking, *letters)})
+    if len(words) > FEW_WORDS:
+        scores = {code: score for code, score in scores.items() if speakers[code] > 1}
     if not scores:
         return ""
     first, *others = sorted(scores, key=scores.__getitem__, reverse=True)

@@ -89,6 +89,8 @@ def test_the_public_names_are_these() -> None:
         "chunk_text",
         "load_config",
         "open",
+        "to_arrow",
+        "to_rows",
     ]
     assert all(getattr(package, name) is not None for name in package.__all__)
     assert package.open is open_engine

@@ -140,6 +140,7 @@ def test_a_public_server_needs_a_token() -> None:
 WRITES = [
     ("POST", "/api/documents", {"text": "x"}),
     ("DELETE", "/api/documents/1", None),
+    ("DELETE", "/api/documents/by-path?path=a.md", None),
     ("DELETE", "/api/collections/notes", None),
     ("POST", "/api/ingest", {"source": "https://example.com"}),
     ("POST", "/api/sync", {}),

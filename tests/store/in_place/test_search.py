@@ -247,7 +247,7 @@ def test_common_words_are_left_out_of_looking_and_still_count(
     monkeypatch.setattr(both.store, "term_rows", counted)
     monkeypatch.setattr(choosing, "MAX_POSTINGS", 30)
     pruned = both.retrievers()[1].search(text, options)
-    assert 20 <= read[-1] < read[0], "the rare words, as far as they bring up enough; all were counted"
+    assert 20 <= read[-1] < max(read), "the rare words, as far as they bring up enough; all were counted"
     scores = {hit.chunk_ids: hit.why.lexical_score for hit in whole.hits}
     same = [hit for hit in pruned.hits if hit.chunk_ids in scores]
     assert pruned.hits[0].chunk_ids == whole.hits[0].chunk_ids

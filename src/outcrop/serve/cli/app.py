@@ -62,7 +62,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "ls": ("documents", "List documents, or collections."),
     "show": ("documents", "Print a document, or what is known of it."),
     "rm": ("documents", "Remove documents from the index."),
-    "note": ("note", "Write, read, search and check notes that know what was true when."),
+    "note": ("note", "Write, append to, read, list, search or delete notes, and keep them true over time."),
     "status": ("health", "Say what the index holds."),
     "doctor": ("health", "Check that the index and this machine are in order."),
     "reembed": ("health", "Give every chunk a vector of the model in use."),

@@ -15,7 +15,8 @@ from outcrop.store.postgres.vectors import active_model, fresh, points
 _READABLE: Final = (
     *("state", "history", "settings", "folders", "models", "schema_version", "collections", "tenants"),
     *("manifests", "manifest_documents"),
-    *("pending", "removals", "documents", "tags", "chunks", "notes", "vectors", "rows", "postings", "declared"),
+    *("pending", "removals", "documents", "tags", "meta_values", "chunks", "notes", "vectors"),
+    *("rows", "postings", "declared"),
 )
 
 

@@ -34,7 +34,7 @@ ACTIONS: Final = ("write", "append", "read", "list", "search", "delete", "supers
     "outcrop note list projects/",
     "outcrop note search how long do tokens live",
     "outcrop note delete projects/api.md",
-    "outcrop note write projects/api-2.md 'Tokens live for a day.' --supersedes projects/api.md",
+    "outcrop note write projects/api-2.md 'For a day.' --supersedes projects/api.md",
     "outcrop note supersede projects/api-2.md projects/api.md",
     "outcrop note search how long do tokens live --as-of 2026-01-31",
     "outcrop note check",
