@@ -14,7 +14,6 @@ from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Toke
 from outcrop.maintain.permissions import close_index
 from outcrop.read.ask import answer_query, at_least_one, read_options
 from outcrop.read.explain import name_headings
-from outcrop.read.here import current_folders, standing_in
 from outcrop.read.known import KnownCollections
 from outcrop.read.lookup import find_document, history_collections
 from outcrop.read.parts import Parts, PartsMaker
@@ -34,6 +33,7 @@ from outcrop.records import (
 from outcrop.records.asked import CONTEXT_DEFAULTS, HERE
 from outcrop.sources.revisions import Revisions, looks_stale
 from outcrop.store.opening import open_store
+from outcrop.system.standing import current_folders, standing_in
 from outcrop.text.terms import WORD
 
 if TYPE_CHECKING:

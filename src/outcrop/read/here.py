@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable
 from typing import Final
 
 from outcrop.records import Answer, Elsewhere
@@ -17,30 +14,6 @@ MIN_SCORE: Final = 0.3
 MAX_NAMED: Final = 3
 NOTES: Final = "kb"
 """The collection of notes that agents keep, which belongs to every project."""
-
-
-_standing: ContextVar[tuple[str, ...] | None] = ContextVar("outcrop_standing", default=None)
-
-
-def current_folders() -> tuple[str, ...]:
-    """The folders one stands in, as real paths: the current one, if it is still there, unless others were named."""
-    named = _standing.get()
-    if named is not None:
-        return named
-    try:
-        return (os.getcwd(),)  # noqa: PTH109 - which is absolute and free of links already
-    except OSError:
-        return ()
-
-
-@contextmanager
-def standing_in(*folders: str) -> Iterator[None]:
-    """Whoever asks meanwhile stands in these folders."""
-    token = _standing.set(tuple(os.path.realpath(os.path.expanduser(folder)) for folder in folders))  # noqa: PTH111
-    try:
-        yield
-    finally:
-        _standing.reset(token)
 
 
 def projects_at(here: str, roots: Iterable[tuple[str, str]]) -> tuple[str, ...]:

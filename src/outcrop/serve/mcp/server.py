@@ -30,6 +30,7 @@ from outcrop.serve.mcp.reply import one_line, readable
 from outcrop.serve.mcp.roots import ask_roots
 from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool, choose_tools
 from outcrop.serve.patience import Patience, patience_for
+from outcrop.system.standing import current_folders, standing_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -266,8 +267,6 @@ async def _run(
         if stop.is_set():
             raise Cancelled("the client gave up before it began")
         state = desk.state()
-        from outcrop.read.here import current_folders, standing_in  # loaded by now
-
         folders = current_folders() if caller.folders is None else caller.folders
         with patience_for(Patience(stop.is_set, limited=limited)), standing_in(*folders):
             return work(Call(state, stop.is_set, latest.note, desk.nudge, is_placed=caller.folders is not None))
