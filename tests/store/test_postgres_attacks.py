@@ -15,13 +15,14 @@ from tests.postgres.server import PostgresServer
 from tests.store.builders import make_write, put
 from tests.store.places import open_at_url
 
+from outcrop.records import Filter
 from outcrop.records.database_url import DatabaseUrl
 from outcrop.store.postgres import PostgresStore
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 ROLE, OTHER = "mallory", "carol"
 SECRET = "merger"
-TABLES = ("documents", "tags", "chunks", "notes", "rows", "postings", "declared")
+TABLES = ("documents", "tags", "meta_values", "chunks", "notes", "rows", "postings", "declared")
 
 
 def log_in(url: str, role: str) -> Connection:
@@ -54,6 +55,7 @@ def owner(postgres_url: str, roles: None) -> Iterator[PostgresStore]:
                 collection="private",
                 title=f"{SECRET} {i:03}",
                 tags=(SECRET, f"{SECRET}-{i}"),
+                meta={f"{SECRET}{i:03}": f"{SECRET} {i:03}"},
             )
             for i in range(120)
         ),
@@ -63,6 +65,11 @@ def owner(postgres_url: str, roles: None) -> Iterator[PostgresStore]:
             "private", f"/srv/{SECRET}{i:03}", tags=[f"{SECRET}{i}"], survey=f'{{"dirty": ["{SECRET}{i}.md"]}}'
         )
     store.put_folder("shared", "/srv/shared", tags=["fruit"])
+    for i in range(120):
+        name = f"refs/heads/{SECRET}{i:03}"
+        store.put_manifest("private", name, [], repository=f"/srv/{SECRET}.git", branch=f"{SECRET}{i:03}")
+    fruit = [each.id for each in store.documents(Filter(collections=("shared",)))]
+    store.put_manifest("shared", "refs/heads/main", fruit, repository="/srv/shared/.git", branch="main")
     store.put_setting("model", "static")
     store.put_setting("of the owner", SECRET)
     store.grant(ROLE, ["shared"])
@@ -214,6 +221,23 @@ def test_folders_of_a_hidden_collection_are_hidden(mallory: Connection) -> None:
     assert rows == [("shared", "/srv/shared", '["fruit"]', "")]
 
 
+def test_branches_of_a_hidden_collection_are_hidden(owner: PostgresStore, mallory: Connection) -> None:
+    rows = mallory.execute("SELECT collection, name, repository, branch FROM manifests").fetchall()
+    assert rows == [("shared", "refs/heads/main", "/srv/shared/.git", "main")]
+    hidden = owner.documents(Filter(collections=("private",)))
+    listed = [each.id for each in owner.manifests() if each.branch.startswith(SECRET)]
+    owner.put_manifest(
+        "private",
+        f"refs/heads/{SECRET}000",
+        [info.id for info in hidden],
+        repository="/srv/x.git",
+        branch=SECRET,
+    )
+    rows = mallory.execute("SELECT DISTINCT manifest_id FROM manifest_documents").fetchall()
+    assert len(listed) == 120
+    assert len(rows) == 1
+
+
 def test_of_the_settings_only_those_that_name_the_model_are_shown(mallory: Connection) -> None:
     assert mallory.execute("SELECT name, value FROM settings").fetchall() == [("model", "static")]
 
@@ -239,7 +263,7 @@ def test_pending_documents_of_others_are_hidden(owner: PostgresStore, mallory: C
 
 
 def analyze(owner: PostgresStore) -> None:
-    for table in (*TABLES, "vectors", "settings", "folders", "collections"):
+    for table in (*TABLES, "vectors", "settings", "folders", "collections", "manifests", "manifest_documents"):
         owner._connections.read(lambda c, table=table: c.execute(f"ANALYZE {table}"))  # type: ignore[misc]
 
 
@@ -269,6 +293,13 @@ def test_statistics_show_no_values_of_hidden_rows(owner: PostgresStore, mallory:
         ("tags", "tag", ("'a'", "'merger'", "'z'")),
         ("postings", "term", ("-9000000000000000000", "0", "9000000000000000000")),
         ("declared", "name", ("-9000000000000000000", "0", "9000000000000000000")),
+        ("meta_values", "key", ("'a'", "'merger050'", "'merger100'", "'z'")),
+        ("meta_values", "text", ("'a'", "'merger 050'", "'merger 100'", "'z'")),
+        ("meta_values", "folded", ("'a'", "'merger 050'", "'merger 100'", "'z'")),
+        ("manifests", "collection", ("'a'", "'private'", "'q'", "'z'")),
+        ("manifests", "name", ("'a'", "'refs/heads/merger050'", "'refs/heads/merger100'", "'z'")),
+        ("manifests", "repository", ("'/a'", "'/srv/merger.git'", "'/z'")),
+        ("manifests", "branch", ("'a'", "'merger050'", "'merger100'", "'z'")),
         ("settings", "value", ("'a'", "'merger'", "'z'")),
         ("folders", "collection", ("'a'", "'private'", "'q'", "'z'")),
         ("folders", "root", ("'/a'", "'/srv/merger050'", "'/srv/merger100'", "'/z'")),
@@ -289,7 +320,16 @@ def test_estimates_tell_nothing_of_hidden_values(
 
 def test_a_role_that_lost_its_grant_reads_no_table(owner: PostgresStore, mallory: Connection) -> None:
     assert owner.revoke(ROLE) == 1
-    for table in (*TABLES, "settings", "folders", "state", "vectors", "tenants"):
+    for table in (
+        *TABLES,
+        "settings",
+        "folders",
+        "state",
+        "vectors",
+        "tenants",
+        "manifests",
+        "manifest_documents",
+    ):
         with pytest.raises(errors.InsufficientPrivilege):
             mallory.execute(f"SELECT * FROM {table}".encode())
     owner.grant(ROLE, ["shared"])
