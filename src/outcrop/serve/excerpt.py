@@ -122,8 +122,8 @@ def best_lines(
 
     A heading says what follows, so its words count for the line after it. The `headings` are those of the passage,
     shown above it: their words tell little. None says that the text is code. Blank lines at either end of the text
-    do not count, and none is shown first or last. Of places that match alike the one with the `anchor` wins, the line
-    on which a declaration begins. A row is shown with the first line of its table.
+    do not count, and none is shown first or last; nor is front matter shown. Of places that match alike the one with
+    the `anchor` wins, the line on which a declaration begins. A row is shown with the first line of its table.
     """
     lines = text.rstrip().split("\n")
     matching = _match_lines(lines, marker, headings)
@@ -131,8 +131,9 @@ def best_lines(
     said = marker.words("\n".join(headings or ()))
     weights = {word: (_SAID_SHARE if word in said else 1) / times for word, times in often.items()}
     quoted = [phrase_lines(text, phrase) for phrase in marker.phrases]
-    best, best_score = 0, (-1, -1.0, False, -1, False, 0)
-    for first in range(max(1, len(lines) - count + 1)):
+    start = 0 if headings is None else _first_shown(lines, quoted)
+    best, best_score = start, (-1, -1.0, False, -1, False, 0)
+    for first in range(start, max(start + 1, len(lines) - count + 1)):
         window = matching[first : first + count]
         lead = next((at for at, words in enumerate(window) if words), 0)
         held: dict[str, float] = {}
@@ -143,7 +144,7 @@ def best_lines(
             round(sum(share * weights[word] for word, share in held.items()), 6),
             anchor is not None and first <= anchor < first + count,
             sum(map(len, window)),
-            first == 0,
+            first == start,
             -abs(lead - LEAD),
         )
         if score > best_score and (lines[first].strip() or first == len(lines) - count):
@@ -155,6 +156,8 @@ def best_lines(
 
 
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+\S")
+_FIELD: Final = re.compile(r"[\w-]+\s*:|\s|$|#|- ")
+"""A line of front matter: a field, what belongs to the field above it, a comment."""
 _ROW: Final = re.compile(r"\s*\||.*\S \| \S")
 _HEADING_SHARE: Final = 0.5
 """What a word of a heading counts for the line below it, against one that stands there (not measured)."""
@@ -186,7 +189,16 @@ def _skip_front_matter(lines: Sequence[str]) -> int:
     """How many lines at the beginning are fields such as title and tags."""
     if lines[0].strip() != "---":
         return 0
-    return next((at + 1 for at in range(1, len(lines)) if lines[at].strip() in ("---", "...")), 0)
+    end = next((at for at in range(1, len(lines)) if not _FIELD.match(lines[at])), len(lines))
+    return end + 1 if end < len(lines) and lines[end].strip() in ("---", "...") else 0
+
+
+def _first_shown(lines: Sequence[str], quoted: Sequence[Sequence[tuple[int, int]]]) -> int:
+    """The first line that may be shown: below front matter, unless a quoted phrase is in it or nothing follows it."""
+    below = _skip_front_matter(lines)
+    if any(top < below for places in quoted for top, _ in places):
+        return 0
+    return next((at for at in range(below, len(lines)) if lines[at].strip()), 0)
 
 
 def _with_table_head(lines: Sequence[str], matching: Sequence[dict[str, float]], window: range) -> list[int]:

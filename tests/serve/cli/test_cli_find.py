@@ -318,6 +318,19 @@ def test_what_stands_below_a_heading_that_matches_is_shown_and_no_front_matter()
     shown = [line for _, line in best_lines("\n".join(text), Marker(["keys", "rotation"])).lines]
     assert "Every ninety days." in shown
     assert "title: Keys and rotation" not in shown
+    shown = [
+        line
+        for _, line in best_lines("\n".join([*fields, "# Keys", "", "Two of them."]), Marker(["keys"])).lines
+    ]
+    assert shown == ["# Keys", "", "Two of them."], "no end of front matter either"
+    shown = [line for _, line in best_lines("\n".join(fields), Marker(["rotation"])).lines]
+    assert "title: Keys and rotation" in shown, "unless there is nothing else"
+    shown = [
+        line for _, line in best_lines("\n".join([*fields, "# Keys"]), Marker([], ["keys and rotation"])).lines
+    ]
+    assert "title: Keys and rotation" in shown, "or a quoted phrase is there"
+    shown = [line for _, line in best_lines("---\n\nNew keys.\n\n---\n\nOld ones.", Marker(["keys"])).lines]
+    assert "New keys." in shown, "two rules enclose text, not fields"
     rare = ["the budget of travel"] * 8 + ["travel to Bern"] + ["z"] * 8
     shown = [line for _, line in best_lines("\n".join(rare), Marker(["budget", "travel", "bern"]), 3).lines]
     assert "travel to Bern" in shown, "a word that few lines hold tells more than one that many hold"
