@@ -209,3 +209,11 @@ def test_stop_words_are_single_surface_tokens(terms: Terms) -> None:
 @given(st.text("aZ_9.-':/+#@ \n\\\x1f", max_size=80))
 def test_the_fast_path_for_ascii_gives_the_same_tokens(text: str) -> None:
     assert Terms().words(text) == Terms().words(f"{text} é")[:-1]
+
+
+@given(st.text(alphabet="aBc9_.-':/+#@ \n,(", max_size=80))
+@settings(max_examples=300, deadline=None)
+def test_a_text_read_by_stretches_has_the_terms_of_its_surface_tokens(text: str) -> None:
+    terms = Terms()
+    assert list(terms.of(text)) == [term for _, found in Terms().words(text) for term in found]
+    assert list(terms.of(text)) == list(Terms().of(text))  # what is remembered changes nothing

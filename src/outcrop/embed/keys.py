@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b, file_digest
 from pathlib import Path, PurePosixPath
 
@@ -48,9 +49,7 @@ def summary_key(summary: str) -> bytes:
 def context_head(title: str, heading_path: Sequence[str]) -> str:
     """The lines put before a chunk's text: its document's title and its headings, where there are any. A file name that
     is only a number (`0421.py`) says nothing about the file and is left out."""
-    name = _one_line(title)
-    if any(map(str.isalpha, PurePosixPath(name).suffix)) and not path_text(name):
-        name = ""
+    name = _telling_title(title)
     sections = [section for section in map(_one_line, heading_path) if section]
     # A markdown file's title usually is its first heading: saying it twice would double its weight.
     if sections and sections[0].casefold() == name.casefold():
@@ -90,6 +89,13 @@ def path_text(path: str) -> str:
     name = PurePosixPath(path)
     words = " ".join((*name.parts[-_PATH_COMPONENTS:-1], name.stem))
     return " ".join(_NUMBERING.sub(" ", words).split())
+
+
+@lru_cache(maxsize=256)  # it is asked for each chunk of a document
+def _telling_title(title: str) -> str:
+    """A title on one line; nothing of a file name that is only a number."""
+    name = _one_line(title)
+    return "" if any(map(str.isalpha, PurePosixPath(name).suffix)) and not path_text(name) else name
 
 
 def _one_line(text: str) -> str:

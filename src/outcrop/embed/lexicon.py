@@ -76,7 +76,9 @@ Senses count so, too, by the sum of their shares: .48, the same as in full, but 
 _CACHED_WORDS: Final = 1 << 16
 """Words remembered, about 16 MB when full; then all are forgotten, and the common come back."""
 
-_LETTERS: Final = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{MARKS}])*")
+_LETTERS: Final = re.compile(rf"[^\W\d_](?:[^\W\d_]++|[{MARKS}]++)*+")
+_ASCII_LETTERS: Final = "".join(chr(code).lower() if chr(code).isalpha() else " " for code in range(128))
+"""What each character of ASCII becomes before a text is split into words."""
 _OTHER_LETTERS: Final = re.compile(
     rf"(?:(?![a-zA-Z\u00aa-\u024f\u1e00-\u1eff\ufb00-\ufb06\uff21-\uff5a])[^\W\d_]|(?<=[^\W\d_])[{MARKS}])+"
 )
@@ -133,7 +135,7 @@ class Lexicon:
 
     def is_foreign(self, text: str) -> bool:
         """Whether a text is in another language than English, judged by some of its words."""
-        words = _LETTERS.findall(_take_sample(text).lower())
+        words = _split_letters(_take_sample(text))
         return sum(map(self._tones_seen.__getitem__, words)) > _FOREIGN + _DOUBT * len(words)
 
     def split(self, text: str) -> tuple[str, str]:
@@ -293,6 +295,13 @@ class _Tones(dict[str, float]):
                 self.clear()
             self[word] = tone
         return tone
+
+
+def _split_letters(sample: str) -> list[str]:
+    """The words of a text in lower case: letters with their marks."""
+    if sample.isascii():
+        return sample.translate(_ASCII_LETTERS).split()
+    return _LETTERS.findall(sample.lower())
 
 
 def _take_sample(text: str) -> str:

@@ -348,7 +348,9 @@ def _count_tokens(packed: Sequence[bytes]) -> _Counts:
     pairs = np.repeat(np.arange(len(packed), dtype=np.int64) << 32, lengths)
     pairs |= np.frombuffer(b"".join(packed), np.dtype(f"u{ID_BYTES}"))
     pairs.sort()
-    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    is_first = np.ones(len(pairs), np.bool_)
+    np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
     distinct = pairs[starts]
     bounds = np.searchsorted(distinct, np.arange(len(packed) + 1, dtype=np.int64) << 32)
     return _Counts(distinct & 0xFFFFFFFF, np.diff(starts, append=len(pairs)), bounds.tolist())

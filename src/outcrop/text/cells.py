@@ -24,6 +24,7 @@ _YEAR: Final = re.compile(r"(?:FY\s?)?(?:19|20)\d\d")
 _RULE: Final = re.compile(r"[\s|:+=\-]*")
 _ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _GROUPED: Final = re.compile(r"(?<![\w.,'’])\d{1,3}(?:([,.'’\u00a0\u2009\u202f])\d{3})(?:\1\d{3})*(?![\w'’])")
+_MAYBE_GROUPED: Final = re.compile(r"\d[,.'’\u00a0\u2009\u202f]\d{3}")
 
 
 def is_row(line: str) -> bool:
@@ -106,4 +107,6 @@ def without_asides(cell: str) -> str:
 
 def join_thousands(text: str) -> list[str]:
     """The numbers of a text that are written with marks between the thousands, without them: 1,234,567 is 1234567."""
+    if _MAYBE_GROUPED.search(text) is None:  # most texts
+        return []
     return ["".join(filter(str.isdigit, found.group())) for found in _GROUPED.finditer(text)]

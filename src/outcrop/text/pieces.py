@@ -56,7 +56,6 @@ _TRANSLITERATED: Final = str.maketrans(
     }
 )
 """Letters that are written otherwise where a keyboard lacks them and that Unicode does not take apart."""
-_ACCENTED: Final = re.compile(r"[^\x00-\x7f]")
 
 
 @lru_cache(maxsize=65_536)
@@ -86,8 +85,8 @@ class Stems:
 
     def __init__(self, language: str) -> None:
         known = known_languages().get(language or ENGLISH)
-        self._stemmer = Stemmer.Stemmer(known.stemmer) if known is not None and known.stemmer else None
-        self._english = Stemmer.Stemmer("english")
+        self._stemmer = Stemmer.Stemmer(known.stemmer, 0) if known is not None and known.stemmer else None
+        self._english = Stemmer.Stemmer("english", 0)
         self._is_latin = not script_of(language)
 
     def find(self, word: str) -> str:
@@ -112,7 +111,7 @@ class Pieces:
         if is_english(language):
             if text.isascii():
                 return array("Q")
-            words = (word for word in split_surfaces(text) if _ACCENTED.search(word))
+            words = (word for word in split_surfaces(text) if not word.isascii())
             return array("Q", chain.from_iterable(map(self._seen_in("").__getitem__, words)))
         return array("Q", chain.from_iterable(map(self._seen_in(language).__getitem__, split_surfaces(text))))
 
