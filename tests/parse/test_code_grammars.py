@@ -11,6 +11,7 @@ import pytest
 
 import outcrop
 from outcrop.parse.code import LANGUAGES, find_language, missing_grammars, read_code
+from outcrop.parse.code.extract import offsets_of
 from outcrop.parse.code.languages import NoGrammar, grammar_of
 
 PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
@@ -87,3 +88,10 @@ def test_a_file_without_its_grammar_is_searchable_and_read_again_once_it_is_inst
         assert hit.code is not None
         assert "weigh" in {item.name for item in hit.code.defines}
         assert [check.detail for check in kb.doctor() if check.name == "languages"] == ["all grammars are here"]
+
+
+@pytest.mark.parametrize("text", ["plain", "naïve café — 日本語 🎉 end", "é", ""])
+def test_every_byte_that_begins_a_character_has_its_offset(text: str) -> None:
+    data = text.encode()
+    offset = offsets_of(text, data)
+    assert [offset(len(text[:at].encode())) for at in range(len(text) + 1)] == list(range(len(text) + 1))

@@ -15,7 +15,6 @@ from outcrop.parse.code.languages import Language
 from outcrop.parse.code.references import MAX_NAME_CHARS, Captured, Offset, text_of
 from outcrop.records import Declaration
 
-_BLANK = re.compile(r"\s+")
 _QUOTED = re.compile(r"^([\"'`])(.*)\1$")
 _ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[?!]$")
 MAX_COLUMN = 1_000
@@ -57,12 +56,19 @@ def note_declaration(
     node = captured[label][0]
     role, _, kind = label.partition(".")
     end = node.end_byte if kind != "rest" or node.parent is None else node.parent.end_byte
-    for named in map(_innermost, captured.get("name", ())):
-        name = _QUOTED.sub(r"\2", " ".join(text_of(data, named).split()))[:MAX_NAME_CHARS]
-        name = name.partition("(")[0] if named.type == "operator_cast" else name
-        name = name[1:] if named.type == "simple_symbol" else name
-        outer, _, name = name.rpartition(".") if named.type == "alias" else ("", "", name)
-        scope = _BLANK.sub("", text_of(data, captured["scope"][0])).strip("\"'`") if "scope" in captured else ""
+    for named, type_ in map(_innermost, captured.get("name", ())):
+        name = " ".join(text_of(data, named).split())
+        name = _QUOTED.sub(r"\2", name) if name.startswith(("'", '"', "`")) else name
+        name, outer = name[:MAX_NAME_CHARS], ""
+        if type_ == "operator_cast":
+            name = name.partition("(")[0]
+        elif type_ == "simple_symbol":
+            name = name[1:]
+        elif type_ == "alias":
+            outer, _, name = name.rpartition(".")
+        scope = (
+            "".join(text_of(data, captured["scope"][0]).split()).strip("\"'`") if "scope" in captured else ""
+        )
         is_outside = role == "def" and "::" in name
         if is_outside:  # defined outside its scope: `Pool<T>::acquire`
             scope, _, name = name.rpartition("::")
@@ -95,15 +101,15 @@ def first_readings(found: Iterable[Found]) -> Iterator[Found]:
     )
 
 
-def _innermost(named: tree_sitter.Node) -> tree_sitter.Node:
-    """The name inside a C declarator: `*(*name)[3]`."""
-    while named.type.endswith("declarator") or named.type in ("template_function", "template_type"):
+def _innermost(named: tree_sitter.Node) -> tuple[tree_sitter.Node, str]:
+    """The name inside a C declarator, `*(*name)[3]`, and its type."""
+    while (type_ := named.type).endswith("declarator") or type_ in ("template_function", "template_type"):
         inner = named.child_by_field_name("declarator") or named.child_by_field_name("name")
         inner = inner or (named.named_children[0] if named.named_child_count else None)
         if inner is None:
             break
         named = inner
-    return named
+    return named, type_
 
 
 def attach_docs(ordered: list[Found], docs: Iterable[tree_sitter.Node], data: bytes) -> None:
@@ -244,6 +250,7 @@ _SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 _CROSS_REFERENCE = re.compile(r"<\w+\s+\w+=\"(?:\w:)?([^\"]*)\"\s*/>")
 _TAGS = re.compile(r"</?\w[^>\n]{0,80}>|[`*]{1,2}|\{@\w+\s+([^}\n]*)\}|^@(?:brief|doc)\s+", re.MULTILINE)
 
+_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _RETURNED = re.compile(r"^[ \t]*@(?:returns?|var)[ \t]+(.*)$", re.MULTILINE)
 _TAG_LINES = re.compile(r"^[ \t]*@(?!brief\b|doc\b|summary\b|description\b|inheritDoc\b)\w.*$", re.MULTILINE)
 _INNER_COMMENTS = re.compile(r"/\*[\s\S]*?\*/|(?<=\s)(?://|--|#)(?=[\s|^])[^\n]*")
@@ -254,8 +261,11 @@ _TIGHT = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
 
 def signature_of(raw: str) -> str:
     """What precedes the body of a declaration, as one line."""
-    line = _BLANK.sub(" ", _INNER_COMMENTS.sub("", raw[: 4 * MAX_SIGNATURE_CHARS])).strip().rstrip("{:=;, \\")
-    line = _TIGHT.sub("", line)
+    line = raw[: 4 * MAX_SIGNATURE_CHARS]
+    line = _INNER_COMMENTS.sub("", line) if "/" in line or "--" in line or "#" in line else line
+    line = " ".join(line.split()).rstrip("{:=;, \\")
+    if "( " in line or "[ " in line or " )" in line or " ]" in line:
+        line = _TIGHT.sub("", line)
     return line if len(line) <= MAX_SIGNATURE_CHARS else line[: MAX_SIGNATURE_CHARS - 1].rstrip() + "…"
 
 
@@ -264,13 +274,20 @@ def first_sentence(comment: str) -> str:
     if not comment:
         return ""
     plain = _MARKERS.sub("", _ENDS.sub("", comment[:4000]))
-    summary = _SUMMARY.search(plain)
-    plain = _CROSS_REFERENCE.sub(r"\1", summary[1]) if summary is not None else plain
-    returned = _RETURNED.search(plain)
-    plain = _TAG_LINES.sub("", plain).strip() or (returned[1] if returned is not None else "")
-    plain = _TAGS.sub(r"\1", plain).strip("\"' \t\r\n")
-    paragraph = re.split(r"\n[ \t]*\n", plain, maxsplit=1)[0]
-    words = _SENTENCE.split(_BLANK.sub(" ", paragraph).strip(), maxsplit=1)[0]
+    if "<" in plain:
+        summary = _SUMMARY.search(plain)
+        plain = _CROSS_REFERENCE.sub(r"\1", summary[1]) if summary is not None else plain
+    if "@" in plain:
+        returned = _RETURNED.search(plain)
+        plain = _TAG_LINES.sub("", plain).strip() or (returned[1] if returned is not None else "")
+    else:
+        plain = plain.strip()
+    if "<" in plain or "`" in plain or "*" in plain or "@" in plain:
+        plain = _TAGS.sub(r"\1", plain)
+    plain = plain.strip("\"' \t\r\n")
+    words = " ".join((_EMPTY_LINE.split(plain, maxsplit=1)[0] if "\n" in plain else plain).split())
+    if ". " in words or "! " in words or "? " in words:
+        words = _SENTENCE.split(words, maxsplit=1)[0]
     return words if len(words) <= MAX_DOC_CHARS else words[:MAX_DOC_CHARS].rsplit(" ", 1)[0]
 
 
@@ -319,35 +336,38 @@ def _before(node: tree_sitter.Node, data: bytes) -> tree_sitter.Node | None:
         before, parent = parent.prev_sibling, parent.parent
     if before is None or is_comment(before):
         return before
-    return _stray(before, data, column(node, data)) or before
+    return _stray(before, data, node) or before
 
 
-def _stray(node: tree_sitter.Node, data: bytes, furthest: int) -> tree_sitter.Node | None:
-    """A comment that the grammar puts at the end of a node but whose column shows that it documents what follows."""
-    tail = data[max(node.start_byte, node.end_byte - MAX_COLUMN) : node.end_byte].rstrip()
+def _stray(node: tree_sitter.Node, data: bytes, beside: tree_sitter.Node) -> tree_sitter.Node | None:
+    """A comment that the grammar puts at the end of a node but whose column, no further right than that of another
+    node, shows that it documents what follows."""
+    end = node.end_byte
+    tail = data[max(node.start_byte, end - MAX_COLUMN) : end].rstrip()
     line = tail[tail.rfind(b"\n") + 1 :].lstrip()
     if not line.startswith(_COMMENT_MARKS) and not line.endswith(_COMMENT_ENDS):
         return None  # the usual case, without a walk down the tree
     last: tree_sitter.Node | None = node
     while last is not None and not is_comment(last):
         last = last.child(last.child_count - 1) if last.child_count else None
-    return last if last is not None and column(last, data) <= furthest else None
+    near = last is not None and column(last.start_byte, data) <= column(beside.start_byte, data)
+    return last if near else None
 
 
 def end_of(node: tree_sitter.Node, data: bytes) -> int:
     """Where a node ends, without trailing whitespace and comments on what follows."""
     end = node.end_byte
-    stray = _stray(node, data, column(node, data))
+    stray = _stray(node, data, node)
     while stray is not None and is_comment(stray):
         end = stray.start_byte
         stray = stray.prev_sibling
     return node.start_byte + len(data[node.start_byte : end].rstrip())
 
 
-def column(node: tree_sitter.Node, data: bytes) -> int:
-    """The column of a node, from 1; not from its start_point, whose numbers tree-sitter 0.26.0 frees twice."""
-    start = node.start_byte
-    newline = data.rfind(b"\n", max(0, start - MAX_COLUMN), start)
+def column(start: int, data: bytes) -> int:
+    """The column of a byte, from 1; not a node's start_point, whose numbers tree-sitter 0.26.0 frees twice."""
+    first = start - MAX_COLUMN if start > MAX_COLUMN else 0
+    newline = data.rfind(b"\n", first, start)
     return start - (newline if newline >= 0 else max(-1, start - MAX_COLUMN))
 
 
@@ -359,21 +379,22 @@ def leading(
     comments: list[str] = []
     before = _before(node, data)
     while before is not None:
-        comment = is_comment(before)
-        if not comment and before.type not in language.attached and before.start_byte not in attached:
+        comment, begin = is_comment(before), before.start_byte
+        if not comment and before.type not in language.attached and begin not in attached:
             break
-        gap = data[before.end_byte : start]
-        lines = gap.count(b"\n") + data.endswith(b"\n", before.start_byte, before.end_byte)
-        is_doc = data.startswith(_DOC_COMMENTS, before.start_byte)
+        end = before.end_byte
+        gap = data[end:start]
+        lines = gap.count(b"\n") + data.endswith(b"\n", begin, end)
+        is_doc = data.startswith(_DOC_COMMENTS, begin)
         if gap.strip() or lines > (2 if is_doc else 1):
             break
-        line = before.start_byte - column(before, data) + 1
-        if comment and data[line : before.start_byte].strip():
+        line = begin - column(begin, data) + 1
+        if comment and data[line:begin].strip():
             break  # at the end of a line of code: it is about that line
         if comment:
-            comments.append(data[before.start_byte : before.end_byte].decode("utf-8", "replace"))
-        elif attached.get(before.start_byte):
-            comments.append(attached[before.start_byte])
-        start = before.start_byte
+            comments.append(data[begin:end].decode("utf-8", "replace"))
+        elif attached.get(begin):
+            comments.append(attached[begin])
+        start = begin
         before = before.prev_sibling
     return start, "\n".join(reversed(comments))

@@ -24,8 +24,11 @@ in a tree with errors are taken as they are: a file that is being edited is stil
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 import numpy as np
 import tree_sitter
@@ -63,6 +66,7 @@ LONG_CHARS = 800
 """Inside longer declarations statements are places to cut too: two thirds of a full chunk (not measured)."""
 
 _LETTERS = re.compile(rb"[^\n]")
+_START = itemgetter(Reference._fields.index("start"))
 
 
 def extract_outline(text: str, language: Language) -> Outline:
@@ -129,9 +133,9 @@ class _Reading:
         """Take in every match."""
         plain, used = self.plain, self.used
         for pattern, captured in matches:
-            if pattern in plain:
-                label, kind = plain[pattern]
-                note_use(used, pattern, captured, kind, captured[label][0])
+            known = plain.get(pattern)
+            if known is not None:
+                note_use(used, pattern, captured, known[1], captured[known[0]][0])
             else:
                 for label, nodes in captured.items():
                     self._take(pattern, captured, label, nodes[0])
@@ -180,7 +184,7 @@ def _outline_of(
     return Outline(
         language=language.name,
         declarations=declarations,
-        references=tuple(sorted(references, key=lambda reference: reference.start)),
+        references=tuple(sorted(references, key=_START)),
         header_end=_header_end(root, declarations, reading.headers, offset),
         cuts=tuple(sorted({offset(cut) for cut in _cuts(root, data)})),
     )
@@ -190,10 +194,11 @@ def offsets_of(text: str, data: bytes) -> Offset:
     """Bytes to code points."""
     if len(text) == len(data):
         return int
-    starts = np.flatnonzero((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)
+    within = np.flatnonzero((np.frombuffer(data, np.uint8) & 0xC0) == 0x80)  # bytes inside characters
+    inner = array("I", within.astype(np.uint32).tobytes())
 
     def offset(byte: int) -> int:
-        return int(starts.searchsorted(byte))
+        return byte - bisect_left(inner, byte)  # numpy's search takes ten times as long
 
     return offset
 
@@ -232,8 +237,8 @@ def _cuts(root: tree_sitter.Node, data: bytes) -> Iterator[int]:
         last = -1
         for child in node.named_children:
             start = child.start_byte
-            line = start - column(child, data) + 1
-            if line != last and not data[line:start].strip():
+            line = start - column(start, data) + 1
+            if line != last and (line == start or not data[line:start].strip()):
                 yield line
             last = line
             if child.end_byte - start > LONG_CHARS:

@@ -93,12 +93,14 @@ def references_of(used: Iterable[Used], data: bytes, offset: Offset) -> Iterator
         if not 1 < end - start <= MAX_NAME_CHARS:  # one letter is a type parameter or a local name
             continue
         qualifier = ""
-        if qualifiers and qualifiers[0].end_byte - qualifiers[0].start_byte <= MAX_QUALIFIER_CHARS:
-            qualifier = "".join(text_of(data, qualifiers[0]).split()).rstrip(".")
+        if qualifiers:
+            first, last = qualifiers[0].start_byte, qualifiers[0].end_byte
+            if last - first <= MAX_QUALIFIER_CHARS:
+                qualifier = "".join(data[first:last].decode("utf-8", "replace").split()).rstrip(".")
         name = data[start:end].decode("utf-8", "replace")
-        if node.type == "alias" and "." in name:  # an Elixir module
+        if "." in name and node.type == "alias":  # an Elixir module
             qualifier, _, name = name.rpartition(".")
-        elif node.type == "param":  # COPY --from=stage
+        elif "=" in name and node.type == "param":  # COPY --from=stage
             name = name.partition("=")[2]
         yield Reference(name, kind, offset(start), qualifier)  # type: ignore[arg-type]  # a test holds queries to the kinds
 
