@@ -27,6 +27,22 @@ def test_a_file_that_grew_past_the_limit_is_refused(tmp_path: Path) -> None:
         read_file(source(tmp_path / "a"), 20)
 
 
+def test_a_file_that_grows_while_it_is_read_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_bytes(b"0123456789")
+    tell = os.fstat
+
+    def tell_less(descriptor: int) -> os.stat_result:
+        told = tell(descriptor)
+        return os.stat_result((*told[:6], min(told.st_size, 4), *told[7:10]))
+
+    monkeypatch.setattr("outcrop.sources.files.os.fstat", tell_less)
+    assert read_file(source(tmp_path / "a"), 20) == b"0123456789"
+    with pytest.raises(SourceError, match="grown past the limit of 9 bytes"):
+        read_file(source(tmp_path / "a"), 9)
+
+
 @pytest.mark.timeout(5)
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")

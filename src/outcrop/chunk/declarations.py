@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 from typing import Final
@@ -185,14 +185,16 @@ class Notes:
         kind = main.kind if main else ""
         if not main and is_boilerplate(self._text[start:end], self._language):
             kind = "header"
+        symbol, mentions = ".".join(place), self._mentions(start, end)
         notes = CodeNotes(
-            symbol=".".join(place),
+            symbol=symbol,
             kind=kind,
             signature=main.signature if main else "",
+            summary=summarise(symbol, mentions, inside, main, self._role),
             defines=defines,
-            mentions=self._mentions(start, end),
+            mentions=mentions,
         )
-        return replace(notes, summary=summarise(notes, inside, main, self._role)), place
+        return notes, place
 
     def _around(self, start: int, end: int) -> Declaration | None:
         """The innermost declaration that holds the stretch."""
@@ -228,11 +230,12 @@ class Notes:
         if low == high:
             return ()
         counts = Counter(map(_NAME_KIND_QUALIFIER, self._references[low:high]))
-        most = counts.most_common(MAX_MENTIONS)
-        return tuple(Mention(name, kind, qualifier, count) for (name, kind, qualifier), count in most)
+        most = sorted(counts.items(), key=_COUNT, reverse=True)[:MAX_MENTIONS]
+        return tuple([Mention(name, kind, qualifier, count) for (name, kind, qualifier), count in most])
 
 
 _NAME_KIND_QUALIFIER = itemgetter(0, 1, 3)
+_COUNT = itemgetter(1)
 
 MAX_NAMES: Final = 8
 """Most names listed as declared or called: more would drown the rest (not measured)."""
@@ -249,7 +252,13 @@ _ROLES: Final[dict[str, str]] = {
 }
 
 
-def summarise(notes: CodeNotes, inside: Sequence[Declaration], main: Declaration | None, role: Role) -> str:
+def summarise(
+    symbol: str,
+    mentions: Sequence[Mention],
+    inside: Sequence[Declaration],
+    main: Declaration | None,
+    role: Role,
+) -> str:
     """What a chunk is, says and does: `Method acquire of ConnectionPool: Take a connection. Calls wait, open.`"""
     parts = []
     if main is not None:
@@ -260,12 +269,10 @@ def summarise(notes: CodeNotes, inside: Sequence[Declaration], main: Declaration
     told = {item.name for item in docs[:MAX_DOCS]} | ({main.name} if main is not None else set())
     others = [item.name for item in inside if item.name not in told]
     if others:
-        place = f" in {notes.symbol}" if main is None and notes.symbol else ""
+        place = f" in {symbol}" if main is None and symbol else ""
         parts.append(f"Declares {', '.join(dict.fromkeys(others[:MAX_NAMES]))}{place}.")
     for kind, verb in (("inherit", "Extends"), ("call", "Calls")):
-        names = dict.fromkeys(
-            item.name for item in notes.mentions if item.kind == kind and item.name not in told
-        )
+        names = dict.fromkeys(name for name, used_as, _, _ in mentions if used_as == kind and name not in told)
         if names:
             parts.append(f"{verb} {', '.join(list(names)[:MAX_NAMES])}.")
     if parts and role in _ROLES:

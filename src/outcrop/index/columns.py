@@ -5,9 +5,9 @@ columns and merged by them, and so is what a store that is searched in place kee
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -80,7 +80,8 @@ def find_terms(feed: Sequence[FeedRow], terms: Terms) -> Occurrences:
             section = sections[section_key] = _section(terms, language, item)
         body = np.frombuffer(terms.of(item.text), np.uint64)
         bodies.append(body)
-        own = np.concatenate((body, _pieces(terms, item.text, language)))
+        pieces = _pieces(terms, item.text, language)
+        own = np.concatenate((body, pieces)) if len(pieces) else body
         counted = np.tile(own, OWN_WEIGHT) if item.kind == SESSION else own
         marks = _marks_of(language)
         found += (counted, file.terms, section.terms, marks)
@@ -109,10 +110,12 @@ def _section(terms: Terms, language: str, item: FeedRow) -> _Header:
 
 
 def _header(terms: Terms, language: str, *weighted: tuple[str, int]) -> _Header:
-    repeated: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
+    repeated: list[NDArray[np.uint64]] = [_NO_TERMS]
     length = 0
     for text, weight in weighted:
-        found = np.frombuffer(terms.of(text) if text else array("Q"), np.uint64)
+        if not text:
+            continue
+        found = np.frombuffer(terms.of(text), np.uint64)
         length += len(found)
         repeated += [found, _pieces(terms, text, language)] * weight
     return _Header(np.concatenate(repeated), length)
@@ -125,6 +128,7 @@ def _pieces(terms: Terms, text: str, language: str) -> NDArray[np.uint64]:
     return np.frombuffer(terms.pieces.of(text, language), np.uint64)
 
 
+@cache
 def _marks_of(language: str) -> NDArray[np.uint64]:
     """The terms that say which language a row is in."""
     if language in ("", CODE):

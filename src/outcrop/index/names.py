@@ -11,15 +11,17 @@ from __future__ import annotations
 import posixpath
 import re
 import zlib
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, Final, get_args
 
 import numpy as np
 
-from outcrop.records import NOTE_LINK, Definition, FeedRow, Mention, ReferenceKind, Role
+from outcrop.records import NOTE_LINK, Definition, FeedRow, ReferenceKind, Role
 from outcrop.system.arrays import NDArray
 from outcrop.text.terms import Terms, term_number, words_of
 
@@ -124,7 +126,6 @@ def name_number(name: str) -> int:
     return term_number(name.lower()) if name else 0
 
 
-@lru_cache(maxsize=65_536)
 def name_mark(name: str) -> int:
     """Eight bits that tell most spellings of a name apart."""
     return zlib.crc32(name.encode("utf-8", "surrogatepass")) & 0xFF
@@ -185,7 +186,7 @@ def module_of(path: str) -> tuple[str, str]:
 def build_names(feed: Sequence[FeedRow], first_rows: dict[int, int]) -> Names:
     """The names of some rows; `first_rows` tells the first row of each document."""
     defined: list[tuple[int, int, int, int, int]] = []
-    used: list[tuple[int, int, int, int, int, int]] = []
+    used = array("Q")
     for row, item in enumerate(feed):
         if first_rows[item.document_id] == row:
             stem, folder, above = _module_file(item.path)
@@ -195,12 +196,16 @@ def build_names(feed: Sequence[FeedRow], first_rows: dict[int, int]) -> Names:
             defined += ((number, row, 0, TITLE, 0) for number in sorted(_titles(item)))
         if item.code is not None:
             defined += (_definition(definition, row) for definition in item.code.defines)
-            for mention in item.code.mentions:
-                used += _uses(mention, row, item.path)
+            for name, kind, qualifier, times in item.code.mentions:
+                if kind in _PATHS:
+                    for use in _uses_of_path(name, kind, qualifier, row, times, item.path):
+                        used.extend(use)
+                else:
+                    number, hint, use_kind, mark = _read_use(name, kind, qualifier)
+                    used.extend((number, row, hint, use_kind, min(times, 255), mark))
     defined.sort()
-    by_name = np.array(defined, np.uint64).reshape(-1, 5)
-    by_row = np.array(used, np.uint64).reshape(-1, 6)
-    return _names(by_name, by_row)
+    by_name = np.frombuffer(array("Q", chain.from_iterable(defined)), np.uint64).reshape(-1, 5)
+    return _names(by_name, np.frombuffer(used, np.uint64).reshape(-1, 6))
 
 
 def _names(by_name: NDArray[np.uint64], by_row: NDArray[np.uint64]) -> Names:
@@ -215,28 +220,36 @@ def _definition(item: Definition, row: int) -> tuple[int, int, int, int, int]:
     return name_number(item.name), row, name_number(item.scope), kind, name_mark(item.name)
 
 
-def _uses(item: Mention, row: int, path: str) -> list[tuple[int, int, int, int, int, int]]:
-    kind, count = USES.index(item.kind), min(item.times, 255)
-    if item.kind in ("import", "link"):
-        named = item.kind == "link" and item.qualifier == NOTE_LINK
-        if item.kind == "link" and item.qualifier and not named:  # a label, which is no path
-            return []
-        name, placed = _LANGUAGE_ROOTS.sub("", item.name), item.kind == "link" and not named
-        if name.startswith("."):
-            name, placed = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)), True
-        module, before = module_of(name)
-        if named:  # in whatever folder, as an import's module is
-            kind = USES.index("import")
-        hint = name_number(before) or (ROOT if placed else 0)
-        found = [(module_number(module), row, hint, kind, count, 0)] if module else []
-        if item.kind == "import" and item.qualifier:  # what is taken: a name of that module, or a module itself
-            taken = item.qualifier
-            found.append((module_number(taken), row, name_number(module), kind, count, 0))
-            found.append(
-                (name_number(taken), row, name_number(module), USES.index("use"), count, name_mark(taken))
-            )
-        return found
-    return [(name_number(item.name), row, hint_number(item.qualifier), kind, count, name_mark(item.name))]
+_PATHS: Final = frozenset(("import", "link"))
+
+
+@lru_cache(maxsize=16_384)
+def _read_use(name: str, kind: str, qualifier: str) -> tuple[int, int, int, int]:
+    """A used name: its number, hint, kind and mark."""
+    return name_number(name), hint_number(qualifier), USES.index(kind), name_mark(name)
+
+
+def _uses_of_path(
+    path: str, said: str, qualifier: str, row: int, times: int, where: str
+) -> list[tuple[int, int, int, int, int, int]]:
+    """What an import or a link in the file at `where` uses."""
+    kind, count = USES.index(said), min(times, 255)
+    named = said == "link" and qualifier == NOTE_LINK
+    if said == "link" and qualifier and not named:  # a label, which is no path
+        return []
+    name, placed = _LANGUAGE_ROOTS.sub("", path), said == "link" and not named
+    if name.startswith("."):
+        name, placed = posixpath.normpath(posixpath.join(posixpath.dirname(where), name)), True
+    module, before = module_of(name)
+    if named:  # in whatever folder, as an import's module is
+        kind = USES.index("import")
+    hint = name_number(before) or (ROOT if placed else 0)
+    found = [(module_number(module), row, hint, kind, count, 0)] if module else []
+    if said == "import" and qualifier:  # what is taken: a name of that module, or a module itself
+        found.append((module_number(qualifier), row, name_number(module), kind, count, 0))
+        use, mark = USES.index("use"), name_mark(qualifier)
+        found.append((name_number(qualifier), row, name_number(module), use, count, mark))
+    return found
 
 
 @lru_cache(maxsize=65_536)

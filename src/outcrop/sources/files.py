@@ -90,7 +90,11 @@ def read_plain(path: Path, max_bytes: int) -> bytes:
     """All bytes of the regular file at `path`, as `read_file`."""
     with open_plain(path) as stream:
         try:
-            content = stream.read(max_bytes + 1)
+            # Not all that is allowed at once: as much memory would be taken for every file.
+            room = min(os.fstat(stream.fileno()).st_size, max_bytes) + 1
+            content = stream.read(room)
+            if len(content) == room <= max_bytes:  # it grew, or is of a kind whose size nobody tells
+                content += stream.read(max_bytes + 1 - room)
         except OSError as error:
             raise SourceError(f"{path} cannot be read: {explain(error)}") from error
     if len(content) > max_bytes:

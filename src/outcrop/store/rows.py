@@ -64,7 +64,10 @@ def stored_chunk(row: tuple[Any, ...], documents: Mapping[int, DocumentInfo]) ->
 
 def join_names(notes: CodeNotes) -> str:
     """The names a chunk declares and uses, as JSON."""
-    return json.dumps((notes.defines, notes.mentions), separators=(",", ":"))
+    return _NAMES.encode((notes.defines, notes.mentions))
+
+
+_NAMES: Final = json.JSONEncoder(separators=(",", ":"))
 
 
 def code_notes(row: Sequence[Any]) -> CodeNotes | None:
