@@ -54,6 +54,13 @@ def test_values_are_no_header_and_a_sentence_is_no_caption() -> None:
     assert {chunk.heading_path for chunk in chunks} == {()}
 
 
+def test_rules_alone_are_no_header() -> None:
+    drawing = "|---|---|\n" * 3 + "".join(f"| {i} | {i * i} |\n" for i in range(300))
+    first, *others = chunk_text(f"A drawing.\n\n{drawing}", kind="md")
+    assert "".join(chunk.text for chunk in (first, *others)).count("|---|---|") == 3
+    assert {chunk.heading_path for chunk in others} == {()}
+
+
 def test_a_listing_with_bars_is_no_table() -> None:
     code = "".join(f"cat file{i} | sort | uniq -c | head\n" for i in range(90))
     chunks = chunk_text(f"Run it:\n\n```sh\n{code}```\n", kind="md")

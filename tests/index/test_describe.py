@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.index.rows import TERMS, WORDS, feed_row, view_of
 
 from outcrop.index.bm25 import weigh_terms
-from outcrop.index.candidates import find_candidates
+from outcrop.index.candidates import add_times, find_candidates
 from outcrop.index.columns import build_segment
 from outcrop.index.describe import MAX_DEFINITIONS, cover_files, describe, find_declared
 from outcrop.index.query import Symbol, read_query
@@ -285,5 +285,6 @@ def test_without_words_or_rows_nothing_is_covered() -> None:
     found = find_candidates(view, [None], weigh_terms("amber", TERMS, view.segments), None)
     seen = describe(view, found, "amber", {}, TERMS)
     assert (seen.file_words.tolist(), seen.file_rare_words.tolist()) == ([0], [0]), "until it is looked up"
-    none = cover_files(weigh_terms("", TERMS, view.segments), seen)
+    nothing = weigh_terms("", TERMS, view.segments)
+    none = cover_files(nothing, add_times(seen, nothing))
     assert (none.file_words.tolist(), none.file_rare_words.tolist()) == ([0], [0])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.index.rows import feed_row, segment_of_texts, view_of
 
-from outcrop.index.bm25 import MAX_TERMS, PRIOR_ROWS, held_terms, matched_terms, score_segment, weigh_terms
+from outcrop.index.bm25 import MAX_TERMS, PRIOR_ROWS, HeldWords, count_times, score_segment, weigh_terms
 from outcrop.index.columns import TITLE_WEIGHT, build_segment, merge_segments
 from outcrop.index.segment import View
 from outcrop.text.terms import Terms
@@ -163,12 +163,14 @@ def test_an_empty_index_has_no_scores(terms: Terms) -> None:
 def test_matched_words_are_shown_as_typed_heaviest_first(terms: Terms) -> None:
     view = view_of(segment_of_texts(["Running hay needles", "hay", "hay"], terms))
     words = weigh_terms("hay Needle runs absent", terms, view.segments)
-    assert matched_terms(words, 0, 0) == ("Needle", "runs", "hay")
-    assert matched_terms(words, 0, 1) == ("hay",)
+    both, one, _ = count_times(words, np.zeros(3, np.int32), np.arange(3)).tolist()
+    assert HeldWords(words).matched(both) == ("Needle", "runs", "hay")
+    assert HeldWords(words).matched(one) == ("hay",)
+    assert (HeldWords(words).coverage(both), HeldWords(words).coverage(one)) == (0.75, 0.25)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_held_terms_are_what_reading_every_text_finds(terms: Terms, seed: int) -> None:
+def test_terms_are_counted_as_reading_every_text_does(terms: Terms, seed: int) -> None:
     rng = random.Random(seed)
     texts = corpus(seed, 90)
     cuts = [0, *sorted(rng.sample(range(1, 90), 2)), 90]
@@ -179,18 +181,18 @@ def test_held_terms_are_what_reading_every_text_finds(terms: Terms, seed: int) -
     for _ in range(20):
         typed = [*rng.sample(WORDS, rng.randrange(1, 6)), "absent"]
         words = weigh_terms(" ".join(typed), terms, segments)
-        held = held_terms(words, numbers.astype(np.int32), rows.astype(np.intp))
-        expected = [[word in texts[i].split() for i in asked] for word in map(words.words.get, words.weights)]
-        assert held.tolist() == expected
-        assert not held[list(words.words.values()).index("absent")].any()
+        times = count_times(words, numbers.astype(np.int32), rows.astype(np.intp))
+        of_query = [words.words[term] for term in words.weights]
+        assert times.tolist() == [[texts[i].split().count(word) for word in of_query] for i in asked]
+        assert not times[:, of_query.index("absent")].any()
 
 
 def test_nothing_holds_a_term_where_there_are_no_rows_no_terms_or_no_postings(terms: Terms) -> None:
     segments = [segment_of_texts(["gak gom"], terms)]
     nowhere, here = np.zeros(0, np.int32), np.zeros(1, np.int32)
-    assert held_terms(weigh_terms("gak", terms, segments), nowhere, nowhere.astype(np.intp)).shape == (1, 0)
-    assert held_terms(weigh_terms("", terms, segments), here, here.astype(np.intp)).shape == (0, 1)
+    assert count_times(weigh_terms("gak", terms, segments), nowhere, nowhere.astype(np.intp)).shape == (0, 1)
+    assert count_times(weigh_terms("", terms, segments), here, here.astype(np.intp)).shape == (1, 0)
     words = weigh_terms("gak", terms, segments)
     empty = {term: (rows[:0], counts[:0]) for term, (rows, counts) in words.postings[0].items()}
     searched_in_place = replace(words, postings=(empty,))
-    assert held_terms(searched_in_place, here, here.astype(np.intp)).tolist() == [[False]]
+    assert count_times(searched_in_place, here, here.astype(np.intp)).tolist() == [[0]]

@@ -16,6 +16,7 @@ from outcrop.index import candidates as module
 from outcrop.index.columns import merge_segments
 from outcrop.index.packed import load_segment, save_segment
 from outcrop.index.phrasing import PAIR_BYTES, mark_pairs, may_hold
+from outcrop.records import Text
 from outcrop.text.phrases import holds_phrase, phrase_words
 
 COMMON = "if the name is not in this file then use a new one for it and so on".split()
@@ -103,3 +104,31 @@ def test_a_search_for_a_phrase_reads_only_texts_that_may_hold_it(
         monkeypatch.setattr(kb._store, "match_phrase", counted)
         assert [hit.document.path for hit in kb.search('"the one for this name"').hits] == ["it.txt"]
     assert len(read) < 5
+
+
+def test_of_a_phrase_whose_words_stand_everywhere_the_likeliest_texts_are_read_and_the_rest_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    monkeypatch.setattr(module, "READ_PHRASES", 4)
+    monkeypatch.setattr(module, "MAX_READ_PHRASES", 10)
+    monkeypatch.setattr(module, "may_hold", lambda pairs, words: np.ones(pairs.shape[1], np.bool_))
+    with outcrop.open(tmp_path / "i.db") as kb:
+        kb.add_texts(Text(f"Chalk lies over slate, slate over chalk {i}.", id=f"{i}") for i in range(60))
+        kb.add_texts([Text("Chalk slate, chalk slate, chalk slate.", id="short")])
+        match = kb._store.match_phrase
+
+        def counted(phrase: str, among: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None) -> object:
+            assert among is not None
+            read.extend(among.tolist())
+            return match(phrase, among)
+
+        monkeypatch.setattr(kb._store, "match_phrase", counted)
+        some = kb.search('"chalk slate"')
+        assert [hit.document.uri for hit in some.hits] == ["short"], "it has both words most often"
+        assert len(read) == len(set(read)) == 10
+        assert "51 more passages have all words of the phrase and were not read" in some.detail
+        none = kb.search('"over lies"')
+        assert none.unmatched_phrases == ("over lies",)
+        assert none.detail.startswith("no passage that was read holds")
+        assert "50 more passages" in none.detail

@@ -107,11 +107,11 @@ def _as_table(text: str, rows: Sequence[tuple[int, int, str]], headings: Sequenc
     caption = _find_caption(text, start, headings)
     lines = [line for _, _, line in rows[: MAX_HEADER_ROWS + 2]]
     count = _count_header(lines)
-    if count == 0:
+    named = [cells_of_row(line) for line in lines[:count] if not is_rule(line)]
+    if not named:  # also where rules stand above each other, as in a drawing
         return Table(start, start, end, "", caption)
     body = rows[count][0] if count < len(rows) else end
-    header = _join_columns([cells_of_row(line) for line in lines[:count] if not is_rule(line)])
-    return Table(start, body, end, header, caption)
+    return Table(start, body, end, _join_columns(named), caption)
 
 
 def _count_header(lines: Sequence[str]) -> int:

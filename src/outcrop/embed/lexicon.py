@@ -127,6 +127,7 @@ class Lexicon:
         self._rows: dict[str, int] = {}
         self._known: dict[str, Senses] = {}
         self._tones_seen = _Tones(self.measure_tone)
+        self._last_split = ("", ("", ""))
 
     def damage(self) -> list[str]:
         """What is wrong with the files, by their hashes; empty when all is well. Reads them whole."""
@@ -140,6 +141,12 @@ class Lexicon:
 
     def split(self, text: str) -> tuple[str, str]:
         """A text as what is to be read as English and what is not. Names out of code are English in any text."""
+        last = self._last_split
+        if last[0] != text:
+            self._last_split = last = (text, self._split(text))  # every search asks four times
+        return last[1]
+
+    def _split(self, text: str) -> tuple[str, str]:
         if self.is_foreign(text):
             return " ".join(_IDENTIFIER.findall(text)), _IDENTIFIER.sub(" ", text)
         if text.isascii():

@@ -173,7 +173,7 @@ class SearchArrays:
         self, view: View, query: Query, where: Filter, mode: SearchMode, vector: Vector | None, pool: int
     ) -> Matches:
         """Both legs over the arrays."""
-        masks = rows_with_phrases(self._store, self._terms, view, self.masks(view, where), query, pool)
+        masks, unread = rows_with_phrases(self._store, self._terms, view, self.masks(view, where), query, pool)
         words = (
             None
             if mode == "semantic"
@@ -184,7 +184,7 @@ class SearchArrays:
         filtered_out = (
             not len(found) and not where.is_empty() and not any(mask is None or mask.any() for mask in masks)
         )
-        return Matches(view, words, found, declared, query.phrases, filtered_out, vector)
+        return Matches(view, words, found, declared, query.phrases, filtered_out, vector, unread=unread)
 
     def find_titled(self, view: View, titles: Collection[int], most: int) -> list[tuple[int, int, int]]:
         """The prose that bears one of these titles."""

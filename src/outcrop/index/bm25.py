@@ -103,13 +103,8 @@ def weigh_terms(
 
 
 def count_chunks(segments: Sequence[Segment], wanted: Collection[int]) -> dict[int, int]:
-    """How many chunks hold each of some terms."""
-    counts = dict.fromkeys(wanted, 0)
-    for segment in segments:
-        for term in counts:
-            found = segment.postings(term)
-            counts[term] += 0 if found is None else len(found[0])
-    return counts
+    """How many chunks hold each of some terms that every search asks about."""
+    return {term: sum([segment.count_rows(term) for segment in segments]) for term in wanted}
 
 
 def weigh_counts(asked: Wording, counts: Mapping[int, int], rows: int) -> tuple[dict[int, float], float]:
@@ -180,74 +175,79 @@ def gain_of(
     return gain
 
 
-def matched_terms(query: LexicalQuery, number: int, row: int) -> tuple[str, ...]:
-    """Which words of the query a row of segment `number` holds, heaviest first. Of a word that has pieces it holds one
-    that counts in full, or what counts half of all."""
-    held = _terms_in(query, number, row)
-    if query.shares:
-        held = _terms_of_held_words(query, held)
-    found = sorted((-query.weights[term], query.words[term]) for term in held)
-    return tuple(dict.fromkeys(word for _, word in found))
-
-
-def _terms_of_held_words(query: LexicalQuery, held: Sequence[int]) -> list[int]:
-    whole: dict[str, float] = {}
-    for term in query.weights.keys() - query.translated:
-        word = query.words[term]
-        whole[word] = whole.get(word, 0.0) + query.shares.get(term, 1.0)
-    part: dict[str, float] = {}
-    for term in held:
-        word, share = query.words[term], query.shares.get(term, 1.0)
-        full = share == 1 or term in query.translated
-        part[word] = part.get(word, 0.0) + (whole.get(word, 1.0) if full else share)
-    return [term for term in held if part[query.words[term]] >= whole.get(query.words[term], 1.0) / 2]
-
-
-def held_terms(query: LexicalQuery, segments: NDArray[np.int32], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which rows, each of its segment, hold which terms of the query: a line for each term, in the order of weights."""
-    held = np.zeros((len(query.weights), len(rows)), np.bool_)
+def count_times(query: LexicalQuery, segments: NDArray[np.int32], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """How often rows, each of its segment, hold the terms of the query: a line for each row, and of the terms in the
+    order of weights. Rows that ascend are looked up faster."""
+    times = np.zeros((len(query.weights), len(rows)), np.uint8)
     for number, found in enumerate(query.postings):
-        mine = np.flatnonzero(segments == number)
+        mine = (segments == number).nonzero()[0]
+        if not len(mine):
+            continue
         wanted = rows[mine]
-        for line, term in enumerate(query.weights) if len(mine) else ():
-            if term in found and len(listed := found[term][0]):
-                place = np.minimum(listed.searchsorted(wanted.astype(listed.dtype)), len(listed) - 1)
-                held[line, mine] = listed[place] == wanted
-    return held
+        of_type: dict[np.dtype[Any], NDArray[Any]] = {}
+        for line, term in zip(times, query.weights, strict=True):
+            if term in found and len(found[term][0]):
+                listed, frequencies = found[term]
+                keys = of_type.get(listed.dtype)
+                if keys is None:
+                    keys = of_type[listed.dtype] = wanted.astype(listed.dtype)
+                place = listed.searchsorted(keys)
+                line[mine] = frequencies.take(place, mode="clip") * (listed.take(place, mode="clip") == keys)
+    return times.T
 
 
-def coverage(query: LexicalQuery, number: int, row: int) -> float:
-    """How much of the query a row of segment `number` holds, 0 to 1: the mean over its words of the share of each
-    word's terms that are there. Unlike BM25 this depends on nothing but the query and the row: not on how long the row
-    is, nor on what else is indexed, which in a small index says little of how common a word is."""
-    held = set(_terms_in(query, number, row))
-    words: dict[str, list[tuple[float, bool]]] = {}
-    other: dict[str, float] = {}
-    for term in query.weights:
-        word, share = query.words[term], query.shares.get(term, 1.0)
-        if term not in query.translated:
-            words.setdefault(word, []).append((share, term in held))
-        elif term in held:
-            other[word] = max(other.get(word, 0.0), share)
-    telling = {word: terms for word, terms in words.items() if word.lower() not in FILLERS} or words
-    parts = [
-        max(
-            sum(share for share, there in terms if there) / sum(share for share, _ in terms),
-            other.get(word, 0.0),
+class HeldWords:
+    """Which words of a query rows hold. What depends on the query alone is worked out once for all rows; `times` of a
+    row is how often it holds each term, in the order of weights (see `count_times`)."""
+
+    def __init__(self, query: LexicalQuery) -> None:
+        self._terms = [
+            (term, query.words[term], query.shares.get(term, 1.0), term in query.translated)
+            for term in query.weights
+        ]
+        self._places = sorted(
+            range(len(self._terms)), key=lambda i: (-query.weights[self._terms[i][0]], self._terms[i][1])
         )
-        for word, terms in telling.items()
-    ]
-    return sum(parts) / len(parts) if parts else 0.0
+        self._in_parts = bool(query.shares)
+        self._whole: dict[str, float] = {}
+        words: dict[str, list[tuple[float, int]]] = {}
+        for place, (_, word, share, is_translated) in enumerate(self._terms):
+            if not is_translated:
+                self._whole[word] = self._whole.get(word, 0.0) + share
+                words.setdefault(word, []).append((share, place))
+        telling = {word: terms for word, terms in words.items() if word.lower() not in FILLERS} or words
+        self._telling = [(word, terms, sum([share for share, _ in terms])) for word, terms in telling.items()]
 
+    def matched(self, times: Sequence[int]) -> tuple[str, ...]:
+        """Which words a row holds, heaviest first. Of a word that has pieces it holds one that counts in full, or what
+        counts half of all."""
+        held = [place for place in self._places if times[place]]
+        if self._in_parts:
+            held = self._with_enough(held)
+        return tuple(dict.fromkeys([self._terms[place][1] for place in held]))
 
-def _terms_in(query: LexicalQuery, number: int, row: int) -> list[int]:
-    """The weighted terms of the query that a row of segment `number` holds."""
-    found = []
-    for term, (rows, _) in query.postings[number].items():
-        i = int(rows.searchsorted(rows.dtype.type(row)))
-        if i < len(rows) and rows[i] == row and term in query.weights:
-            found.append(term)
-    return found
+    def _with_enough(self, held: Sequence[int]) -> list[int]:
+        part: dict[str, float] = {}
+        for place in sorted(held):
+            _, word, share, is_translated = self._terms[place]
+            full = share == 1 or is_translated
+            part[word] = part.get(word, 0.0) + (self._whole.get(word, 1.0) if full else share)
+        words = ((place, self._terms[place][1]) for place in held)
+        return [place for place, word in words if part[word] >= self._whole.get(word, 1.0) / 2]
+
+    def coverage(self, times: Sequence[int]) -> float:
+        """How much of the query a row holds, 0 to 1: the mean over its words of the share of each word's terms that are
+        there. Unlike BM25 this depends on nothing but the query and the row: not on how long the row is, nor on what
+        else is indexed, which in a small index says little of how common a word is."""
+        other: dict[str, float] = {}
+        for count, (_, word, share, is_translated) in zip(times, self._terms, strict=True):
+            if count and is_translated:
+                other[word] = max(other.get(word, 0.0), share)
+        parts = [
+            max(sum([share for share, place in terms if times[place]]) / whole, other.get(word, 0.0))
+            for word, terms, whole in self._telling
+        ]
+        return sum(parts) / len(parts) if parts else 0.0
 
 
 def rows_with_words(segment: Segment, wanted: Sequence[Collection[int]]) -> NDArray[np.bool_]:

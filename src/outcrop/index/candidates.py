@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -26,6 +25,9 @@ pages ask for more."""
 READ_PHRASES: Final = 250
 """Chunks with the words of a phrase that are read first, to see whether they hold the phrase: about 10 ms. Then as many
 again as were read before, and so on."""
+MAX_READ_PHRASES: Final = 2000
+"""And so many at most, which takes 0.1 s: of `"in of"` a million chunks have a hundred thousand with both words, and
+the whole index would be read to find that none holds them side by side."""
 
 Masks = Sequence[NDArray[np.bool_] | None]
 Listed = tuple[NDArray[np.intp], NDArray[np.int32]]
@@ -47,7 +49,12 @@ def find_candidates(
     scores = score_rows(view, masks, words)
     by_words = _best(scores, pool)
     by_meaning = _nearest(view.segments, masks, vector, pool)
-    return gather_rows(view, masks, scores, by_words, by_meaning, vector, more)
+    return add_times(gather_rows(view, masks, scores, by_words, by_meaning, vector, more), words)
+
+
+def add_times(found: Candidates, words: bm25.LexicalQuery | None) -> Candidates:
+    """The rows with how often each holds each term of the query."""
+    return found if words is None else found.put(times=bm25.count_times(words, found.segment, found.row))
 
 
 def gather_rows(
@@ -90,7 +97,7 @@ def describe_rows(
         if len(rows):
             lexical = None if words is None else _score_few(words, i, segment, rows, view.mean_length)
             parts.append(_columns(segment, i, rows, lexical, vector))
-    return Candidates.join(parts)
+    return add_times(Candidates.join(parts), words)
 
 
 def _score_few(
@@ -147,11 +154,14 @@ def score_rows(view: View, masks: Masks, words: bm25.LexicalQuery | None) -> lis
     return scores
 
 
-def rows_with_phrases(store: Store, terms: Terms, view: View, masks: Masks, query: Query, pool: int) -> Masks:
-    """The rows that may be returned and hold every quoted phrase. Where very many hold its words, texts are read best
-    match first, until as many as a search looks at are found: the rest could only come after them."""
+def rows_with_phrases(
+    store: Store, terms: Terms, view: View, masks: Masks, query: Query, pool: int
+) -> tuple[Masks, int]:
+    """The rows that may be returned and hold every quoted phrase, and how many might but were not read. Where very many
+    hold its words, texts are read best match first, until as many as a search looks at are found: the rest could only
+    come after them."""
     if not query.phrases:
-        return masks
+        return masks, 0
     phrases = [phrase_words(phrase) for phrase in query.phrases]
     wanted = [forms for words in phrases for forms in phrase_terms(words, terms)]
     if not all(phrases):
@@ -167,7 +177,7 @@ def rows_with_phrases(store: Store, terms: Terms, view: View, masks: Masks, quer
     if len(ordered) > READ_PHRASES:
         weights = bm25.weigh_terms(query.text, terms, view.segments, query.language)
         scores = [score[held] for score, held in zip(score_rows(view, likely, weights), likely, strict=True)]
-        ordered = ordered[np.argsort(-np.concatenate(scores), kind="stable")]
+        ordered = _first_by_score(ordered, np.concatenate(scores), MAX_READ_PHRASES)
     holding = [np.zeros(0, np.int64)]
     start = 0
     while start < len(ordered) and sum(map(len, holding)) < pool:
@@ -178,7 +188,17 @@ def rows_with_phrases(store: Store, terms: Terms, view: View, masks: Masks, quer
         holding.append(found)
         start = end
     every = np.sort(np.concatenate(holding))
-    return [is_among(segment.chunk_ids, every) for segment in view.segments]
+    # Those that come after enough that hold the phrases are not missed.
+    unread = sum(map(len, ids)) - len(ordered) if len(every) < pool else 0
+    return [is_among(segment.chunk_ids, every) for segment in view.segments], unread
+
+
+def _first_by_score(ids: NDArray[np.int64], scores: NDArray[np.float32], most: int) -> NDArray[np.int64]:
+    """The ids with the best scores, in that order; of equal ones the first."""
+    best = np.arange(len(ids))
+    if len(ids) > most:
+        best = np.flatnonzero(scores >= -np.partition(-scores, most - 1)[most - 1])
+    return ids[best[np.argsort(-scores[best], kind="stable")][:most]]
 
 
 def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
@@ -242,7 +262,7 @@ def _gather(
     if mask is not None:  # a neighbour that the filter or a phrase rules out only says what stands beside
         candidate &= mask[wide]
     found = _columns(segment, i, wide, scores[wide], vector)
-    return replace(found, lexical_rank=lexical_rank, dense_rank=dense_rank, candidate=candidate)
+    return found.put(lexical_rank=lexical_rank, dense_rank=dense_rank, candidate=candidate)
 
 
 def _around(rows: NDArray[np.intp], segment: Segment, gone: NDArray[np.bool_]) -> NDArray[np.intp]:

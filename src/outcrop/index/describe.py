@@ -8,14 +8,14 @@ again for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.bm25 import LexicalQuery, held_terms
+from outcrop.index.bm25 import LexicalQuery
 from outcrop.index.candidates import Masks
 from outcrop.index.names import (
     CALLABLE,
@@ -83,8 +83,7 @@ def describe(view: View, found: Candidates, text: str, declared: Declared, terms
     for (number, row), sure in declared.items():
         defines[(found.segment == number) & (found.row == row)] = sure
     _, file = numbered(found.document_id)
-    return replace(
-        found,
+    return found.put(
         file=file,
         role=_ROLE_NAMES[role & ~np.uint8(HEADER)],
         header=(role & HEADER) > 0,
@@ -98,14 +97,14 @@ def describe(view: View, found: Candidates, text: str, declared: Declared, terms
 
 def cover_files(query: LexicalQuery, found: Candidates) -> Candidates:
     """The candidates with how much of the query those of one document hold between them."""
-    held = held_terms(query, found.segment, found.row)
     weights = np.array(list(query.weights.values()), np.float32)
-    count = int(found.file.max(initial=-1)) + 1
-    by_file = np.array([np.bincount(found.file, line, count) > 0 for line in held]).reshape(len(weights), count)
+    by_file = np.zeros((len(weights), int(found.file.max(initial=-1)) + 1), np.bool_)
+    row, term = found.times.nonzero()
+    by_file[term, found.file[row]] = True
     shares = np.array([query.shares.get(term, 1.0) for term in query.weights], np.float32)
     words: NDArray[np.float32] = shares @ by_file / np.float32(max(float(shares.sum()), 1e-9))
     rare: NDArray[np.float32] = weights @ by_file / np.float32(max(float(weights.sum()), 1e-9))
-    return replace(found, file_words=words[found.file], file_rare_words=rare[found.file].astype(np.float32))
+    return found.put(file_words=words[found.file], file_rare_words=rare[found.file].astype(np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ def _read_words(text: str, terms: Terms) -> _Words:
     return _Words(len(words), distinct(np.concatenate((words, _as_terms(text, terms, other_words_of)))))
 
 
-def _as_terms(text: str, terms: Terms, split: Callable[[str, Terms], list[int]]) -> NDArray[np.uint64]:
+def _as_terms(text: str, terms: Terms, split: Callable[[str, Terms], Sequence[int]]) -> NDArray[np.uint64]:
     found: dict[int, None] = {}
     for surface, _ in terms.words(text):
         if surface.lower() not in STOP_WORDS and len(surface) > 1:

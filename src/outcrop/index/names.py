@@ -346,7 +346,7 @@ _NUMBERING: Final = re.compile(r"(?:\d++\.)++\d*+\s++")
 _SUFFIX: Final = re.compile(r"(?<=\S)\s*+\([^()]*+\)\s*+$")
 
 
-def file_words(path: str, terms: Terms) -> tuple[list[int], list[int]]:
+def file_words(path: str, terms: Terms) -> tuple[Sequence[int], Sequence[int]]:
     """The words of a file's name and of the two folders above it, as terms."""
     stem, folder, above = file_stem(path)
     return words_of(stem, terms)[:FILE_WORDS], words_of(f"{above} {folder}", terms)[:FILE_WORDS]

@@ -38,6 +38,9 @@ COUNTED: Final = 100_000
 BLOCK: Final = 32_768
 """Rows a step: the scratch arrays of one block (0.3 MB) stay in the second-level cache."""
 
+COMPARED: Final = 1024
+"""Vectors compared at a time, for the same reason: 4 000 take .21 ms instead of .28."""
+
 TURNED: Final = 64
 """Dimensions turned together, and bits to a number."""
 ROUNDS: Final = 2
@@ -60,9 +63,12 @@ class Sheet:
         """Exact cosine of the query (unit length) with some of the vectors."""
         if self.watched is not None:
             self.watched.require_rows(places)
-        # einsum, not BLAS: a row's last bits must not depend on which rows it is computed with, or copies of one text
-        # would take turns at being the one that is returned.
-        picked: NDArray[np.float32] = np.einsum("ij,j->i", self.vectors[places].astype(np.float32), query)
+        picked = np.empty(len(places), np.float32)
+        for start in range(0, len(places), COMPARED):
+            some = self.vectors.take(places[start : start + COMPARED], axis=0).astype(np.float32)
+            # einsum, not BLAS: a row's last bits must not depend on which rows it is computed with, or copies of one
+            # text would take turns at being the one that is returned.
+            np.einsum("ij,j->i", some, query, out=picked[start : start + COMPARED])
         picked *= self.scales[places]
         return picked
 

@@ -151,7 +151,7 @@ def load_segment(file: Path, rows: int) -> Segment:
             raise ValueError(f"{name} in {file} is not the array that was saved")
     names = Names(**{name: arrays.pop(name) for name in NAME_ARRAYS})
     seen = np.zeros(len(arrays["terms"]), np.bool_)
-    segment = Segment(**arrays, names=names, file=file, watched=watched, checked_terms=seen)
+    segment = Segment(**arrays, names=names, file=file, watched=watched, checked_terms=seen, counted={})
     by_row = [getattr(segment, name) for name in (*ROWWISE, "files")]
     if any(len(array) != rows for array in (*by_row, segment.pairs.T, segment.bits.T)):
         raise ValueError(f"{file} holds another number of rows than the manifest says")

@@ -27,7 +27,8 @@ from outcrop.system.arrays import NDArray
 class Matches:
     """What came up for a query: rows of `view`, which `found`, `declared` and `words` speak of. `words` is None for a
     search by meaning alone, `vector` for one by words alone. All rows hold the `phrases`. `filtered_out` means that no
-    chunk passes the filter, so that nothing could be found. `read` has chunks that ranking read, by id."""
+    chunk passes the filter, so that nothing could be found. `read` has chunks that ranking read, by id. `unread` is how
+    many rows might hold the phrases too and were not read."""
 
     view: View
     words: LexicalQuery | None
@@ -37,6 +38,7 @@ class Matches:
     filtered_out: bool = False
     vector: Vector | None = None
     read: Mapping[int, StoredChunk] = field(default_factory=dict)
+    unread: int = 0
 
 
 class Index(Protocol):

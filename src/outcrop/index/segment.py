@@ -18,7 +18,7 @@ guards against disks and programs gone wrong, not against people who can write t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -182,6 +182,8 @@ class Segment:
     """What checks the arrays of a file; None for those that were made in memory."""
     checked_terms: NDArray[np.bool_] | None = None
     """Terms whose postings were checked."""
+    counted: dict[int, int] = field(default_factory=dict)
+    """How many rows hold some terms that every search asks about: those of languages."""
 
     def __len__(self) -> int:
         return len(self.chunk_ids)
@@ -209,6 +211,14 @@ class Segment:
     def postings(self, term: int) -> Postings | None:
         """The rows that hold a term and how often; None where no row does."""
         return self.postings_of((term,)).get(term)
+
+    def count_rows(self, term: int) -> int:
+        """How many rows hold a term, kept for the next search: for the few terms that every one asks about."""
+        count = self.counted.get(term)
+        if count is None:
+            found = self.postings(term)
+            count = self.counted[term] = 0 if found is None else len(found[0])
+        return count
 
     def postings_of(self, terms: Sequence[int]) -> dict[int, Postings]:
         """The same for many terms at once: of those that some row holds."""

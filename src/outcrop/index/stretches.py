@@ -7,8 +7,6 @@ the paragraph that explains it. So each row of prose is also judged by the words
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -31,15 +29,15 @@ def read_stretches(view: View, query: LexicalQuery | None, found: Candidates) ->
     share of the query's words that are labels there. Of code, and without words, there are none."""
     if query is None or not query.ideal or found.code.all():
         return found
-    prose = np.flatnonzero(~found.code)
-    rows = found.take(prose)
+    prose = (~found.code).nonzero()[0]
+    rows = found if len(prose) == len(found) else found.take(prose)
     spread = _find_spread(rows)
     around = np.zeros(len(found), np.float32)
     around[prose] = _score_words(view, query, rows, spread)
     labels = np.zeros(len(found), np.float32)
     if query.labels:
         labels[prose] = _score_labels(query, rows, spread)
-    return replace(found, around=around, labels=labels)
+    return found.put(around=around, labels=labels)
 
 
 Spread = list[tuple[slice, slice, NDArray[np.bool_]]]
@@ -59,14 +57,12 @@ def _find_spread(found: Candidates) -> Spread:
     return spread
 
 
-def _gather(
-    own: NDArray[Any], spread: Spread, join: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
-) -> NDArray[Any]:
-    """What a row and those around it come to."""
+def _gather(own: NDArray[Any], spread: Spread, join: np.ufunc) -> NDArray[Any]:
+    """What a row and those around it come to; rows are the last axis."""
     whole = own.copy()
     for first, later, same in spread:
-        whole[first] = join(whole[first], np.where(same, own[later], 0))
-        whole[later] = join(whole[later], np.where(same, own[first], 0))
+        join(whole[..., first], own[..., later] * same, out=whole[..., first])
+        join(whole[..., later], own[..., first] * same, out=whole[..., later])
     return whole
 
 
@@ -77,10 +73,11 @@ def _score_words(view: View, query: LexicalQuery, found: Candidates, spread: Spr
         lengths[mine] = segment.lengths[found.row[mine]]
     damping = damping_of(_gather(lengths, spread, np.add), USUAL_CHUNKS * view.mean_length)
     scores = np.zeros(len(found), np.float32)
-    for term, weight in query.weights.items():
-        own = _find_frequencies(query, term, found)
-        if own.any():
-            scores += gain_of(_gather(own, spread, np.add), damping, weight, query.ideal)
+    own = np.ascontiguousarray(found.times.T)
+    held = np.flatnonzero(own.any(axis=1))  # the others add nothing
+    weights = list(query.weights.values())
+    for line, whole in zip(held.tolist(), _gather(own[held].astype(np.float32), spread, np.add), strict=True):
+        scores += gain_of(whole, damping, weights[line], query.ideal)
     return scores
 
 

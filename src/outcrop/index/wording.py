@@ -137,7 +137,7 @@ def add_translations(asked: Wording, terms: Terms, translations: Collection[Tran
     typed = {word.lower(): word for word in asked.words.values()}
     words, shares, translated = dict(asked.words), dict(asked.shares), dict(asked.translated)
     for found in translations:
-        for term in _terms_of_word(found, terms):
+        for term in terms.recall((found.language, found.other), lambda key: _terms_of_word(*key, terms)):
             share = TRANSLATED_SHARE * found.share
             if term not in asked.words and shares.get(term, 0.0) < share:
                 words[term] = typed.get(found.word, found.word)
@@ -147,18 +147,18 @@ def add_translations(asked: Wording, terms: Terms, translations: Collection[Tran
     )
 
 
-def _terms_of_word(found: Translation, terms: Terms) -> list[int]:
-    if found.language == ENGLISH:
-        return [] if found.other in STOP_WORDS else list(terms.of(found.other))
+def _terms_of_word(language: str, word: str, terms: Terms) -> list[int]:
+    if language == ENGLISH:
+        return [] if word in STOP_WORDS else list(terms.of(word))
     from outcrop.text.languages import function_words
 
-    if found.other in function_words(found.language):
+    if word in function_words(language):
         return []
-    stem = None if TERM_CHARACTERS.match(found.other) else terms.pieces.stem_of(found.other, found.language)
+    stem = None if TERM_CHARACTERS.match(word) else terms.pieces.stem_of(word, language)
     if stem is not None:
         return [stem]
-    characters = _characters(found.other)
-    return [term for term in terms.of(found.other) if term not in characters]
+    characters = _characters(word)
+    return [term for term in terms.of(word) if term not in characters]
 
 
 def _without_asking(text: str) -> str:

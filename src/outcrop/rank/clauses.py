@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,10 @@ def fuse_clauses(found: Sequence[Candidates], weights: Sequence[float], cutoff: 
     share = np.array([weight for _, weight in asked], np.float32) / np.float32(sum(weights))
     found = [part for part, _ in asked]
     lengths = [len(part.order) for part in found]
-    every = Candidates.join([replace(part, order=part.order[:0]).take(part.order) for part in found])
+    # Each clause has terms of its own.
+    every = Candidates.join(
+        [part.put(order=part.order[:0], times=part.times[:0]).take(part.order) for part in found]
+    )
     given: Floats = np.repeat(share, lengths) * np.maximum(every.final, 0)
     chunks, chunk = numbered(every.chunk_id)
     total = np.bincount(chunk, given, len(chunks))
@@ -39,8 +41,7 @@ def fuse_clauses(found: Sequence[Candidates], weights: Sequence[float], cutoff: 
     rows, final = every.take(told), total.astype(np.float32)
     boosts = _join([part.boosts for part in found], [part.order for part in found], told)
     order = np.lexsort((rows.chunk_id, -final))
-    return replace(
-        rows,
+    return rows.put(
         kind=found[0].kind,
         held=_join([part.held for part in found], [part.order for part in found], told),
         final=final,

@@ -15,7 +15,6 @@ others is a good sign, a list that falls off slowly is not.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -211,15 +210,17 @@ def describe_list(candidates: Candidates, words: int) -> dict[str, float]:
 def settle(candidates: Candidates, answerable: float | None = None) -> Candidates:
     """The candidates with scores that never rise along their order: a stretch that would is given its mean. Where the
     answer is probably not here, none is likelier to be right than that it is."""
-    blocks: list[tuple[float, int]] = []
+    means: list[float] = []
+    sizes: list[int] = []
     for score in candidates.score[candidates.order].tolist():
         mean, size = score, 1
-        while blocks and blocks[-1][0] < mean:
-            before, count = blocks.pop()
-            mean, size = (mean * size + before * count) / (size + count), size + count
-        blocks.append((mean, size))
+        while means and means[-1] < mean:
+            count = sizes.pop()
+            mean, size = (mean * size + means.pop() * count) / (size + count), size + count
+        means.append(mean)
+        sizes.append(size)
     settled = candidates.score.copy()
-    settled[candidates.order] = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
+    settled[candidates.order] = np.repeat(means, sizes)
     if answerable is not None and answerable < DOUBTFUL:
         settled = np.minimum(settled, np.float32(answerable))
-    return replace(candidates, score=settled)
+    return candidates.put(score=settled)

@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Final, NamedTuple
 
 from outcrop.records import Copy, Hit, WhyLeftOut
@@ -34,33 +33,35 @@ _WORD: Final = re.compile(r"\w+")
 class _Passage:
     """A passage as copies are told by; most are never compared, so its words are read when one is."""
 
+    __slots__ = ("_words", "asked", "chunk_id", "distinct", "is_code", "size", "text")
+
     def __init__(self, hit: Hit) -> None:
         self.chunk_id = hit.chunk_ids[0]
-        self._text = hit.text
-        self._asked = frozenset(hit.why.matched)
-        self._is_code = hit.document.kind == "code"
+        self.text = hit.text
+        self.size = len(hit.text) + 1
+        self.asked = frozenset(hit.why.matched)
+        self.is_code = hit.document.kind == "code"
+        self._words: list[str] | None = None
 
-    @cached_property
+    @property
     def words(self) -> list[str]:
-        """All its words."""
-        return _WORD.findall(self._text.lower())
+        """All its words; from then on `distinct` has each of them once."""
+        if self._words is None:
+            self._words = _WORD.findall(self.text.lower())
+            self.distinct = frozenset(self._words)
+        return self._words
 
-    @cached_property
-    def distinct(self) -> frozenset[str]:
-        """Each of its words once."""
-        return frozenset(self.words)
-
-    @cached_property
+    @property
     def numbers(self) -> list[str]:
         """Its words with a digit, in the order they stand in."""
         return [word for word in self.words if not word.isalpha() and any(map(str.isdigit, word))]
 
     def is_copy_of(self, other: _Passage) -> bool:
         """Whether the two say the same, but for words that nobody asked for."""
-        # What was not found by words (a chunk that others refer to) was not asked for by any.
-        if self._asked != other._asked and self._asked and other._asked:
+        if not 1 / MAX_LONGER < self.size / other.size < MAX_LONGER:
             return False
-        if not 1 / MAX_LONGER < (len(self._text) + 1) / (len(other._text) + 1) < MAX_LONGER:
+        # What was not found by words (a chunk that others refer to) was not asked for by any.
+        if self.asked != other.asked and self.asked and other.asked:
             return False
         most = max(len(self.words), len(other.words))
         may_differ = int((1 - SAME_SHARE) * most + 1e-9)
@@ -68,7 +69,7 @@ class _Passage:
             return False
         if (Counter(self.words) & Counter(other.words)).total() < most - may_differ:
             return False
-        return (self._is_code and other._is_code) or self.numbers == other.numbers
+        return (self.is_code and other.is_code) or self.numbers == other.numbers
 
 
 class Copies:
@@ -77,6 +78,7 @@ class Copies:
     def __init__(self) -> None:
         self._taken: list[_Passage] = []
         self._found: dict[int, list[Copy]] = {}
+        self._last: tuple[Hit, _Passage] | None = None
 
     def __bool__(self) -> bool:
         """Whether any copy was found."""
@@ -84,12 +86,21 @@ class Copies:
 
     def take(self, hit: Hit) -> None:
         """Remember a hit that is shown."""
-        self._taken.append(_Passage(hit))
+        self._taken.append(self._as_passage(hit))
 
     def original(self, hit: Hit) -> int | None:
         """The chunk that is shown already and of which a hit is a near copy."""
-        passage = _Passage(hit)
-        return next((taken.chunk_id for taken in self._taken if passage.is_copy_of(taken)), None)
+        passage = self._as_passage(hit)
+        for taken in self._taken:
+            if passage.is_copy_of(taken):
+                return taken.chunk_id
+        return None
+
+    def _as_passage(self, hit: Hit) -> _Passage:
+        """A hit is first compared and then taken."""
+        if self._last is None or self._last[0] is not hit:
+            self._last = (hit, _Passage(hit))
+        return self._last[1]
 
     def note(self, original: int, hit: Hit) -> None:
         """Remember where else a chunk that is shown stands."""

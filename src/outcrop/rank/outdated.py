@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -18,11 +17,13 @@ their scores are near each other and half is enough; a question that only the ol
 
 def put_behind(found: Candidates, outdated: Sequence[int]) -> Candidates:
     """The candidates with those of some documents lowered, in order again."""
+    if not outdated:
+        return found
     lowered = np.isin(found.document_id, np.array(outdated, np.int64))
-    if not (outdated and lowered[found.order].any()):
+    if not lowered[found.order].any():
         return found
     loss = np.where(lowered, -(1 - KEPT) * np.abs(found.final), 0).astype(np.float32)
     final = found.final + loss
     order = found.order[np.argsort(-final[found.order], kind="stable")]
     score = np.where(lowered, KEPT * found.score, found.score).astype(np.float32)
-    return replace(found, final=final, order=order, score=score, boosts={**found.boosts, "outdated": loss})
+    return found.put(final=final, order=order, score=score, boosts={**found.boosts, "outdated": loss})

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final, get_args
@@ -279,7 +279,7 @@ def apply_signals(candidates: Candidates, words: int = 1) -> Candidates:
     beside_code = sum((boosts[name] for name in ("prose", "guide") if name in boosts), _nothing(candidates))
     match = (total - beside_code) / np.float32(of_prose)
     score = score_candidates(candidates, total, match, words)
-    return replace(candidates, **legs, final=total + boosts["repeats"], boosts=boosts, score=score)
+    return candidates.put(**legs, final=total + boosts["repeats"], boosts=boosts, score=score)
 
 
 def chance_of_answer(candidates: Candidates, words: int) -> float:

@@ -86,12 +86,15 @@ def answer_query(maker: PartsMaker, query: str, options: SearchOptions, stopped:
     try:
         used = maker.parts()
         answer = used.retriever.search(query, options, stopped)
-        if answer.reason == "model_mismatch" and maker.parts() is not used:  # the index was just switched
-            answer = maker.parts().retriever.search(query, options, stopped)
+        if (
+            answer.reason == "model_mismatch" and (now := maker.parts()) is not used
+        ):  # the index was just switched
+            used = now
+            answer = used.retriever.search(query, options, stopped)
     except StoreError as error:
         log.error("search failed", extra={"reason": str(error)})
         return Answer(query, options.query_type or "mixed", (), "error", str(error))
-    maker.parts().index.save_after_search()
+    used.index.save_after_search()
     if answer.reason == "model_mismatch" and maker.cannot_follow:
         detail = f"{answer.detail}; its model cannot be opened here: {maker.cannot_follow}"
         return replace(answer, detail=detail)

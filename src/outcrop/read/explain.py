@@ -7,15 +7,15 @@ others stand in its text, so their paths are worked out from there: an index mad
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.bm25 import coverage, matched_terms
+from outcrop.index.bm25 import HeldWords
 from outcrop.index.seam import Matches
 from outcrop.rank.merge import Fate
 from outcrop.read.rank import is_above_floor, may_be_returned
@@ -79,14 +79,14 @@ def paths_of(sections: tuple[Section, ...]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(section.path for section in sections if section.path))
 
 
-def under_its_heading(chunk: StoredChunk, seen: Matches, terms: Terms) -> StoredChunk:
-    """The chunk with all headings it holds, and as its path the one that the words of the query stand under."""
+def under_its_heading(chunk: StoredChunk, seen: Matches, terms: Terms) -> tuple[Path, tuple[Path, ...]]:
+    """The path of the heading that the words of the query stand under in a chunk, and those of all it holds."""
     sections = sections_of(chunk)
     path = chunk.heading_path
     if len(sections) > 1 and seen.words is not None:
         found = matching_section(chunk.text, sections, seen.words.weights, seen.phrases, terms)
         path = path if found is None else found.path
-    return replace(chunk, heading_path=path, headings=paths_of(sections))
+    return chunk.shown(path), paths_of(sections)
 
 
 def matching_section(
@@ -169,38 +169,57 @@ MAX_LEFT_OUT: Final = 50
 """Chunks left out that are told of: nobody goes through more than five pages of hits (not measured)."""
 
 
-def explain(seen: Matches, place: int) -> Explanation:
-    """Why a candidate has its score."""
-    found, words = seen.found, seen.words
-    row, number = int(found.row[place]), int(found.segment[place])
-    lexical = float(found.lexical[place])
-    cosine = float(found.cosine[place])
-    has_vector = bool(seen.view.segments[number].scales[row] > 0)
-    amounts = ((name, float(amount[place])) for name, amount in found.boosts.items())
-    held = (*seen.phrases, *(phrase for phrase, where in found.held.items() if where[place]))
-    single = (phrase for phrase in held if " " not in phrase)  # a phrase of one word is a word
-    terms = () if words is None else matched_terms(words, number, row)
-    return Explanation(
-        lexical_rank=int(found.lexical_rank[place]) or None,
-        lexical_score=lexical if lexical > 0 else None,
-        dense_rank=int(found.dense_rank[place]) or None,
-        similarity=cosine if has_vector and cosine else None,
-        fused=float(found.fused[place]),
-        boosts=tuple(Boost(name, amount) for name, amount in amounts if amount),
-        matched_terms=tuple(dict.fromkeys((*single, *terms))),
-        words=float(found.words[place]),
-        meaning=float(found.meaning[place]),
-        total=float(found.final[place]),
-        coverage=0.0 if words is None else coverage(words, number, row),
-        matched_phrases=tuple(dict.fromkeys(phrase for phrase in held if " " in phrase)),
-        language="" if words is None else words.language,
-    )
+class Explainer:
+    """Makes hits of chunks that came up: each under its heading, with its score and why it has that."""
 
+    def __init__(self, seen: Matches, terms: Terms) -> None:
+        self._seen = seen
+        self._terms = terms
+        self._words = None if seen.words is None else HeldWords(seen.words)
+        self._boosts = [(name, amount) for name, amount in seen.found.boosts.items() if amount.any()]
 
-def as_hit(chunk: StoredChunk, seen: Matches, place: int, terms: Terms) -> Hit:
-    """A chunk that came up as a hit: under its heading, with its score and why it has that."""
-    labelled = under_its_heading(chunk, seen, terms)
-    return Hit.of(labelled, float(seen.found.score[place]), explain(seen, place))
+    def as_hits(self, chunks: Sequence[tuple[StoredChunk, int]]) -> Iterator[Hit]:
+        """Some chunks, each with its place among what was found, as hits."""
+        found = self._seen.found
+        places = np.array([place for _, place in chunks], np.intp)
+        columns = (
+            *(found.segment, found.row, found.lexical_rank, found.lexical, found.dense_rank, found.cosine),
+            *(found.fused, found.words, found.meaning, found.final, found.score),
+        )
+        numbers = zip(*(column[places].tolist() for column in columns), strict=True)
+        amounts = [amount[places].tolist() for _, amount in self._boosts]
+        times = found.times[places].tolist() if self._words is not None else [()] * len(places)
+        for at, ((chunk, place), values) in enumerate(zip(chunks, numbers, strict=True)):
+            boosts = zip(self._boosts, amounts, strict=True)
+            added = tuple([Boost(name, of[at]) for (name, _), of in boosts if of[at]])
+            why = self._explain(place, values, added, times[at])
+            path, headings = under_its_heading(chunk, self._seen, self._terms)
+            yield Hit.of(chunk, values[-1], why, path, headings)
+
+    def _explain(
+        self, place: int, values: Sequence[Any], boosts: tuple[Boost, ...], times: Sequence[int]
+    ) -> Explanation:
+        seen = self._seen
+        number, row, lexical_rank, lexical, dense_rank, cosine, fused, words, meaning, total, _ = values
+        has_vector = bool(seen.view.segments[number].scales[row] > 0)
+        held = (*seen.phrases, *(phrase for phrase, where in seen.found.held.items() if where[place]))
+        single = [phrase for phrase in held if " " not in phrase]  # a phrase of one word is a word
+        terms = () if self._words is None else self._words.matched(times)
+        return Explanation(
+            lexical_rank=lexical_rank or None,
+            lexical_score=lexical if lexical > 0 else None,
+            dense_rank=dense_rank or None,
+            similarity=cosine if has_vector and cosine else None,
+            fused=fused,
+            boosts=boosts,
+            matched_terms=tuple(dict.fromkeys((*single, *terms))),
+            words=words,
+            meaning=meaning,
+            total=total,
+            coverage=0.0 if self._words is None else self._words.coverage(times),
+            matched_phrases=tuple(dict.fromkeys([phrase for phrase in held if " " in phrase])),
+            language="" if seen.words is None else seen.words.language,
+        )
 
 
 def find_left_out(
@@ -228,10 +247,9 @@ def find_left_out(
         chosen[id_] = (place, reasons.of(place) if fate is None else fate.reason, number)
         if len(chosen) == MAX_LEFT_OUT:
             break
-    left_out = []
-    for chunk in store.chunks(list(chosen)):
-        place, reason, number = chosen[chunk.id]
-        left_out.append(LeftOut(as_hit(chunk, seen, place, terms), reason, number))
+    chunks = store.chunks(list(chosen))
+    made = Explainer(seen, terms).as_hits([(chunk, chosen[chunk.id][0]) for chunk in chunks])
+    left_out = [LeftOut(hit, *chosen[chunk.id][1:]) for chunk, hit in zip(chunks, made, strict=True)]
     return tuple(sorted(left_out, key=lambda item: -item.hit.score))
 
 
@@ -251,14 +269,21 @@ def tell_empty(seen: Matches, *, is_strange: bool) -> tuple[Reason, str]:
     return "no_hits", "nothing came close enough: try other words, or a lower floor"
 
 
-def tell_unmatched(phrases: Sequence[str], options: SearchOptions, hits: Sequence[Hit]) -> str:
+def tell_unread(unread: int) -> str:
+    """That more passages could hold the phrases a query requires than are read for one."""
+    return f"{unread:,} more passages have all words of the phrase and were not read: add a word that is rarer"
+
+
+def tell_unmatched(phrases: Sequence[str], options: SearchOptions, hits: Sequence[Hit], unread: int = 0) -> str:
     """That no passage holds the phrases a query requires, and what was done instead."""
     told = ", ".join(f'"{shorten(phrase)}"' for phrase in phrases[:MAX_PHRASES_TOLD])
     more = f" and {len(phrases) - MAX_PHRASES_TOLD} more" if len(phrases) > MAX_PHRASES_TOLD else ""
     where = "" if options.where.is_empty() else " that passes the filters"
     together = " together" if len(phrases) > 1 else ""
     instead = ": these hits match the words without the quotation marks" if hits else ""
-    return f"no passage{where} holds {told}{more}{together} word for word{instead}"
+    which = " that was read" if unread else ""
+    rest = f"; {tell_unread(unread)}" if unread else ""
+    return f"no passage{which}{where} holds {told}{more}{together} word for word{instead}{rest}"
 
 
 def shorten(phrase: str) -> str:

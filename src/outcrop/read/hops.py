@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.index.bm25 import coverage
+from outcrop.index.bm25 import HeldWords
 from outcrop.index.names import spoken_number
 from outcrop.index.query import Query
 from outcrop.index.seam import Index, Matches
@@ -60,6 +60,17 @@ _AMID: Final = re.compile(r"[\w,;)] \W?$")
 """What stands before a word that is not the first of its sentence, heading or item."""
 
 
+READ_AHEAD: Final = 2
+"""For so many hits one chunk more is fetched, before merging and duplicates shrink them; then as many again if needed.
+Of 300 questions to 20 000 chunks of prose 244 need no more."""
+
+
+def read_ahead(options: SearchOptions) -> int:
+    """How many chunks the hits of a page and those before it are hoped to be made of."""
+    wanted = options.offset + options.limit
+    return wanted + wanted // READ_AHEAD if options.merge else wanted + 1
+
+
 @dataclass(frozen=True, slots=True)
 class _Named:
     """A document that a hit names: the best one that does, and how rare the name is."""
@@ -80,12 +91,15 @@ def follow_names(
     score: Callable[[Matches], Candidates],
 ) -> Matches:
     """What came up, in order, with what its best hits name; `score` scores rows that had not come up before. The order
-    is the former one. The same object where the question leaves nothing open."""
+    is the former one. The same object where the question leaves nothing open. The chunks that will be shown are read
+    along with those that may name something: the store is asked once."""
     if not leaves_open(query, seen):
         return seen
     found, hits = seen.found, _first_documents(seen.found)
-    seen = replace(seen, read={chunk.id: chunk for chunk in store.chunks(found.chunk_id[hits].tolist())})
-    told = _look_up(seen, index, terms)
+    shown = [] if options.offset else found.order[: read_ahead(options)].tolist()
+    wanted = found.chunk_id[list(dict.fromkeys([*hits, *shown]))].tolist()
+    seen = replace(seen, read={chunk.id: chunk for chunk in store.chunks(wanted)})
+    told = _look_up(seen, [seen.read[id_] for id_ in wanted[: len(hits)] if id_ in seen.read], index, terms)
     there = set(found.document_id.tolist()) if told else set()
     late = np.array(sorted({named.first_chunk for named in told if named.document not in there}), np.int64)
     if len(late):
@@ -101,8 +115,7 @@ def leaves_open(query: Query, seen: Matches) -> bool:
         return False
     if len(set(words.words.values())) < MIN_WORDS:
         return False
-    first = order[0]
-    return coverage(words, int(seen.found.segment[first]), int(seen.found.row[first])) < 1
+    return HeldWords(words).coverage(seen.found.times[order[0]].tolist()) < 1
 
 
 def spoken_names(text: str) -> Iterator[str]:
@@ -132,10 +145,10 @@ def _first_documents(found: Candidates) -> list[int]:
     return [place for place in list(best.values())[:NAMING_HITS] if not found.code[place]]
 
 
-def _look_up(seen: Matches, index: Index, terms: Terms) -> list[_Named]:
+def _look_up(seen: Matches, read: Sequence[StoredChunk], index: Index, terms: Terms) -> list[_Named]:
     """The documents that the texts which were read name, those of the best hit first."""
     mentions: dict[int, tuple[str, StoredChunk]] = {}
-    for chunk in seen.read.values():
+    for chunk in read:
         for name in islice(dict.fromkeys(spoken_names(chunk.text[:MAX_CHARS])), MAX_NAMES):
             mentions.setdefault(spoken_number(_POSSESSIVE.sub("", name)), (name, chunk))
     mentions.pop(0, None)
@@ -166,12 +179,12 @@ def _weigh_rarity(seen: Matches, names: list[str], index: Index, terms: Terms) -
 
 def _join(found: Candidates, late: Candidates) -> Candidates:
     """The rows that had come up and those that had not, all scored."""
-    every = Candidates.join([replace(part, order=part.order[:0]) for part in (found, late)])
+    every = Candidates.join([part.put(order=part.order[:0]) for part in (found, late)])
     boosts = {name: np.concatenate((amount, late.boosts[name])) for name, amount in found.boosts.items()}
     unread = np.zeros(len(late), np.bool_)
     held = {phrase: np.concatenate((where, unread)) for phrase, where in found.held.items()}
     kept = {name: getattr(found, name) for name in ("kind", "asked", "wants_guide", "order")}
-    return replace(every, boosts=boosts, held=held, **kept)
+    return every.put(boosts=boosts, held=held, **kept)
 
 
 def _credit(found: Candidates, told: list[_Named]) -> Candidates:
@@ -189,7 +202,7 @@ def _credit(found: Candidates, told: list[_Named]) -> Candidates:
             column = boosts.setdefault(_boost_name(named.by), np.zeros(len(found), np.float32))
             column[place] = raised - final[place]
             final[place] = raised
-    return replace(found, final=final, boosts=boosts)
+    return found.put(final=final, boosts=boosts)
 
 
 def _boost_name(chunk: StoredChunk) -> str:

@@ -76,7 +76,7 @@ class Ranker:
         found, order = seen.found, seen.found.order
         if options.cutoff and len(order):
             order = order[found.final[order] >= options.cutoff * found.final[order[0]]]
-        return replace(seen, found=replace(found, order=order))
+        return replace(seen, found=found.put(order=order))
 
     def _score(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
         """The rows with their scores."""
@@ -93,8 +93,7 @@ class Ranker:
             found = cover_files(seen.words, found)
         held = find_held(self._store, query.quoted, found.chunk_id, found.fused)
         weights = seen.words.weights if seen.words is not None else {}
-        return replace(
-            found,
+        return found.put(
             kind=query.kind,
             linked=self._follow(query, options, seen, found),
             project=self._projects.credit(seen.view.version, query.text, weights, found.document_id),
@@ -122,7 +121,7 @@ class Ranker:
             legs = Legs(nothing, np.maximum(found.cosine, 0))
         fused = legs.fused
         before, after = found.neighbour(fused, -1), found.neighbour(fused, +1)
-        return replace(found, words=legs.words, meaning=legs.meaning, fused=fused, before=before, after=after)
+        return found.put(words=legs.words, meaning=legs.meaning, fused=fused, before=before, after=after)
 
     def _follow(self, query: Query, options: SearchOptions, seen: Matches, found: Candidates) -> Floats:
         """How strongly the best candidates lean on each candidate, 0 to 1 times how strongly that is to count."""
@@ -195,7 +194,7 @@ def _receive(
 def _order(query: Query, options: SearchOptions, found: Candidates) -> Candidates:
     """The rows with the order of those that may be returned."""
     allowed = np.flatnonzero(found.defines > 0 if query.is_letter else may_be_returned(options, found))
-    return replace(found, order=allowed[np.lexsort((found.chunk_id[allowed], -found.final[allowed]))])
+    return found.put(order=allowed[np.lexsort((found.chunk_id[allowed], -found.final[allowed]))])
 
 
 def may_be_returned(options: SearchOptions, found: Candidates) -> NDArray[np.bool_]:

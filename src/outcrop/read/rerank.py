@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -109,4 +109,4 @@ def blend_opinion(found: Candidates, opinion: Opinion, reranker: Reranker) -> Ca
     order = found.order[np.argsort(-final[found.order], kind="stable")]
     score = found.score.copy()  # what a place in the order was worth it is worth to whoever takes it
     score[order] = np.sort(found.score[found.order])[::-1]
-    return replace(found, order=order, final=final, boosts=boosts, score=score)
+    return found.put(order=order, final=final, boosts=boosts, score=score)

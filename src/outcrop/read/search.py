@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from outcrop.contracts import Embedder, Reranker, Stop, Store
 from outcrop.errors import DatabaseLost, EmbedError, QueryError
-from outcrop.index.candidates import POOL
+from outcrop.index.candidates import POOL, add_times
 from outcrop.index.query import Query, read_query
 from outcrop.index.seam import Index, Matches
 from outcrop.index.segment import View
@@ -22,7 +22,8 @@ from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
 from outcrop.rank.outdated import put_behind
 from outcrop.rank.signals import chance_of_answer
-from outcrop.read.explain import NOT_HERE, as_hit, find_left_out, tell_empty, tell_unmatched
+from outcrop.read.explain import NOT_HERE, Explainer, find_left_out, tell_empty, tell_unmatched, tell_unread
+from outcrop.read.hops import read_ahead
 from outcrop.read.rank import Ranker
 from outcrop.read.translation import translate_query
 from outcrop.records import (
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FETCH_AHEAD = 2
-"""Chunks fetched for each hit asked for, before merging and duplicates shrink them; more are fetched if needed."""
 MAX_MOVES = 3
 """How often a search starts over because what it found was rewritten before it was fetched, which takes a write in that
 very millisecond (not measured)."""
@@ -196,6 +195,7 @@ class Retriever:
         reason, detail = meant.reason, meant.detail
         seen = self._look(query, options, view, meant.vector, last=last)
         unmatched: tuple[str, ...] = ()
+        unread = seen.unread
         if query.phrases and not len(seen.found):
             query, unmatched = query.relax(), query.phrases
             seen = self._look(query, options, view, meant.vector, last=last)
@@ -220,7 +220,9 @@ class Retriever:
         is_whole = reason != "error" and (opinion is None or opinion.is_whole)
         told = [detail]
         if unmatched and reason != "filtered_out":
-            told.insert(0, tell_unmatched(unmatched, options, hits))
+            told.insert(0, tell_unmatched(unmatched, options, hits, unread))
+        elif unread:
+            told.insert(0, tell_unread(unread))
         if opinion is not None and opinion.detail:
             told.append(opinion.detail)
             reason = reason or ("error" if opinion.failure else None)
@@ -264,7 +266,7 @@ class Retriever:
             more = self._look(clause, options, seen.view, vector, last=last)
             found.append(self._ranker.rank(clause, options, more).found)
         weights = [clause.weight for clause in (query, *query.also)]
-        return replace(seen, found=fuse_clauses(found, weights, cutoff))
+        return replace(seen, found=add_times(fuse_clauses(found, weights, cutoff), seen.words))
 
     def _answerable(self, query: Query, options: SearchOptions, seen: Matches) -> float | None:
         """The chance that the index answers; None where only one leg or the places of a phrase are asked for."""
@@ -326,13 +328,14 @@ class Retriever:
         Chunks are fetched a batch at a time, until the merger has enough: most searches need one.
         """
         wanted = options.offset + options.limit
-        step = FETCH_AHEAD * wanted if options.merge else wanted + 1
+        step = read_ahead(options)
         # A phrase in quotes asks for every place that holds it.
         merger = Merger(wanted, merge=options.merge, repeats=bool(query.phrases))
+        explainer = Explainer(seen, self._terms)
         goes_on, start = True, 0
         while goes_on and start < len(seen.found.order):
-            for chunk, place in self._fetch(seen, start, start + step, last=last):
-                goes_on = merger.add(as_hit(chunk, seen, place, self._terms))
+            for hit in explainer.as_hits(self._fetch(seen, start, start + step, last=last)):
+                goes_on = merger.add(hit)
                 if not goes_on:
                     break
             start += step
@@ -346,10 +349,8 @@ class Retriever:
         """The chunks from one place in the order to another, each with its place among what was found."""
         places = seen.found.order[start:end]
         at = dict(zip(seen.found.chunk_id[places].tolist(), places.tolist(), strict=True))
-        read = {
-            **seen.read,
-            **{c.id: c for c in self._store.chunks([id_ for id_ in at if id_ not in seen.read])},
-        }
+        unread = [id_ for id_ in at if id_ not in seen.read]
+        read = {**seen.read, **{chunk.id: chunk for chunk in (self._store.chunks(unread) if unread else ())}}
         fetched = [read[id_] for id_ in at if id_ in read]
         if len(fetched) < len(at) and not last and self._store.version() != seen.view.version:
             raise _Moved

@@ -153,8 +153,12 @@ class StoredChunk:
 
     @property
     def shown_path(self) -> tuple[str, ...]:
-        """The headings for people: of a turn only who spoke and when, since the rest is what was said around it."""
-        return self.heading_path[:1] if self.document.kind == SESSION else self.heading_path
+        """The headings for people."""
+        return self.shown(self.heading_path)
+
+    def shown(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """Headings for people: of a turn only who spoke and when, since the rest is what was said around it."""
+        return path[:1] if self.document.kind == SESSION else path
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,5 +243,5 @@ class Revisions:
         for hit in hits:
             stamp = self.stamp(hit.document)
             stale = looks_stale(hit.document)
-            found.append(replace(hit, stale=stale, revision=stamp.revision, dirty=stamp.dirty))
+            found.append(hit.stamped(stale, stamp.revision, stamp.dirty))
         return tuple(found)

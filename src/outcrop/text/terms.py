@@ -80,6 +80,7 @@ class Terms:
         self._seen = Seen(self._analyse)
         self._numbers = Numbers()
         self._pieces: Pieces | None = None
+        self._recalled: dict[tuple[str, str], Sequence[int]] = {}
 
     @property
     def pieces(self) -> Pieces:
@@ -98,6 +99,20 @@ class Terms:
     def words(self, text: str) -> list[tuple[str, tuple[int, ...]]]:
         """Surface tokens with their terms, for queries and for showing what matched."""
         return [(surface, tuple(self._seen[surface])) for surface in split_surfaces(text)]
+
+    def recall(
+        self, key: tuple[str, str], work_out: Callable[[tuple[str, str]], Sequence[int]]
+    ) -> Sequence[int]:
+        """Terms that are worked out of a word in some way, which the key names before the word; kept, since the words
+        of questions recur."""
+        found = self._recalled.get(key)
+        if found is None:
+            found = work_out(key)
+            if len(self._recalled) >= CACHE_ENTRIES:
+                self._recalled.clear()
+            if len(key[1]) <= MAX_SURFACE_CHARS:
+                self._recalled[key] = found
+        return found
 
     def _analyse(self, surface: str) -> Sequence[int]:
         """The terms of a surface token, or of a stretch of ASCII, which may hold several."""
@@ -217,17 +232,25 @@ PIECED: Final = language_term("*")
 """The term of every chunk that has pieces: an index without any is searched by words alone."""
 
 
-def words_of(name: str, terms: Terms) -> list[int]:
+def words_of(name: str, terms: Terms) -> Sequence[int]:
     """The distinct words of a name as terms; what a compound is as a whole is no word of it."""
+    return terms.recall(("name", name), lambda _: _words_of(name, terms))
+
+
+def _words_of(name: str, terms: Terms) -> list[int]:
     words: dict[int, None] = {}
     for part in _NAME_PARTS.findall(name):
         words.update(dict.fromkeys(terms.of(part)))
     return list(words)
 
 
-def other_words_of(name: str, terms: Terms) -> list[int]:
+def other_words_of(name: str, terms: Terms) -> Sequence[int]:
     """What a name's words that end in `s` are in the other number, as terms: the stemmer takes `alias` for a plural, so
     that `alias` and `aliases` have different stems."""
+    return terms.recall(("other", name), lambda _: _other_words_of(name, terms))
+
+
+def _other_words_of(name: str, terms: Terms) -> list[int]:
     other: list[int] = []
     for part in _NAME_PARTS.findall(name):
         word = part.lower()

@@ -17,6 +17,8 @@ import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 from urllib.parse import quote
 
 import apsw
@@ -35,6 +37,8 @@ _FULL_BELOW_BYTES = 64 * 1024  # no room for a 32 KB -shm file is an I/O error t
 _REMEMBERED_VERSIONS = 100_000  # 2 MB; arrays saved longer ago than that are made again
 _PURGE_WAIT_MS = 1000  # how long a delete waits for readers so that it can empty the log
 
+_VERSION = "SELECT value FROM meta WHERE key = 'version'"
+
 _inherited: list[object] = []  # connections of a parent process; kept so that they are never closed by us
 
 
@@ -51,7 +55,7 @@ class Connections:
         self._timeout_s = busy_timeout_s
         self._closed = False
         self._begin()
-        with _translated(path):
+        with _Translated(path):
             if self.read_only:
                 self._check_readable()
             else:
@@ -60,20 +64,24 @@ class Connections:
     @contextlib.contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """This thread's connection for reading."""
-        with _translated(self.path):
+        with _Translated(self.path):
             yield self._reader()
+
+    def version(self) -> int:
+        """How often the database was written to; asked several times in every search."""
+        with _Translated(self.path):
+            rows: list[tuple[Any, ...]] = self._reader().execute(_VERSION).fetchall()
+            return int(rows[0][0])
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
         """All that this thread reads inside comes from one snapshot; may be nested. The body's errors pass through."""
-        with _translated(self.path):
+        with _Translated(self.path):
             connection = self._reader()
             outermost = not connection.in_transaction
             if outermost:
                 connection.execute("BEGIN")
-                connection.execute(
-                    "SELECT value FROM meta WHERE key = 'version'"
-                ).fetchall()  # the snapshot is taken now
+                connection.execute(_VERSION).fetchall()  # the snapshot is taken now
         try:
             yield
         finally:
@@ -89,7 +97,7 @@ class Connections:
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         """One write transaction: committed with a new version at the end, rolled back by any exception."""
-        with _translated(self.path), self._exclusive() as connection:
+        with _Translated(self.path), self._exclusive() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -125,7 +133,7 @@ class Connections:
         """Close every connection of this process; using the store afterwards raises StoreError."""
         self._closed = True
         self._leave_parent()
-        with _translated(self.path):
+        with _Translated(self.path):
             for connection in list(self._readers):
                 # one at work in another thread closes when that thread ends
                 with contextlib.suppress(apsw.ThreadingViolationError):
@@ -285,26 +293,33 @@ _DAMAGED = (
 _BUSY = "{path}: another writer is at work and did not finish in time; try again, or raise the timeout"
 
 
-@contextlib.contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Turn what SQLite raises into what Outcrop promises to raise."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise _translate(error, path) from error
-    except UnicodeDecodeError as error:  # not UTF-8: SQLite does not check the text it stores
-        raise CorruptDatabase(
-            _DAMAGED.format(path=path, why=f"a text in it is not UTF-8: {error.reason}")
-        ) from error
-    except UnicodeEncodeError as error:
-        raise StoreError(
-            f"a text holds a character that cannot be stored or looked for (at {error.start}: {error.reason}); "
-            "nothing was done"
-        ) from error
+class _Translated:
+    """Turns what SQLite raises into what Outcrop promises to raise."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, apsw.Error | UnicodeDecodeError | UnicodeEncodeError):
+            raise _translate(error, self._path) from error
 
 
-def _translate(error: apsw.Error, path: Path) -> StoreError:
+def _translate(error: apsw.Error | UnicodeDecodeError | UnicodeEncodeError, path: Path) -> StoreError:
     match error:
+        case UnicodeDecodeError():  # not UTF-8: SQLite does not check the text it stores
+            return CorruptDatabase(_DAMAGED.format(path=path, why=f"a text in it is not UTF-8: {error.reason}"))
+        case UnicodeEncodeError():
+            return StoreError(
+                f"a text holds a character that cannot be stored or looked for (at {error.start}: {error.reason}); "
+                "nothing was done"
+            )
         case apsw.BusyError() | apsw.LockedError():
             return DatabaseBusy(_BUSY.format(path=path))
         case apsw.NotADBError():

@@ -263,9 +263,7 @@ class SqliteStore(SqlStore):
             return f"{rows[0][0]}-{rows[0][1]}" if rows else None
 
     def version(self) -> int:
-        with self._connections.reading() as connection:
-            rows = fetch(connection, "SELECT value FROM meta WHERE key = 'version'")
-            return int(rows[0][0])
+        return self._connections.version()
 
     def select(self, where: Filter) -> NDArray[np.int64]:
         rest = where if where.where is None else replace(where, where=None)

@@ -21,7 +21,7 @@ from outcrop.contracts import SearchableStore
 from outcrop.errors import StoreError
 from outcrop.index.arrays import SearchArrays
 from outcrop.index.bm25 import LexicalQuery, weigh_counts
-from outcrop.index.candidates import Listed, describe_rows, gather_rows, rank_rows, score_rows
+from outcrop.index.candidates import Listed, add_times, describe_rows, gather_rows, rank_rows, score_rows
 from outcrop.index.describe import MAX_DEFINITIONS, find_declared
 from outcrop.index.files import SegmentFiles
 from outcrop.index.graph import Graph
@@ -124,7 +124,8 @@ class DatabaseSearch:
         wanted = distinct(np.concatenate((by_words, by_meaning, declared.chunk_ids)))
         if not len(wanted):
             nobody = allowed.ids is not None and not len(allowed.ids)
-            return Matches(view, words, _NOTHING, {}, query.phrases, nobody and not where.is_empty())
+            filtered_out = nobody and not where.is_empty()
+            return Matches(view, words, add_times(_NOTHING, words), {}, query.phrases, filtered_out)
         segment = segment_of_rows(self._store.chunk_rows(wanted, BESIDE), _looked_up(words), declared)
         seen = replace(view, segments=(segment,), deleted=(np.zeros(len(segment), np.bool_),))
         words = None if words is None else _with_postings(words, segment)
@@ -135,7 +136,7 @@ class DatabaseSearch:
         rows = _rows_of(segment, by_words)
         listed = rank_rows([rows], [scores[0][rows]], pool)
         found = gather_rows(seen, masks, scores, listed, _near(segment, by_meaning, vector), vector, sure)
-        return Matches(seen, words, found, sure, query.phrases, vector=vector)
+        return Matches(seen, words, add_times(found, words), sure, query.phrases, vector=vector)
 
     def find_titled(
         self,
