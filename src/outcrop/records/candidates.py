@@ -111,11 +111,18 @@ class Candidates:
 
     @classmethod
     def join(cls, parts: Sequence[Candidates]) -> Candidates:
-        """The rows of all, one after the other."""
+        """The rows of all, one after the other; a column that only some have is 0 in the others."""
         if len(parts) < 2:
             return parts[0] if parts else cls()
-        columns = ((name, [getattr(part, name) for part in parts]) for name in COLUMNS)
-        joined: dict[str, Any] = {name: np.concatenate(column) for name, column in columns if len(column[0])}
+        joined: dict[str, Any] = {}
+        for name in COLUMNS:
+            columns = [getattr(part, name) for part in parts]
+            known = [column for column in columns if len(column)]
+            if known:
+                pairs = zip(parts, columns, strict=True)
+                joined[name] = np.concatenate(
+                    [column if len(column) else np.zeros(len(part), known[0].dtype) for part, column in pairs]
+                )
         return cls(**joined)
 
     def neighbour(self, scores: Floats, step: int) -> Floats:
