@@ -77,3 +77,15 @@ def test_what_stands_under_a_heading_within_the_chunk_is_not_put_under_the_table
 def test_a_document_of_bars_takes_linear_time() -> None:
     assert len(chunk_text("|" * 200_000, kind="md")) > 0
     assert len(chunk_text("a | b\n\n" * 30_000, kind="md")) > 0
+
+
+def test_a_frame_has_a_rule_above_its_header_too() -> None:
+    rule = "|------------+---------+--------------------|\n"
+    rows = "".join(f"| counter_{i} | 32u | Number of things, {i} |\n" for i in range(90))
+    chunks = chunk_text(f"{rule}| Name | Type | Meaning |\n{rule}{rows}{rule}", kind="txt")
+    assert len(chunks) > 1
+    assert {chunk.heading_path for chunk in chunks[1:]} == {("Name | Type | Meaning",)}
+
+
+def test_rules_alone_are_no_table() -> None:
+    assert "".join(chunk.text for chunk in chunk_text("|----+----|\n|----+----|\n" * 3, kind="txt")).strip()

@@ -35,12 +35,14 @@ def view_over(*rows: FeedRow, deleted: tuple[int, ...] = ()) -> View:
     return view_of(*(build_segment(part, TERMS, 0, 0.0) for part in parts), deleted=gone)
 
 
-def declared(view: View, query: str, allowed: set[int] | None = None) -> dict[int, float]:
+def declared(
+    view: View, query: str, allowed: set[int] | None = None, *, alone: bool = False
+) -> dict[int, float]:
     """chunk id → sureness for the names of a query; only `allowed` chunks pass the filter."""
     masks: list[NDArray[np.bool_] | None] = [None] * len(view.segments)
     if allowed is not None:
         masks = [np.isin(segment.chunk_ids, list(allowed)) for segment in view.segments]
-    found = find_declared(view, masks, read_query(query).symbols)
+    found = find_declared(view, masks, read_query(query).symbols, alone=alone)
     return {int(view.segments[segment].chunk_ids[place]): sure for (segment, place), sure in found.items()}
 
 
@@ -101,6 +103,41 @@ def test_a_declaration_in_the_file_called_after_it_is_the_one(path: str) -> None
     found = declared(view, "ConnectionPool")
     assert order(found) == [2, 1]
     assert found[2] == 1.0
+
+
+def test_where_a_name_is_all_that_was_typed_no_file_has_to_be_called_after_it() -> None:
+    only = view_over(row(1, ("Pool", "class", "")), row(2, text="pool pool", path="src/pool.py"))
+    assert declared(only, "Pool", alone=True) == {1: 1.0}
+    assert declared(only, "Pool") == {1: 0.5}, "in a sentence it is one word of several"
+    beside = view_over(row(1, ("Pool", "class", "")), row(2, ("Pool", "class", ""), path="src/pool.py"))
+    assert declared(beside, "Pool", alone=True) == {1: 0.5, 2: 1.0}
+
+
+def test_a_class_is_surer_than_its_constructor_in_another_file() -> None:
+    view = view_over(
+        row(1, ("Emitter", "constructor", "Emitter"), path="src/emitter.cpp"),
+        row(2, ("Emitter", "class", "YAML"), path="include/emitter.h"),
+    )
+    found = declared(view, "Emitter")
+    assert order(found) == [2, 1]
+    assert found[1] < 0.5 * found[2]
+
+
+def test_a_prototype_is_worth_little_beside_the_body() -> None:
+    header = row(1, ("pool_open", "prototype", ""), path="include/pool.h")
+    alone = declared(view_over(header), "pool_open")
+    found = declared(view_over(header, row(2, ("pool_open", "function", ""), path="src/pool.c")), "pool_open")
+    assert order(found) == [2, 1]
+    assert found[1] == pytest.approx(0.3 * alone[1])
+
+
+def test_another_name_for_a_type_is_worth_little_beside_the_type() -> None:
+    alias = row(1, ("Field", "type", ""), path="field.go")
+    alone = declared(view_over(alias), "Field")
+    found = declared(view_over(alias, row(2, ("Field", "struct", ""), path="core/field.go")), "Field")
+    assert alone == {1: 1.0}
+    assert order(found) == [2, 1]
+    assert found[1] == pytest.approx(0.4)
 
 
 def test_a_row_with_several_declarations_is_as_sure_as_the_surest() -> None:

@@ -223,3 +223,15 @@ def test_a_pasted_listing_is_about_a_few_of_its_names() -> None:
     assert [symbol.name for symbol in read_symbols(" ".join(f"name_{i}" for i in range(90)))] == [
         f"name_{i}" for i in range(12)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        *(("Pool", True), ("pool()", True), ("Pool.acquire", True), ("std::vector", True), ("pool_open", True)),
+        *(("the Pool", False), ("Pool acquire", False), ("how does Pool.acquire wait", False), ("3", False)),
+        *(("", False), ("`Pool` and `acquire`", False)),
+    ],
+)
+def test_a_query_that_is_a_name_and_nothing_else(text: str, alone: bool) -> None:
+    assert read_query(text).is_name is alone

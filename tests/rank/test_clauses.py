@@ -66,3 +66,18 @@ def test_clauses_that_find_nothing_take_no_part_but_lower_the_score() -> None:
     nothing = found({})
     assert len(fuse_clauses([nothing, nothing], [1.0, 1.0]).order) == 0
     assert fuse_clauses([nothing, found({(1, 10): 0.8})], [1.0, 1.0]).final.tolist() == pytest.approx([0.4])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_only_one_clause_knows_of_its_rows_is_nothing_of_those_of_another(turned: bool) -> None:
+    """A clause that finds nothing but code knows no stretches of prose, and another one does."""
+    prose = replace(found({(1, 10): 0.8, (2, 20): 0.6}), around=np.array([0.5, 0.4], np.float32))
+    code = found({(3, 30): 0.7, (2, 20): 0.1})
+    fused = fuse_clauses([code, prose] if turned else [prose, code], [1.0, 1.0])
+    assert order_of(fused) == [10, 20, 30]
+    assert len(fused.around) == len(fused)
+    assert dict(zip(fused.chunk_id.tolist(), fused.around.tolist(), strict=True)) == {
+        10: pytest.approx(0.5),
+        20: pytest.approx(0.4),
+        30: 0.0,
+    }

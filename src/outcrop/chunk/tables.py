@@ -105,12 +105,13 @@ def _rows_from(text: str, start: int) -> Iterator[tuple[int, int, str]]:
 def _as_table(text: str, rows: Sequence[tuple[int, int, str]], headings: Sequence[int]) -> Table:
     start, end = rows[0][0], rows[-1][1]
     caption = _find_caption(text, start, headings)
-    lines = [line for _, _, line in rows[: MAX_HEADER_ROWS + 2]]
-    count = _count_header(lines)
+    above = next((place for place, (_, _, line) in enumerate(rows) if not is_rule(line)), len(rows))
+    lines = [line for _, _, line in rows[above : above + MAX_HEADER_ROWS + 2]]  # a frame has a rule above
+    count = _count_header(lines) if lines else 0
     named = [cells_of_row(line) for line in lines[:count] if not is_rule(line)]
     if not named:  # also where rules stand above each other, as in a drawing
         return Table(start, start, end, "", caption)
-    body = rows[count][0] if count < len(rows) else end
+    body = rows[above + count][0] if above + count < len(rows) else end
     return Table(start, body, end, _join_columns(named), caption)
 
 

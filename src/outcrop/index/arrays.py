@@ -179,7 +179,7 @@ class SearchArrays:
             if mode == "semantic"
             else weigh_terms(query.text, self._terms, view.segments, query.language, query.translations)
         )
-        declared = find_declared(view, masks, query.symbols) if words is not None else {}
+        declared = find_declared(view, masks, query.symbols, alone=query.is_name) if words is not None else {}
         found = find_candidates(view, masks, words, vector, pool, declared)
         filtered_out = (
             not len(found) and not where.is_empty() and not any(mask is None or mask.any() for mask in masks)

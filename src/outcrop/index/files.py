@@ -27,7 +27,7 @@ from outcrop.system.private import make_folder, open_new
 
 log = logging.getLogger(__name__)
 
-FORMAT: Final = 10
+FORMAT: Final = 11
 """Raise when the arrays change their meaning: older files are then made again."""
 
 LOCK_POLL_S: Final = 0.02

@@ -29,7 +29,7 @@ ROLES: Final[tuple[str, ...]] = get_args(Role)
 USES: Final[tuple[str, ...]] = get_args(ReferenceKind)
 
 # Kinds of declaration, as far as ranking and the graph tell them apart.
-WHOLE, CALLABLE, METHOD, LOCAL, SMALL, PROTOTYPE, MODULE, PACKAGE, TITLE = range(9)
+WHOLE, CALLABLE, METHOD, LOCAL, SMALL, PROTOTYPE, MODULE, PACKAGE, TITLE, ALIAS = range(10)
 PRIVATE: Final = 0x80
 
 HEADER: Final = 0x80
@@ -40,6 +40,7 @@ _KINDS: Final = {
     "method": METHOD,
     "local": LOCAL,
     "prototype": PROTOTYPE,
+    "type": ALIAS,
 }
 
 FILE_WORDS: Final = 6

@@ -100,6 +100,11 @@ class Query:
         """Whether the query is a single letter: it may be a name that code declares, and nothing else."""
         return len(self.text) == 1 and self.text.isalpha() and self.text < "\u2e80"
 
+    @property
+    def is_name(self) -> bool:
+        """Whether the query is a single name and nothing else: where it is declared is what is asked for."""
+        return len(self.symbols) == 1 and _NAME.fullmatch(self.text.removesuffix("()")) is not None
+
     def relax(self) -> Query:
         """The same query with no phrase required: they are credited instead."""
         return replace(self, kind=self.loose_kind, phrases=(), quoted=(*self.phrases, *self.quoted))

@@ -122,11 +122,18 @@ class Candidates:
 
     @classmethod
     def join(cls, parts: Sequence[Candidates]) -> Candidates:
-        """The rows of all, one after the other."""
+        """The rows of all, one after the other; a column that only some have is 0 in the others."""
         if len(parts) < 2:
             return parts[0] if parts else cls()
-        columns = ((name, [part.__dict__[name] for part in parts]) for name in COLUMNS)
-        joined: dict[str, Any] = {name: np.concatenate(column) for name, column in columns if len(column[0])}
+        joined: dict[str, Any] = {}
+        for name in COLUMNS:
+            columns = [part.__dict__[name] for part in parts]
+            known = [column for column in columns if len(column)]
+            if known:
+                other, pairs = known[0], zip(parts, columns, strict=True)
+                joined[name] = np.concatenate(
+                    [c if len(c) else np.zeros((len(part), *other.shape[1:]), other.dtype) for part, c in pairs]
+                )
         return cls(**joined)
 
     def neighbour(self, scores: Floats, step: int) -> Floats:

@@ -116,16 +116,21 @@ def test_the_same_hits_whatever_the_options(both: Both, text: str) -> None:
 
 
 def test_the_same_hits_by_the_model_that_ships(both_real: Both) -> None:
-    agree = 0
+    """Rounding decides near ties, and who is at the edge of the pool. The texts are this project's own and change, and
+    with them how many near ties there are: so hits are counted, not queries in which all are the same."""
+    first = shared = total = 0
     for text in QUERIES:
         one, other = (retriever.search(text, SearchOptions()) for retriever in both_real.retrievers())
         assert one.reason == other.reason
         ids = [[hit.chunk_ids for hit in answer.hits] for answer in (one, other)]
+        shared += len(set(ids[0]) & set(ids[1]))
+        total += max(map(len, ids))
+        first += ids[0][:1] == ids[1][:1]
         if ids[0] == ids[1]:
-            agree += 1
             for a, b in zip(one.hits, other.hits, strict=True):
                 assert b.score == pytest.approx(a.score, abs=2e-2)
-    assert agree >= 0.9 * len(QUERIES), "only of near ties, and at the edge of the pool, rounding decides"
+    assert shared >= 0.97 * total
+    assert first >= 0.95 * len(QUERIES)
 
 
 def test_the_same_candidates_and_neighbours(both: Both) -> None:

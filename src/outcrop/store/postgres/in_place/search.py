@@ -132,7 +132,7 @@ class DatabaseSearch:
         # A filter is for documents: what stands beside a chunk that passes it passes too. Phrases are for chunks.
         masks = (None if allowed.ids is None else is_among(segment.chunk_ids, allowed.ids),)
         scores = score_rows(seen, masks, words)
-        sure = find_declared(seen, masks, symbols)
+        sure = find_declared(seen, masks, symbols, alone=query.is_name)
         rows = _rows_of(segment, by_words)
         listed = rank_rows([rows], [scores[0][rows]], pool)
         found = gather_rows(seen, masks, scores, listed, _near(segment, by_meaning, vector), vector, sure)
