@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proofs.fuzz.configs import CONFIGS
 from proofs.fuzz.guards import GUARDS
+from proofs.fuzz.layouts import LAYOUTS
 from proofs.fuzz.mails import MAILS
 from proofs.fuzz.packers import PACKERS
 from proofs.fuzz.parsers import PARSERS
@@ -12,6 +13,6 @@ from proofs.fuzz.target import Target
 from proofs.fuzz.texts import TEXTS
 
 TARGETS: dict[str, Target] = {
-    target.name: target for target in (*PARSERS, *SCANS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS, *MAILS)
+    target.name: target for target in (*PARSERS, *LAYOUTS, *SCANS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS, *MAILS)
 }
 """Every target by its name."""
