@@ -70,3 +70,9 @@ def test_what_stands_under_a_heading_within_the_chunk_is_not_put_under_the_table
 def test_a_document_of_bars_takes_linear_time() -> None:
     assert len(chunk_text("|" * 200_000, kind="md")) > 0
     assert len(chunk_text("a | b\n\n" * 30_000, kind="md")) > 0
+
+
+def test_rules_without_a_header_above_them_are_no_header() -> None:
+    chunks = chunk_text(f"--- | ---\n--- | ---\n{ROWS}", kind="md")
+    assert len(chunks) > 1
+    assert {chunk.heading_path for chunk in chunks} == {()}

@@ -117,6 +117,8 @@ def _as_table(text: str, rows: Sequence[tuple[int, int, str]], headings: Sequenc
 def _count_header(lines: Sequence[str]) -> int:
     """How many of the first lines are the header: one that stands above a rule or holds no values, and those below it
     that name nothing in the first column."""
+    if is_rule(lines[0]):
+        return 0  # a line above nothing
     first = cells_of_row(lines[0])
     ruled = len(lines) > 1 and is_rule(lines[1])
     if not ruled and not _may_be_header(first):

@@ -89,6 +89,7 @@ EXTRACTED_KINDS = frozenset(
         "issue",
         "note",
         "export",
+        "archive",
         "calendar",
         "contacts",
         "odt",
