@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from proofs.fuzz.archives import ARCHIVES
 from proofs.fuzz.configs import CONFIGS
 from proofs.fuzz.guards import GUARDS
+from proofs.fuzz.layouts import LAYOUTS
 from proofs.fuzz.mails import MAILS
 from proofs.fuzz.packers import PACKERS
 from proofs.fuzz.parsers import PARSERS
@@ -12,6 +14,7 @@ from proofs.fuzz.target import Target
 from proofs.fuzz.texts import TEXTS
 
 TARGETS: dict[str, Target] = {
-    target.name: target for target in (*PARSERS, *SCANS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS, *MAILS)
+    target.name: target
+    for target in (*PARSERS, *LAYOUTS, *SCANS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS, *MAILS, *ARCHIVES)
 }
 """Every target by its name."""

@@ -89,3 +89,9 @@ def test_a_frame_has_a_rule_above_its_header_too() -> None:
 
 def test_rules_alone_are_no_table() -> None:
     assert "".join(chunk.text for chunk in chunk_text("|----+----|\n|----+----|\n" * 3, kind="txt")).strip()
+
+
+def test_rules_without_a_header_above_them_are_no_header() -> None:
+    chunks = chunk_text(f"--- | ---\n--- | ---\n{ROWS}", kind="md")
+    assert len(chunks) > 1
+    assert {chunk.heading_path for chunk in chunks} == {()}

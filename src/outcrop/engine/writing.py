@@ -38,6 +38,7 @@ class Writing(Reading):
         defer_embedding: bool = False,
         ray: str | None = None,
         branches: Sequence[str] = (),
+        archives: bool = False,
         progress: OnProgress | None = None,
         stopped: Stop | None = None,
     ) -> IngestReport:
@@ -53,6 +54,7 @@ class Writing(Reading):
         `ray://HOST:PORT`, or `local` for one on this machine alone. `branches` are patterns (`main`, `release/*`) of
         branches of the repository that a folder is in: they are read without a checkout, and share what they have in
         common with it and with each other. `search` takes one of them as `ref`.
+        `archives` opens zip and tar files: each file in them is a document. `sync` and `watch` go on doing so.
         """
         from outcrop.records.parsed import is_url
         from outcrop.sources.text import text_source
@@ -63,7 +65,9 @@ class Writing(Reading):
             raise SourceError("give either a source (folder, file or URL) or a text")
         if kind is not None and text is None:
             raise SourceError("kind goes with a text; files and URLs have their own")
-        options = WriteOptions(force, defer_embedding, progress, stopped)
+        options = WriteOptions(force, defer_embedding, progress, stopped, archives)
+        if archives and (text is not None or is_url(source) or branches):
+            raise SourceError("archives are those in a folder, or a file")
         if text is not None:
             file, data = text_source(text, id, kind=kind)
         elif is_url(source):

@@ -89,6 +89,7 @@ EXTRACTED_KINDS = frozenset(
         "issue",
         "note",
         "export",
+        "archive",
         "calendar",
         "contacts",
         "odt",
@@ -207,10 +208,15 @@ class Hit:
         return place_of(self.document.path, self.document.kind, self.page, self.line_start, self.line_end)
 
 
+PAGE_WORDS: Final = {"xlsx": "sheet", "pptx": "slide", "odp": "slide"}
+"""What people call the pages of a kind; `p.` of any other."""
+
+
 def place_of(path: str, kind: str, page: int | None, line_start: int, line_end: int) -> str:
-    """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `page.html text 12-30` (of the extracted text)."""
+    """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `talk.pptx slide 3`, `page.html text 12-30` (of the
+    extracted text)."""
     if page is not None:
-        return f"{path} p. {page}"
+        return f"{path} {PAGE_WORDS.get(kind, 'p.')} {page}"
     last = "" if line_end == line_start else f"-{line_end}"
     joint = " text " if kind in EXTRACTED_KINDS else ":"
     return f"{path}{joint}{line_start}{last}"

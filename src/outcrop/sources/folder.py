@@ -10,6 +10,7 @@ from pathlib import Path
 
 from outcrop.errors import SourceError
 from outcrop.records import Failure, Skipped, SourceFile
+from outcrop.sources.archives import archive_kind
 from outcrop.sources.checkout import Checkout, Checkouts, excludes_file
 from outcrop.sources.exclusions import (
     BOOKKEEPING,
@@ -36,6 +37,7 @@ class _Walk:
     include_secrets: bool
     checkouts: Checkouts
     pictures: bool
+    archives: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ def walk(
     include_secrets: bool = False,
     checkouts: Checkouts | None = None,
     pictures: bool = False,
+    archives: bool = False,
 ) -> Iterator[SourceFile | Skipped | Failure]:
     """Everything below a folder in a fixed order, or the one file that `root` names.
 
@@ -82,7 +85,7 @@ def walk(
 
     A path that ends with a slash is a folder. A Failure of a folder means that nothing is known about what lies below
     it: see `shields`. A root that is missing or cannot be read is a SourceError. Share `checkouts` with whatever else
-    asks about the same files in this run. With `pictures` those are files to read as well.
+    asks about the same files in this run. With `pictures` and `archives` those are files to read as well.
     """
     try:
         real = root.resolve(strict=True)
@@ -92,8 +95,8 @@ def walk(
     if not _is_utf8(str(real)):
         raise SourceError(f"{_printable(str(real))} cannot be added: its name is not UTF-8; rename it")
     if not is_dir:
-        return iter((_single(real, max_file_bytes, include_secrets, pictures),))
-    run = _Walk(str(real), max_file_bytes, include_secrets, checkouts or Checkouts(), pictures)
+        return iter((_single(real, max_file_bytes, include_secrets, pictures, archives),))
+    run = _Walk(str(real), max_file_bytes, include_secrets, checkouts or Checkouts(), pictures, archives)
     checkout = run.checkouts.holding(str(real))
     levels = () if checkout is None else _levels_above(real, checkout)
     inner = "" if checkout is None else _below(real, checkout.repository.top)
@@ -188,35 +191,38 @@ def _visit(
         return Skipped(path, _link_reason(run.root, entry.path))
     if not entry.is_file(follow_symlinks=False):
         return Skipped(path, "not a plain file (a pipe, socket or device)")
-    reason = _reason_by_name(entry.path, run.include_secrets, run.pictures)
+    opened = run.archives and archive_kind(name) is not None
+    reason = None if opened else _reason_by_name(entry.path, run.include_secrets, run.pictures)
     if reason is not None:
         return Skipped(path, reason)
     status = entry.stat(follow_symlinks=False)
-    return stat_file(f"{run.root.rstrip('/')}/{path}", path, run.root, status, run.max_file_bytes)
+    uri = f"{run.root.rstrip('/')}/{path}"
+    return stat_file(uri, path, run.root, status, run.max_file_bytes, archives=opened)
 
 
 def _single(
-    real: Path, max_file_bytes: int, include_secrets: bool, pictures: bool
+    real: Path, max_file_bytes: int, include_secrets: bool, pictures: bool, archives: bool
 ) -> SourceFile | Skipped | Failure:
     if not real.is_file():
         return Skipped(real.name, "not a plain file (a pipe, socket or device)")
-    reason = _reason_by_name(str(real), include_secrets, pictures)
+    opened = archives and archive_kind(real.name) is not None
+    reason = None if opened else _reason_by_name(str(real), include_secrets, pictures)
     if reason is not None:
         return Skipped(real.name, reason)
     try:
         status = real.stat()
     except OSError as error:
         return Failure(real.name, explain(error))
-    return stat_file(str(real), real.name, str(real), status, max_file_bytes)
+    return stat_file(str(real), real.name, str(real), status, max_file_bytes, archives=opened)
 
 
 def stat_file(
-    uri: str, path: str, root: str, status: os.stat_result, max_file_bytes: int
+    uri: str, path: str, root: str, status: os.stat_result, max_file_bytes: int, *, archives: bool = False
 ) -> SourceFile | Skipped:
-    """A file as a source, by its status, or why it is left out."""
+    """A file as a source, by its status, or why it is left out. Of `archives` each file has a size of its own."""
     if status.st_size == 0:
         return Skipped(path, "empty")
-    if status.st_size > max_file_bytes and not is_large_mailbox(uri):
+    if status.st_size > max_file_bytes and not archives and not is_large_mailbox(uri):
         return Skipped(path, f"{_size(status.st_size)} is over the limit of {_size(max_file_bytes)}")
     return SourceFile(uri, path, "file", root, status.st_mtime_ns, status.st_size)
 
@@ -224,7 +230,10 @@ def stat_file(
 def _reason_by_name(path: str, include_secrets: bool, pictures: bool) -> str | None:
     if not include_secrets and looks_secret(path):
         return CREDENTIALS
-    return reason_of_kind(path, pictures=pictures)
+    reason = reason_of_kind(path, pictures=pictures)
+    if reason is not None and archive_kind(path):
+        return "an archive; add it with --archives to read the files in it"
+    return reason
 
 
 def _link_reason(root: str, path: str) -> str:

@@ -221,6 +221,10 @@ class Adder:
         from outcrop.write.trees import add_bare, add_checkout
 
         repository = tree_repository(self.store, path)
+        if repository is not None and options.archives:
+            raise SourceError(
+                "archives in a repository whose trees share documents are not opened: add them by themselves"
+            )
         if repository is not None and repository.is_bare:
             return add_bare(self, repository, collection, tags, options)
         if repository is not None:

@@ -32,13 +32,14 @@ from outcrop.records import (
     owner_of,
 )
 from outcrop.records.meta import check_meta
+from outcrop.sources.archives import Rules
 from outcrop.sources.checkout import Checkouts
 from outcrop.sources.exclusions import looks_secret
 from outcrop.sources.folder import stat_file, walk
 from outcrop.sources.revisions import note_revisions
 from outcrop.sources.text import kind_of, text_source
 from outcrop.write.commit import Committer
-from outcrop.write.parts import Batch, holds_parts, open_parts
+from outcrop.write.parts import Batch, holds_archives, holds_parts, open_parts
 from outcrop.write.plan import PLAIN, Plan, Run, WriteOptions, belongs_to_index, log_run, plan_files, state_of
 from outcrop.write.prepare import (
     Job,
@@ -79,6 +80,8 @@ class Ingestor:
         self._recipe = recipe
         self._scans = scans
         self._own = str(own)
+        pictures = scans is not None and scans.engine.reads_pictures
+        self._rules = Rules(recipe.max_file_bytes, pictures, recipe.index_secrets)
         self._committer = Committer(store, embedder, after_write, commentator)
 
     @property
@@ -110,19 +113,19 @@ class Ingestor:
         files are gone; `prepare` says who reads the files. Documents below a folder that could not be read are kept:
         their files are not known to be gone."""
         run = self._start(collection, tags, options)
-        checkouts = Checkouts()
-        items = walk(
-            root,
-            max_file_bytes=self._recipe.max_file_bytes,
-            include_secrets=self._recipe.index_secrets,
-            pictures=self._scans is not None and self._scans.engine.reads_pictures,
-            checkouts=checkouts,
-        )
-        seen = self._scan(run, items)
-        real = root.resolve()
+        checkouts, real = Checkouts(), root.resolve()
         states = self._store.states(collection, str(real) if real.is_dir() else None)
         if not real.is_dir():
             states = {uri: state for uri, state in states.items() if owner_of(uri) == str(real)}
+        items = walk(
+            root,
+            max_file_bytes=self._rules.max_file_bytes,
+            include_secrets=self._rules.secrets,
+            pictures=self._rules.pictures,
+            archives=options.archives or holds_archives(states),
+            checkouts=checkouts,
+        )
+        seen = self._scan(run, items)
         self._sync_files(run, seen, states, str(real), prune, prepare or self._prepare)
         self._note_revisions(run, real, checkouts)
         return self._finish(run)
@@ -242,10 +245,12 @@ class Ingestor:
     ) -> None:
         plan = plan_files(run, files, states, root, prune=prune, trust_stat=trust_stat)
         run.unchanged += plan.unchanged
-        run.total, most = len(plan.jobs), self._recipe.max_file_bytes
+        run.total = len(plan.jobs)
         run.bytes_total = sum(job.file.size or 0 for job in plan.jobs)
         # Files that the caller reads are taken as they are.
-        batches = [Batch(list(plan.jobs))] if not trust_stat else open_parts(run, plan, files, states, most)
+        batches = (
+            [Batch(list(plan.jobs))] if not trust_stat else open_parts(run, plan, files, states, self._rules)
+        )
         for batch in batches:
             by = self._prepare if batch.own else prepare
             with closing(by(batch.jobs, self._recipe_of(run), run.check_stopped)) as outcomes:
@@ -298,19 +303,13 @@ class Ingestor:
             case Unread():
                 run.unread.append((outcome, state))
             case Unreadable(_, reason):
-                self._note_failure(run, file, state, reason)
+                run.note_failure(file, state, reason)
             case Prepared(write):
                 moved = plan.take_moved(write.sha256) if state is None else None
                 if moved is not None:
                     self._committer.move(run, moved, outcome)
                 else:
                     self._committer.queue(run, outcome, state)
-
-    def _note_failure(self, run: Run, file: SourceFile, state: FileState | None, reason: str) -> None:
-        """A file that cannot be read any more keeps its old document: what was indexed is not lost to a bad save."""
-        kept = "; the version indexed before is kept" if state is not None else ""
-        run.failed.append(Failure(file.path, f"{reason}{kept}"))
-        log.warning("file not indexed", extra={"path": file.path, "reason": reason})
 
     # ------------------------------------------------------------------ single documents
 
@@ -387,6 +386,7 @@ class Ingestor:
         return words if self._recipe.index_secrets else mask_secrets(words)[0]
 
     def _finish(self, run: Run) -> IngestReport:
+        run.held.close()
         self._committer.flush(run)
         report = run.report()
         if report.removed and self._scans is not None:

@@ -1,4 +1,4 @@
-"""PARTS: files that hold several documents: mailboxes, and messages with attachments.
+"""PARTS: files that hold several documents: mailboxes, messages with attachments, exports, archives.
 
 What is in such a file is listed first, then each part is prepared like any file, from where it lies. The document of a
 mailbox itself is written after all of its messages, so that a run that was killed lists them again.
@@ -6,14 +6,28 @@ mailbox itself is written after all of its messages, so that a run that was kill
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from datetime import date
 from hashlib import sha256
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 
 from outcrop.errors import SourceError
-from outcrop.records import MAILBOX, PART_OF, Document, Failure, FileState, SourceFile, owner_of
+from outcrop.records import (
+    MAILBOX,
+    PART_OF,
+    Document,
+    Failure,
+    FileState,
+    Inside,
+    Skipped,
+    SourceFile,
+    owner_of,
+)
+from outcrop.sources.archives import Member, Rules, archive_kind, unpack
+from outcrop.sources.exclusions import PICTURES
 from outcrop.sources.exports import export_kind, open_export
 from outcrop.sources.mailbox import (
     find_attachments,
@@ -41,7 +55,7 @@ class Batch:
 
 
 def open_parts(
-    run: Run, plan: Plan, files: Sequence[SourceFile], states: Mapping[str, FileState], max_file_bytes: int
+    run: Run, plan: Plan, files: Sequence[SourceFile], states: Mapping[str, FileState], rules: Rules
 ) -> Iterator[Batch]:
     """The jobs of a plan, in batches, with those of the parts of its files. One mailbox is one batch."""
     stored = _stored_parts(states)
@@ -50,26 +64,12 @@ def open_parts(
     threads = _threads_of(messages, files) if messages else {}
     batch, attached = Batch([]), Batch([], own=True)
     for job in plan.jobs:
-        uri = job.file.uri
-        if kinds.get(uri) not in (None, "message"):
-            continue
-        parts: list[SourceFile] = []
-        if kinds.get(uri) == "message":
-            try:
-                source, message, data = open_message(job.file, max_file_bytes)
-            except SourceError:  # whoever prepares it says what is wrong
-                batch.jobs.append(job)
-                continue
-            source = in_thread(source, threads.get(message.id or uri, message.id or uri))
-            job = Job(source, job.known)  # noqa: PLW2901
-            for item in find_attachments(source, message, data):
-                if isinstance(item, SourceFile):
-                    parts.append(item)
-                else:
-                    run.skipped.append(item)
-        batch.jobs.append(job)
-        attached.jobs += _jobs(run, parts, states)
-        attached.gone += _lost(stored.get(uri, {}), parts)
+        kind, known = kinds.get(job.file.uri), stored.get(job.file.uri, {})
+        if kind == "message":
+            _open_message(run, job, threads, states, known, rules, batch, attached)
+        elif kind is None:
+            batch.jobs.append(job)
+            attached.gone += _lost(known, ())
     run.total = (run.total or 0) + len(attached.jobs)
     yield batch
     if attached.jobs or attached.gone:
@@ -77,20 +77,125 @@ def open_parts(
     for job in plan.jobs:
         kind, known = kinds.get(job.file.uri), stored.get(job.file.uri, {})
         if kind == "mailbox":
-            opened = _open_mailbox(run, job.file, states, known)
-            if opened is not None:
-                yield opened
+            yield from _open_mailbox(run, job.file, states, known)
+        elif kind == "archive":
+            yield from _open_archive(run, job, states, known, rules)
         elif kind not in (None, "message"):
-            yield _open_export(run, job, kind, states, known, max_file_bytes)
+            yield _open_export(run, job, kind, states, known, rules.max_file_bytes)
+
+
+def _open_message(
+    run: Run,
+    job: Job,
+    threads: Mapping[str, str],
+    states: Mapping[str, FileState],
+    stored: Mapping[str, FileState],
+    rules: Rules,
+    batch: Batch,
+    attached: Batch,
+) -> None:
+    """A message that is a file goes into a batch, what is attached to it into another."""
+    uri = job.file.uri
+    try:
+        source, message, data = open_message(job.file, rules.max_file_bytes)
+    except SourceError:  # whoever prepares it says what is wrong
+        batch.jobs.append(job)
+        return
+    source = in_thread(source, threads.get(message.id or uri, message.id or uri))
+    batch.jobs.append(Job(source, job.known))
+    parts = _keep_sources(run, find_attachments(source, message, data))
+    attached.jobs += _jobs(run, parts, states)
+    attached.gone += _lost(stored, parts)
+
+
+def _keep_sources(run: Run, items: Iterable[SourceFile | Skipped | Failure]) -> list[SourceFile]:
+    """The sources among what was found; the rest is reported."""
+    sources: list[SourceFile] = []
+    for item in items:
+        if isinstance(item, SourceFile):
+            sources.append(item)
+        elif isinstance(item, Skipped):
+            run.skipped.append(item)
+        else:
+            run.failed.append(item)
+    return sources
 
 
 def _kind_of(uri: str) -> str | None:
-    return mail_kind(uri) or export_kind(uri)
+    return "archive" if archive_kind(uri) else mail_kind(uri) or export_kind(uri)
 
 
 def holds_parts(uri: str) -> bool:
     """Whether a file is to be opened for the documents in it."""
     return _kind_of(uri) is not None
+
+
+def holds_archives(states: Mapping[str, FileState]) -> bool:
+    """Whether archives were opened of which these are the parts: then they are opened again."""
+    return any(PART_OF in uri and archive_kind(owner_of(uri)) for uri in states)
+
+
+def _open_archive(
+    run: Run, job: Job, states: Mapping[str, FileState], stored: Mapping[str, FileState], rules: Rules
+) -> Iterator[Batch]:
+    """The files of an archive, which are on disk while their batch is prepared; scans, which are read last, until the
+    run ends."""
+    file = job.file
+    folder = TemporaryDirectory(prefix="outcrop-archive-")
+    with ExitStack() as held:
+        held.enter_context(folder)
+        try:
+            found = unpack(file, Path(folder.name), rules)
+        except SourceError as error:  # what was read of it before is kept
+            run.failed.append(Failure(file.path, str(error)))
+            return
+        run.skipped.extend(found.notes)
+        parts = [
+            part for member in found.members for part in _parts_of(run, file, member, rules.max_file_bytes)
+        ]
+        text = found.describe(PurePosixPath(file.path).name)
+        names = "\n".join(part.uri for part in parts)
+        digest = sha256(f"{text}\n{names}".encode("utf-8", "replace")).hexdigest()
+        document = Document(text=text, kind="archive", title=PurePosixPath(file.path).name)
+        run.total = (run.total or 0) + len(parts)
+        if any(member.place.suffix.lower()[1:] in (*PICTURES, "pdf") for member in found.members):
+            run.held.push(held.pop_all())
+        yield Batch(_jobs(run, parts, states), True, (file, document, digest), _lost(stored, parts))
+
+
+def _parts_of(run: Run, file: SourceFile, member: Member, max_bytes: int) -> Iterator[SourceFile]:
+    """The documents of a file in an archive: itself, or what it holds in turn."""
+    place = str(member.place)
+    source = SourceFile(
+        uri=place,
+        path=f"{file.path}/{member.name}",
+        origin="file",
+        root=file.root,
+        mtime_ns=file.mtime_ns,
+        size=member.size,
+    )
+    own = f"{file.uri}{PART_OF}{member.name}"
+    kind = _kind_of(place)
+    found: list[SourceFile | Skipped | Failure] = []
+    try:
+        if kind == "mailbox":
+            mailbox = open_mailbox(source)
+            found = [*mailbox.parts, *mailbox.notes]
+        elif kind == "message":
+            message, head, data = open_message(source, max_bytes)
+            message = in_thread(message, head.id or own)
+            found = [message, *find_attachments(message, head, data)]
+        elif kind is not None:
+            export = open_export(source, kind, max_bytes)
+            found = [] if export is None else [*export.parts]
+    except SourceError as error:
+        run.failed.append(Failure(source.path, str(error)))
+        return
+    if not found:
+        yield replace(source, uri=own, origin="part", inside=Inside(place, 0, member.size))
+    for part in _keep_sources(run, found):
+        rest = part.uri.removeprefix(place).removeprefix(PART_OF)
+        yield replace(part, uri=f"{own}{PART_OF}{rest}" if rest else own, origin="part")
 
 
 def _open_export(
@@ -119,17 +224,13 @@ def _open_export(
 
 def _open_mailbox(
     run: Run, file: SourceFile, states: Mapping[str, FileState], stored: Mapping[str, FileState]
-) -> Batch | None:
+) -> Iterator[Batch]:
     try:
         mailbox = open_mailbox(file)
     except SourceError as error:  # what was read of it before is kept
         run.failed.append(Failure(file.path, str(error)))
-        return None
-    for note in mailbox.notes:
-        if isinstance(note, Failure):
-            run.failed.append(note)
-        else:
-            run.skipped.append(note)
+        return
+    _keep_sources(run, mailbox.notes)
     name = PurePosixPath(file.path).name
     text = mailbox.describe(name)
     names = "\n".join(part.uri for part in mailbox.parts)
@@ -141,9 +242,7 @@ def _open_mailbox(
         meta={"date": date.fromisoformat(mailbox.last)} if mailbox.last else {},
     )
     run.total = (run.total or 0) + len(mailbox.parts)
-    return Batch(
-        _jobs(run, mailbox.parts, states), True, (file, document, digest), _lost(stored, mailbox.parts)
-    )
+    yield Batch(_jobs(run, mailbox.parts, states), True, (file, document, digest), _lost(stored, mailbox.parts))
 
 
 def _jobs(run: Run, parts: Sequence[SourceFile], states: Mapping[str, FileState]) -> list[Job]:

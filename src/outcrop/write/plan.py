@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,12 +33,13 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """What a caller may say of any write. `force` reads and chunks again what did not change; with `defer_embedding`
-    nothing is embedded, and documents are pending until their vectors come."""
+    nothing is embedded, and documents are pending until their vectors come. `archives` opens those in a folder."""
 
     force: bool = False
     defer_embedding: bool = False
     progress: OnProgress | None = None
     stopped: Stop | None = None
+    archives: bool = False
 
 
 PLAIN = WriteOptions()
@@ -46,7 +48,8 @@ PLAIN = WriteOptions()
 @dataclass(slots=True)
 class Run:
     """One ingest in progress: its counts, and what the next transaction will write. `unembedded` are documents that
-    an earlier run left without vectors; they are written again although their files did not change."""
+    an earlier run left without vectors; they are written again although their files did not change. `held` is what must
+    stay on disk until it ends: scans that were unpacked."""
 
     collection: str
     tags: tuple[str, ...]
@@ -76,6 +79,7 @@ class Run:
     last_flush: float = field(default_factory=time.monotonic)
     comments: Comments | None = None
     unread: list[tuple[Unread, FileState | None]] = field(default_factory=list)
+    held: ExitStack = field(default_factory=ExitStack)
 
     def report(self) -> IngestReport:
         """What it did so far."""
@@ -103,6 +107,12 @@ class Run:
             for item in written
             if item.write.document.remark
         )
+
+    def note_failure(self, file: SourceFile, state: FileState | None, reason: str) -> None:
+        """A file that cannot be read any more keeps its old document: what was indexed is not lost to a bad save."""
+        kept = "; the version indexed before is kept" if state is not None else ""
+        self.failed.append(Failure(file.path, f"{reason}{kept}"))
+        log.warning("file not indexed", extra={"path": file.path, "reason": reason})
 
     def note_unchanged(self, document_id: int) -> None:
         """A document is what is stored of it already."""

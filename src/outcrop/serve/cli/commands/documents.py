@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outcrop.records.found import PAGE_WORDS
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import (
     collection_option,
@@ -101,7 +102,9 @@ def show_command(
         print_facts(session.out, document_facts(info))
     if show_chunks:
         for chunk in chunks:
-            where = f"lines {chunk.line_start}-{chunk.line_end}" + (f", p. {chunk.page}" if chunk.page else "")
+            where = f"lines {chunk.line_start}-{chunk.line_end}" + (
+                f", {PAGE_WORDS.get(info.kind, 'p.')} {chunk.page}" if chunk.page else ""
+            )
             about = clean(" · ".join(" › ".join(path) for path in chunk.headings))
             click.echo(f"\n── chunk {chunk.index}: {where}, {say_count(chunk.tokens, 'token')}  {about}")
             click.echo(clean(chunk.text))

@@ -67,6 +67,9 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
     metavar="REF,...",
     help="Also these branches of the repository a folder is in: main,release/*. Read without a checkout.",
 )
+@option(
+    "--archives", is_flag=True, help="Also the files in zip and tar archives; remembered for sync and watch."
+)
 @option("--history", is_flag=True, help="Also the commits of the repository a folder is in.")
 @option("--since", metavar="DATE", help="With --history: leave out older commits.")
 @many(
@@ -88,6 +91,7 @@ def add_command(
     text: str | None,
     ray: str | None,
     branches: str | None,
+    archives: bool,
     history: bool,
     since: str | None,
     sessions: tuple[str, ...],
@@ -116,6 +120,8 @@ def add_command(
     patterns = [name.strip() for name in (branches or "").split(",") if name.strip()]
     if branches is not None and (not patterns or ray or texts or any(map(is_url, others))):
         raise click.UsageError("--branches takes names or patterns, and goes with the folder of a repository.")
+    if archives and (texts or branches or any(map(is_url, others))):
+        raise click.UsageError("--archives goes with folders and files.")
     common: dict[str, Any] = {"collection": collection, "tags": tags, "force": force}
     with session.open() as index:
 
@@ -123,7 +129,7 @@ def add_command(
             if is_url(source):
                 return index.add(source, title=title, meta=known, **common)
             with long_work(session) as told:
-                report = index.add(source, ray=ray, branches=patterns, **common, **told)
+                report = index.add(source, ray=ray, branches=patterns, archives=archives, **common, **told)
                 if history:
                     report += index.add_history(source, collection=collection, since=since, **told)
                 return report
