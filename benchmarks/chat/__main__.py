@@ -14,8 +14,8 @@ import argparse
 import hashlib
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,26 @@ from benchmarks.chat.documents import (
 from benchmarks.chat.judge import Answer, Passage, Verdict, judge, share
 from benchmarks.chat.model import MODELS, SERVER, Server, serving
 from outcrop.chat import Chat, Delta, Done, Failed, Notice, Sources
-from outcrop.chat.endpoint import ChatEndpoint, Limits
+from outcrop.chat.endpoint import ChatEndpoint, Ended, Limits
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.records import Message
 
 PATIENCE: Limits = Limits(first_token_s=1800.0, idle_s=600.0, total_s=3600.0)
 """On a machine that does other work as well, where an answer is waited for as long as it takes."""
+
+
+class Recorded(ChatEndpoint):
+    """An endpoint that remembers what the model said."""
+
+    reply: str = ""
+
+    def stream(self, *given: Any, **more: Any) -> Generator[str | Ended, None, None]:
+        """As the endpoint's."""
+        self.reply = ""
+        for piece in super().stream(*given, **more):
+            self.reply += piece if isinstance(piece, str) else ""
+            yield piece
 
 
 def ask(chat: Chat, server: Server, question: str, budget: int | None) -> Answer:
@@ -129,12 +142,14 @@ def run(model: str, halves: Sequence[str], limit: int, budget: int | None, threa
             ("attacked", plant_attacks(documents), [attack.question for attack in attacks]),
         ):
             with open_index(name, folder, server.url, model) as engine:
-                chat = Chat(engine, ChatEndpoint(model, server.url, limits=PATIENCE))
+                endpoint = Recorded(model, server.url, limits=PATIENCE)
+                chat = Chat(engine, endpoint)
                 for number, question in enumerate(questions):
                     if (name, question) not in kept.answers:
-                        kept.add(name, answer := ask(chat, server, question, budget))
+                        answer = replace(ask(chat, server, question, budget), reply=endpoint.reply)
+                        kept.add(name, answer)
                         say(
-                            f"{name} {number + 1}/{len(questions)} {answer.cpu_s} s  {question}\n    {answer.text!r}"
+                            f"{name} {number + 1}/{len(questions)} {answer.cpu_s} s  {question}\n    {answer.reply!r}"
                         )
     _tell(report, chosen, kept)
     obeyed = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.chat.documents import Question, flat
@@ -32,7 +32,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, and what it cost."""
+    """What came back, and what it cost; `reply` is what the model said, the quote included."""
 
     question: str
     text: str
@@ -45,7 +45,8 @@ class Answer:
     tokens_written: int
     cpu_s: float
     wall_s: float
-    unsupported: tuple[str, ...] = field(default=())
+    unsupported: tuple[str, ...] = ()
+    reply: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ def read(*pieces: str) -> tuple[str, str | None]:
         ("<quote source=2>the gate</quote>At nine.", "At nine.", "the gate"),
         ("<quote>none</quote> The documents do not tell.", "The documents do not tell.", ""),
         ("<quote>None.</quote>", "", ""),
+        ("none.\n", "", ""),
+        ("None of them tells.", "None of them tells.", None),
         ("<quote>the gate", "", "the gate"),
         ("At nine.", "At nine.", None),
         ("<quo", "<quo", None),
@@ -127,6 +129,17 @@ def test_what_no_cited_source_holds_is_told(engine: Engine, model: ModelServer) 
     assert [notice.message for notice in notices_of(events)] == [
         "Not in the sources that the answer cites: 17, --retry-harder. Check it before you rely on it."
     ]
+
+
+def test_an_answer_that_cites_nothing_gets_the_source_that_holds_its_words(
+    engine: Engine, model: ModelServer
+) -> None:
+    model.script = [saying("A failed request is retried three times.")]
+    events = ask(engine)
+    assert text_of(events) == "A failed request is retried three times. [1]"
+    assert (events[-1], notices_of(events)) == (Done(citations=(1,)), [])
+    model.script = [saying("A failed request is retried 4 times.")]
+    assert events[-1] != ask(engine)[-1] == Done(unsupported=("4",))
 
 
 def test_an_answer_that_cites_nothing_is_told(engine: Engine, model: ModelServer) -> None:

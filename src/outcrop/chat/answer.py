@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from outcrop.chat.events import Delta, Done, Event, Notice, Source, source_of
-from outcrop.chat.evidence import find_quote, find_unsupported
+from outcrop.chat.evidence import find_quote, find_support, find_unsupported
 from outcrop.chat.fence import read_citations
 from outcrop.records import Context
 from outcrop.text.detect import detect_language
+from outcrop.text.terms import Terms
 
 _REFUSALS: Final = {
     "en": "The documents do not say.",
@@ -36,6 +37,7 @@ class Answer:
     not given for want of one; `warned`: the reader knows already that it may not be here."""
 
     grounded: bool
+    terms: Terms
     text: list[str] = field(default_factory=list)
     sources: dict[tuple[int, int, int], Source] = field(default_factory=dict)
     quote: str = ""
@@ -74,13 +76,15 @@ class Answer:
         yield self.say(gap + refusal(question))
 
     def close(self) -> Iterator[Event]:
-        """The last events: the quote where it is the whole answer, its source where that is not cited, then remarks."""
+        """The last events: the quote where it is the whole answer, its source where none is cited, then remarks."""
         if not self.grounded:
             yield Done()
             return
         if self.quoted is not None and not "".join(self.text).strip():
             yield self.say(self.quote)
         cited, unknown = self._citations()
+        if self.quoted is None and not cited and not self.refused:
+            self.quoted = find_support("".join(self.text), self.sources.values(), self.terms)
         if self.quoted is not None and self.quoted.number not in cited:
             yield self.say(f" [{self.quoted.number}]")
             cited, unknown = self._citations()

@@ -42,8 +42,6 @@ _MIN_ROOM_TOKENS: Final = 150
 _WINDOW_SHARE: Final = 12
 """What a search may take of the window: of 20 questions 19 found their passage within 600 tokens, and as many within
 2 000 (`benchmarks.chat`, those on which prompts were chosen). A small model reads 50 tokens a CPU second."""
-_LIKELY: Final = 0.5
-"""Where an answer is less likely than none the model is told to doubt; the reader is, where it is unlikely."""
 _QUERY_CHARACTERS: Final = 2000
 """How much of a query that the model writes is used."""
 
@@ -146,7 +144,7 @@ class Chat:
         return self._run(request, mode)
 
     def _run(self, request: _Request, mode: Mode) -> Generator[Event, None, None]:
-        answer = Answer(grounded=mode != "off")
+        answer = Answer(mode != "off", self._terms)
         try:
             yield from {"off": self._plain, "context": self._in_front, "tool": self._by_tool}[mode](
                 request, answer
@@ -275,7 +273,7 @@ class Chat:
                 )
             elif context.unmatched_phrases or context.is_doubtful:
                 yield Notice(f"{context.detail[:1].upper()}{context.detail[1:]}.")
-            if (context.answerable or 1.0) >= _LIKELY:
+            if not context.is_doubtful:
                 return fence(shown)
             missing = find_missing(request.conversation.question.content, shown, self._terms)
             return f"{fence(shown)}\n\n{doubt(missing)}"

@@ -19,6 +19,8 @@ from outcrop.text.languages import function_words
 from outcrop.text.terms import STOP_WORDS, Terms
 
 OPENING: Final = "<quote>"
+NONE: Final = "none"
+"""What stands in place of a quote where nothing answers."""
 HELD_SHARE: Final = 0.6
 """Of a quote's pairs of words, those that must be in a source: models drop markup, join lines, leave words out."""
 _LONGEST_QUOTE: Final = 4000
@@ -90,6 +92,8 @@ class Reply:
             self.quote = "" if _NOTHING.fullmatch(self._held) else self._held.strip()
             self._held, self._state = "", "answer"
             return ""
+        if self._state == "start" and self._held.strip().strip(".").casefold() == NONE:
+            self.quote, self._held = "", ""
         return self._release()
 
     def _release(self) -> str:
@@ -104,12 +108,16 @@ class Reply:
 
 
 def _may_open(text: str) -> bool:
-    """Whether a text can still become an opening mark."""
+    """Whether a text can still become an opening mark, or is all that a model says that has forgotten the marks."""
     head = text.lstrip().casefold()
     if head.startswith("```"):
         head = head[3:].lstrip("abcdefghijklmnopqrstuvwxyz").lstrip()
     whole = OPENING[:-1]
-    return whole.startswith(head) or (head.startswith(whole) and ">" not in head and len(head) < 60)
+    return (
+        whole.startswith(head)
+        or NONE.startswith(head.rstrip("\n ."))
+        or (head.startswith(whole) and ">" not in head and len(head) < 60)
+    )
 
 
 def find_quote(quote: str, sources: Iterable[Source]) -> Source | None:
@@ -130,6 +138,18 @@ def _pairs(text: str, single: bool = False) -> set[tuple[str, ...]]:
     return pairs | {(word,) for word in words} if single or len(words) == 1 else pairs
 
 
+def find_support(answer: str, sources: Iterable[Source], terms: Terms) -> Source | None:
+    """The source that an answer most likely comes from: it holds all that can be looked up, and most of the words."""
+    said = _content(_CITATION.sub(" ", answer), terms)
+    best, most = None, 0.0
+    for source in sources:
+        held = set(terms.of(source.text))
+        share = sum(not held.isdisjoint(own) for own in said.values()) / len(said) if said else 0.0
+        if share > most and not find_unsupported(answer, (source,)):
+            best, most = source, share
+    return best if most >= HELD_SHARE else None
+
+
 def find_unsupported(answer: str, sources: Iterable[Source]) -> tuple[str, ...]:
     """Numbers, options and names in code that an answer states and none of these sources holds."""
     shown = " ".join(f"{one.place} {one.title} {' '.join(one.heading_path)} {one.text}" for one in sources)
@@ -147,13 +167,14 @@ def find_missing(question: str, sources: Iterable[Source], terms: Terms) -> tupl
     held: set[int] = set()
     for source in sources:
         held.update(terms.of(f"{source.place} {' '.join(source.heading_path)} {source.title} {source.text}"))
-    grammar = STOP_WORDS | function_words(detect_language(question))
-    missing = (
-        surface
-        for surface, own in terms.words(question)
-        if surface.casefold() not in grammar and held.isdisjoint(own)
-    )
-    return tuple(dict.fromkeys(missing))[:_MAX_MISSING]
+    words = _content(question, terms)
+    return tuple(word for word, own in words.items() if held.isdisjoint(own))[:_MAX_MISSING]
+
+
+def _content(text: str, terms: Terms) -> dict[str, tuple[int, ...]]:
+    """The words of a text, but for those of grammar, with their terms."""
+    grammar = STOP_WORDS | function_words(detect_language(text))
+    return {word: own for word, own in terms.words(text) if word.casefold() not in grammar}
 
 
 def _words(text: str) -> list[str]:

@@ -60,7 +60,9 @@ DOUBT: Final = (
     "The search doubts that these sources hold the answer: if they do not, reply <quote>none</quote>."
 )
 """What the model is told, after the sources, where they may not answer."""
-REMINDER: Final = "(Begin with <quote>, then the answer from the sources, with their numbers.)"
+REMINDER: Final = (
+    "(Begin with <quote>words of one source</quote>, then answer from the sources, with their numbers.)"
+)
 """After the question, since a small model has forgotten the rules when it has read the sources."""
 
 
