@@ -61,7 +61,7 @@ DOUBT: Final = (
 )
 """What the model is told, after the sources, where they may not answer."""
 REMINDER: Final = (
-    "(Begin with <quote>words of one source</quote>, then answer from the sources, with their numbers.)"
+    "(Reply like this: <quote>the sentence that answers, copied</quote> The answer, in a sentence [1].)"
 )
 """After the question, since a small model has forgotten the rules when it has read the sources."""
 
