@@ -99,6 +99,14 @@ def test_a_model_that_finds_no_quote_gives_no_answer(engine: Engine, model: Mode
     )
 
 
+def test_where_the_answer_is_probably_not_here_a_guess_is_not_shown(engine: Engine, model: ModelServer) -> None:
+    question = "Which three wines go with the previous course of a long dinner?"
+    model.script = [saying("A Riesling", " of 1997 [1].")]
+    assert text_of(ask(engine, question)) == "The documents do not say."
+    model.script = [saying("Which dinner ", "do you mean?")]
+    assert text_of(ask(engine, question)) == "Which dinner do you mean?"
+
+
 def test_a_quote_that_no_source_holds_is_no_evidence(engine: Engine, model: ModelServer) -> None:
     model.script = [saying("<quote>Every request is tried seven times a day.</quote> Seven times [1].")]
     events = ask(engine)

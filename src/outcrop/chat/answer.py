@@ -34,7 +34,8 @@ def refusal(question: str) -> str:
 @dataclass(slots=True)
 class Answer:
     """What has been said and shown so far. `quote` is what it rests on, `quoted` the source of that; `refused`: it was
-    not given for want of one; `warned`: the reader knows already that it may not be here."""
+    not given for want of one; `warned`: the reader knows already that it may not be here,
+    `doubted`: it is probably not."""
 
     grounded: bool
     terms: Terms
@@ -44,6 +45,7 @@ class Answer:
     quoted: Source | None = None
     refused: bool = False
     warned: bool = False
+    doubted: bool = False
 
     def number(self, context: Context) -> list[Source]:
         """Number the sources of a context; those shown before keep their numbers."""
@@ -67,6 +69,10 @@ class Answer:
             return True
         self.quote, self.quoted = quote, find_quote(quote, self.sources.values())
         return self.quoted is not None
+
+    def is_guess(self, text: str) -> bool:
+        """Whether a reply without a quote states what no source holds, where the answer is probably not here."""
+        return self.doubted and self.quoted is None and bool(find_unsupported(text, self.sources.values()))
 
     def refuse(self, question: str, quote: str | None, gap: str = "") -> Iterator[Event]:
         """Say that the documents do not, in place of an answer without evidence."""

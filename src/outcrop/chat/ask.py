@@ -223,7 +223,7 @@ class Chat:
         said_before = "".join(answer.text[-1:])
         gap = "\n\n" if said_before and not said_before.endswith("\n") else ""
         reply = Reply(quoting=answer.grounded)
-        checked = False
+        checked, held = False, ""
         stream = self._endpoint.stream(messages, options=options, stopped=request.stopped)
         try:
             for piece in stream:
@@ -232,6 +232,12 @@ class Chat:
                     checked = True
                     if not answer.rests_on(reply.quote):
                         yield from answer.refuse(request.conversation.question.content, reply.quote, gap)
+                        return Ended("stop", ())
+                if answer.doubted and answer.quoted is None:  # shown when it is known to be no guess
+                    held += text
+                    text = held if isinstance(piece, Ended) else ""
+                    if answer.is_guess(text):
+                        yield from answer.refuse(request.conversation.question.content, None, gap)
                         return Ended("stop", ())
                 if text:
                     yield answer.say(gap + text)
@@ -266,6 +272,7 @@ class Chat:
         if len(answer.sources) > before:
             yield Sources(tuple(answer.sources.values()))
         if shown:
+            answer.doubted = context.is_doubtful
             answer.warned = context.reason is not None or context.is_doubtful
             if context.reason is not None:
                 yield Notice(
