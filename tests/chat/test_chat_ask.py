@@ -103,8 +103,10 @@ def test_when_the_answer_is_probably_not_here_both_the_model_and_the_reader_are_
     events = ask(engine, "Which three wines go with the previous course of a long dinner?")
     assert sources_of(events)
     assert [notice.message.startswith("Probably not here") for notice in notices_of(events)] == [True]
-    assert model.sent()[-1]["content"].startswith(DOUBT)
-    ask(engine)
+    content = model.sent()[-1]["content"]
+    assert content.index("<<end 1 ") < content.index(DOUBT) < content.index("The user's message")
+    assert "These words are in none: wines" in content
+    ask(engine, "How are retries of a failed request delayed, and does the delay double each time?")
     assert DOUBT not in model.sent()[-1]["content"]
 
 

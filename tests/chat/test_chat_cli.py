@@ -137,7 +137,7 @@ def test_events_come_as_json_lines(settings: dict[str, str], model: ModelServer)
     assert [line.pop("event") for line in lines] == ["tool", "sources", "delta", "done"]
     assert lines[0] == {"name": "search", "query": "retries"}
     assert lines[1]["sources"][0]["path"] == "retries.md"
-    assert lines[3] == {"citations": [1], "unknown": [9], "stopped": False}
+    assert lines[3] == {"citations": [1], "unknown": [9], "stopped": False, "unsupported": []}
 
 
 def test_what_a_model_says_cannot_steer_the_terminal(settings: dict[str, str], model: ModelServer) -> None:

@@ -89,7 +89,7 @@ def test_events_come_as_frames_with_what_opens_a_source(served: Served, model: M
     assert wanted <= set(source)
     assert (source["number"], source["path"]) == (1, "retries.md")
     assert frames[1:3] == [("delta", {"text": "Three "}), ("delta", {"text": "times [1]\n\nor [8]."})]
-    assert frames[-1][1] == {"citations": [1], "unknown": [8], "stopped": False}
+    assert frames[-1][1] == {"citations": [1], "unknown": [8], "stopped": False, "unsupported": []}
 
 
 def test_tool_calls_notices_and_errors_are_events(served: Served, model: ModelServer) -> None:

@@ -10,18 +10,21 @@ import json
 import logging
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from outcrop.chat.answer import Answer
 from outcrop.chat.endpoint import Call, ChatEndpoint, Ended, Limits, ToolsRefused
-from outcrop.chat.events import Delta, Done, Event, Failed, Notice, Source, Sources, ToolCall, source_of
-from outcrop.chat.fence import DOUBT, fence, nothing_found, read_citations
+from outcrop.chat.events import Event, Failed, Notice, Sources, ToolCall
+from outcrop.chat.evidence import Reply, find_missing
+from outcrop.chat.fence import doubt, fence, nothing_found
 from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, read_messages, write_prompt
 from outcrop.config import Config
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
 from outcrop.records import Context, Message, Reason
 from outcrop.system.exchange import Stop
+from outcrop.text.terms import Terms
 from outcrop.text.tokens.estimate import estimate_tokens
 
 _log = logging.getLogger(__name__)
@@ -36,6 +39,9 @@ _DEFAULT_HITS: Final = 8
 _MAX_HITS: Final = 20
 _MIN_ROOM_TOKENS: Final = 150
 """A source needs at least this much room."""
+_WINDOW_SHARE: Final = 12
+"""What a search may take of the window: of 20 questions 19 found their passage within 600 tokens, and as many within
+2 000 (`benchmarks.chat`, those on which prompts were chosen). A small model reads 50 tokens a CPU second."""
 _QUERY_CHARACTERS: Final = 2000
 """How much of a query that the model writes is used."""
 
@@ -74,34 +80,6 @@ class _Request:
     stopped: Stop | None
 
 
-@dataclass(slots=True)
-class _Answer:
-    """What has been said and shown so far."""
-
-    grounded: bool
-    text: list[str] = field(default_factory=list)
-    sources: dict[tuple[int, int, int], Source] = field(default_factory=dict)
-
-    def number(self, context: Context) -> list[Source]:
-        """Number the sources of a context; those shown before keep their numbers."""
-        shown = []
-        for packed in context.sources:
-            key = (packed.hit.document.id, packed.hit.start, packed.hit.end)
-            if key not in self.sources:
-                number = len(self.sources) + 1
-                self.sources[key] = source_of(number, packed.hit, packed.text, packed.truncated)
-            shown.append(self.sources[key])
-        return shown
-
-    def done(self, *, stopped: bool = False) -> Done:
-        """The last event. Without a search there is nothing to cite, and `[1]` is just text."""
-        if not self.grounded:
-            return Done(stopped=stopped)
-        numbers = [source.number for source in self.sources.values()]
-        cited, unknown = read_citations("".join(self.text), numbers)
-        return Done(cited, unknown, stopped)
-
-
 class ReopenedIndex:
     """An index that may be unreachable when a chat begins: it is opened at the first search that can."""
 
@@ -134,6 +112,7 @@ class Chat:
         self._engine = engine
         self._endpoint = endpoint
         self._window = engine.config.chat_window_tokens if window_tokens is None else window_tokens
+        self._terms = Terms()
 
     @property
     def model(self) -> str:
@@ -150,43 +129,45 @@ class Chat:
     ) -> Generator[Event, None, None]:
         """Answer the last message; the last event is Done or Failed.
 
-        `budget_tokens` bounds the sources of one search; `stopped` is polled throughout, and the answer ends soon after
+        `budget_tokens` bounds the sources of one search, which otherwise take a twelfth of the window, and no more than
+        is configured; `stopped` is polled throughout, and the answer ends soon after
         it returns True. Closing the iterator ends the request as well. Raises QueryError at once, before anything is
         sent, when the messages do not end with a question.
         """
         if mode not in MODES:
             raise QueryError(f"there is no chat mode {mode!r}; choose one of {', '.join(MODES)}")
-        budget = self._engine.config.budget_tokens if budget_tokens is None else budget_tokens
+        budget = min(self._engine.config.budget_tokens, max(1, self._window // _WINDOW_SHARE))
+        budget = budget if budget_tokens is None else budget_tokens
         if budget < 1:
             raise QueryError(f"budget_tokens must be 1 or more, not {budget}")
         request = _Request(tuple(messages), read_messages(messages), tuple(collections), budget, stopped)
         return self._run(request, mode)
 
     def _run(self, request: _Request, mode: Mode) -> Generator[Event, None, None]:
-        answer = _Answer(grounded=mode != "off")
+        answer = Answer(mode != "off", self._terms)
         try:
             yield from {"off": self._plain, "context": self._in_front, "tool": self._by_tool}[mode](
                 request, answer
             )
-            if not "".join(answer.text).strip():
+            if not "".join(answer.text).strip() and answer.quoted is None:
                 raise ChatError(
                     f"{self.model} gave an empty answer: ask again in other words, or give it a larger context window"
                 )
-            yield answer.done()
+            yield from answer.close()
         except Cancelled:
-            yield answer.done(stopped=True)
+            yield answer.stop()
         except ChatError as error:
             _log.info("chat failed", extra={"reason": str(error)})
             yield Failed(str(error))
 
     # -- the three modes
 
-    def _plain(self, request: _Request, answer: _Answer) -> Generator[Event, None, None]:
+    def _plain(self, request: _Request, answer: Answer) -> Generator[Event, None, None]:
         prompt = write_prompt(request.conversation, self._window, rules=False)
         yield from _tell_left_out(prompt)
         yield from self._speak(prompt.messages, None, request, answer)
 
-    def _in_front(self, request: _Request, answer: _Answer) -> Generator[Event, None, None]:
+    def _in_front(self, request: _Request, answer: Answer) -> Generator[Event, None, None]:
         """Search for what the conversation asks, and put what was found before the question."""
         try:
             query = Engine.query_of(request.messages)
@@ -199,7 +180,7 @@ class Chat:
         yield from _tell_left_out(prompt)
         yield from self._speak(prompt.messages, None, request, answer)
 
-    def _by_tool(self, request: _Request, answer: _Answer) -> Generator[Event, None, None]:
+    def _by_tool(self, request: _Request, answer: Answer) -> Generator[Event, None, None]:
         """Let the model search, round after round, until it answers."""
         # Room for two searches is worth more than old turns.
         reserve = min(2 * request.budget_tokens, self._window // 2)
@@ -236,28 +217,41 @@ class Chat:
         messages: Sequence[dict[str, Any]],
         options: dict[str, Any] | None,
         request: _Request,
-        answer: _Answer,
+        answer: Answer,
     ) -> Generator[Event, None, Ended]:
         """Stream one message of the model as events; return how it ended."""
         said_before = "".join(answer.text[-1:])
-        first = True
+        gap = "\n\n" if said_before and not said_before.endswith("\n") else ""
+        reply = Reply(quoting=answer.grounded)
+        checked, held = False, ""
         stream = self._endpoint.stream(messages, options=options, stopped=request.stopped)
         try:
             for piece in stream:
+                text = reply.end() if isinstance(piece, Ended) else reply.feed(piece)
+                if reply.is_open and not checked:
+                    checked = True
+                    if not answer.rests_on(reply.quote):
+                        yield from answer.refuse(request.conversation.question.content, reply.quote, gap)
+                        return Ended("stop", ())
+                if answer.doubted and answer.quoted is None:  # shown when it is known to be no guess
+                    held += text
+                    text = held if isinstance(piece, Ended) else ""
+                    if answer.is_guess(text):
+                        yield from answer.refuse(request.conversation.question.content, None, gap)
+                        return Ended("stop", ())
+                if text:
+                    yield answer.say(gap + text)
+                    gap = ""
                 if isinstance(piece, Ended):
                     if piece.finish in _CUT:
                         yield Notice(_CUT[piece.finish])
                     return piece
-                text = f"\n\n{piece}" if first and said_before and not said_before.endswith("\n") else piece
-                first = False
-                answer.text.append(text)
-                yield Delta(text)
         finally:
             stream.close()
         raise AssertionError("a stream ends with how it ended")
 
     def _find(
-        self, query: str, request: _Request, answer: _Answer, budget: int, limit: int | None = None
+        self, query: str, request: _Request, answer: Answer, budget: int, limit: int | None = None
     ) -> Generator[Event, None, str]:
         """Search, and return what the model is to read. A failure is a notice."""
         found: dict[str, Any] = {} if limit is None else {"limit": limit}
@@ -278,19 +272,24 @@ class Chat:
         if len(answer.sources) > before:
             yield Sources(tuple(answer.sources.values()))
         if shown:
+            answer.doubted = context.is_doubtful
+            answer.warned = context.reason is not None or context.is_doubtful
             if context.reason is not None:
                 yield Notice(
                     f"The search was not complete: {context.detail or context.reason}.", context.reason
                 )
             elif context.unmatched_phrases or context.is_doubtful:
                 yield Notice(f"{context.detail[:1].upper()}{context.detail[1:]}.")
-            return f"{DOUBT}\n\n{fence(shown)}" if context.is_doubtful else fence(shown)
+            if not context.is_doubtful:
+                return fence(shown)
+            missing = find_missing(request.conversation.question.content, shown, self._terms)
+            return f"{fence(shown)}\n\n{doubt(missing)}"
         reason: Reason = context.reason or "no_hits"
         yield Notice(_why_empty(reason, context.detail), reason)
         return nothing_found(_TOLD.get(reason, "the search found nothing."))
 
     def _call(
-        self, call: Call, at: int, request: _Request, answer: _Answer, room: int
+        self, call: Call, at: int, request: _Request, answer: Answer, room: int
     ) -> Generator[Event, None, str]:
         """Run a tool call; return sources, or what is wrong with the call."""
         if call.name != "search":

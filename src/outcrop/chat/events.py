@@ -94,11 +94,13 @@ class Notice:
 @dataclass(frozen=True, slots=True)
 class Done:
     """The answer is complete. `citations` are the numbers of the sources it cites, in order; `unknown` are numbers it
-    made up. `stopped`: the reader ended it before the model did."""
+    made up. `stopped`: the reader ended it before the model did. `unsupported` are numbers, options and names in code
+    that it states and the sources it cites do not hold."""
 
     citations: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
     stopped: bool = False
+    unsupported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

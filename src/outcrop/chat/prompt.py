@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from outcrop.chat.fence import RULES
+from outcrop.chat.fence import REMINDER, RULES
 from outcrop.errors import QueryError
 from outcrop.records import Message
 from outcrop.text.tokens.estimate import estimate_tokens
@@ -58,7 +58,7 @@ def write_prompt(
     `reserve` kept free. `before` goes in front of the question."""
     system = "\n\n".join(part for part in (RULES if rules else "", conversation.system) if part)
     question = conversation.question.content
-    last = f"{before}\n\nThe user's message:\n{question}" if before else question
+    last = f"{before}\n\nThe user's message:\n{question}\n\n{REMINDER}" if before else question
     always = [*([_message("system", system)] if system else []), _message("user", last)]
     tokens = sum(map(_cost, always))
     kept: list[dict[str, str]] = []

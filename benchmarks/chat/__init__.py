@@ -1,0 +1,1 @@
+"""Chat with a real model, judged by what its answers cite."""
