@@ -219,6 +219,7 @@ def _try_pattern(command: Sequence[str]) -> None:
     _, complaint = tried.communicate()
     if tried.returncode == 2:
         said = complaint.decode("utf-8", "replace").removeprefix("rg: ").strip()
+        said = said.partition("\n\nConsider enabling")[0]  # by an option that only ripgrep has
         raise QueryError(f"{said}\nthe syntax is that of Rust: https://docs.rs/regex/latest/regex/#syntax")
 
 
