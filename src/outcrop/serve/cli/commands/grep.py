@@ -110,14 +110,14 @@ class _Printer:
         if self.session.as_json:
             self.session.print_json(file, line=True)
             return
-        terminal = sys.stdout.isatty()
-        for parts in self._lines(file, terminal):
-            if terminal:
+        if sys.stdout.isatty():
+            for parts in self._lines(file, terminal=True):
                 self.session.out.line(*((clean(text), style) for text, style in parts))
-            else:
-                click.echo("".join(text for text, _ in parts))
+        else:
+            lines = ["".join([text for text, _ in parts]) for parts in self._lines(file, terminal=False)]
+            click.echo("\n".join(lines), nl=bool(lines))
 
-    def _lines(self, file: MatchedFile, terminal: bool) -> Iterator[list[Styled]]:
+    def _lines(self, file: MatchedFile, *, terminal: bool) -> Iterator[list[Styled]]:
         name = (f"{file.ref}:{file.document.path}" if file.ref else _shown_path(file.document.uri), _PATH)
         if self.names_only:
             yield [name]
@@ -130,7 +130,7 @@ class _Printer:
                     yield [("--", _JOINT)]
                 joint = (":" if line.matched else "-", _JOINT)
                 number = [(str(line.number), _NUMBER), joint] if self.numbers or terminal else []
-                yield [name, joint, *number, *_highlight(line)]
+                yield [name, joint, *number, *(_highlight(line) if terminal else [(line.text, "")])]
             self._begun = True
 
 
