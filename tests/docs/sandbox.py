@@ -32,6 +32,9 @@ DATABASE_SHOWN = "postgresql://ann@db.example/papers"
 """The database as pages write it; the tests' own stands in its place, and is written so where it is shown."""
 _DATABASE = re.compile(r"postgresql://outcrop(?::[^@\s]*)?@127\.0\.0\.1:\d+/outcrop")
 PORT_SHOWN = "7411"
+HOOK_SHOWN = "shlex.split(command)"
+"""What starts the hook of an agent's client, which gives up after two seconds: too soon for a busy machine."""
+HOOK_RUN = 'shlex.split(f"{command} 60")'
 LASTING = ("serve", "watch")
 """Commands that go on until they are stopped."""
 WAIT_SECONDS = 120.0
@@ -127,6 +130,7 @@ class Sandbox:
 
     def _real(self, text: str) -> str:
         text = text.replace(DATABASE_SHOWN, self.database) if self.database else text
+        text = text.replace(HOOK_SHOWN, HOOK_RUN)
         return text.replace(PORT_SHOWN, str(self.port))
 
     def _shown(self, code: int, printed: str) -> tuple[int, str]:
