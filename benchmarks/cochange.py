@@ -121,7 +121,7 @@ class Asked:
     def recall(self, evidence: str, weight: float) -> float:
         """The share of its files among the first ten."""
         added = self.added[evidence] if weight else {}
-        names = {*self.scores, *added}
+        names = dict.fromkeys([*self.scores, *added])  # of equal scores the search's own order stays
         order = sorted(names, key=lambda name: -(self.scores.get(name, 0.0) + weight * added.get(name, 0.0)))
         return len(self.files.intersection(order[:TOP])) / len(self.files)
 
