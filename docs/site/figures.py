@@ -291,5 +291,5 @@ def agents() -> str:
         trees = len(result["parameters"][f"{asked}, repositories"])
         label = "questions about code" if asked == "questions" else "bug reports"
         parts.append(f"{result['parameters'][asked]} {label}, {trees} repositories:\n\n{table(head, rows)}")
-    note = "A dash: so many were never found."
+    note = "A dash: fewer than that were ever found."
     return "\n\n".join([*parts, f"{note} {_from(result, 'agents')}"])
