@@ -96,6 +96,10 @@ def read_history(git: Path) -> list[Task]:
 
 def git_directory(repos: Path, name: str) -> Path:
     """Where the git directory of a repository lies."""
+    named = [
+        path.name for path in repos.iterdir() if path.name.lower() == name.lower()
+    ]  # as GitHub takes names
+    name = name if name in named else next(iter(named), name)
     for place in (repos / name / "repo", repos / name / "repo" / ".git", repos / name / ".git", repos / name):
         if (place / "HEAD").is_file():
             return place

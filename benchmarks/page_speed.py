@@ -7,21 +7,22 @@ that shows results for the text with that letter, or with later ones: nothing is
 the painting. Then every view is opened afresh, as often as queries are typed: how soon something is painted, how far
 things move while it loads (layout shift, as browsers count it), and in both themes how many texts have too little
 contrast (axe). Needs Chromium. Exits with 1 when a figure misses its bar.
+
+Beside the time stands the CPU time that a letter costs the server and all processes of the browser: on a machine that
+has other work to do, only that says how soon results would be there.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks import serve_load
 from benchmarks.report import WORK, Report, percentile, run_child, say
 
 BAR_MS = 100.0
@@ -86,17 +87,13 @@ COLLECT = """
 @contextmanager
 def serving(db: Path) -> Iterator[str]:
     """`outcrop serve` over an index; its address."""
-    command = [sys.executable, "-m", "outcrop", "serve", "--json", "--port", "0", "--db", str(db)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            if not line:
-                raise SystemExit("the server did not start")
-            yield json.loads(line)["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
+    with serve_load.serving(db) as server:
+        yield address_of(server)
+
+
+def address_of(server: serve_load.Server) -> str:
+    """Where a browser finds it."""
+    return f"http://127.0.0.1:{server.port}/"
 
 
 def make_index(options: argparse.Namespace) -> tuple[Path, list[str]]:
@@ -116,25 +113,36 @@ def make_index(options: argparse.Namespace) -> tuple[Path, list[str]]:
     return db, [query[: options.letters] for query in queries]
 
 
-def measure(url: str, queries: list[str], pace_ms: int) -> list[dict[str, Any]]:
-    """Type every query at a pace; a row a letter with its time and the parts of it."""
+def measure(server: serve_load.Server, queries: list[str], pace_ms: int) -> list[dict[str, Any]]:
+    """Type every query at a pace; a row a letter with its time, the parts of it, and what its query cost a letter."""
     from playwright.sync_api import sync_playwright
 
     rows: list[dict[str, Any]] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        console = browser.new_browser_cdp_session()
+
+        def spent_s() -> tuple[float, float]:
+            processes = console.send("SystemInfo.getProcessInfo")["processInfo"]
+            return server.cpu_s(), sum(process["cpuTime"] for process in processes)
+
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.add_init_script(PROBE)
         for query in [WARM, *queries]:
             page.goto("about:blank")
-            page.goto(f"{url}#/search")
+            page.goto(f"{address_of(server)}#/search")
             page.locator("#home-changed").wait_for()
+            page.wait_for_load_state("networkidle")
+            before = spent_s()
             page.locator("#query").press_sequentially(query, delay=pace_ms)
             page.wait_for_function(
                 "text => window.probe.painted.some(one => one.text === text && one.at)", arg=query
             )
+            in_server, in_browser = (1000 * (now - then) for now, then in zip(spent_s(), before, strict=True))
             if query != WARM:
-                rows += letters_of(page.evaluate(COLLECT))
+                letters = letters_of(page.evaluate(COLLECT))
+                cost = {"server CPU": in_server / len(letters), "browser CPU": in_browser / len(letters)}
+                rows += [letter | cost for letter in letters]
         browser.close()
     return rows
 
@@ -224,9 +232,9 @@ def main() -> int:
         f"page-speed-{options.chunks}", {"chunks": options.chunks, "queries": options.count, "paces": PACES_MS}
     )
     db, queries = make_index(options)
-    with serving(db) as url:
+    with serve_load.serving(db) as server:
         for name, pace_ms in PACES_MS.items():
-            rows = measure(url, queries, pace_ms)
+            rows = measure(server, queries, pace_ms)
             times = [row["all"] for row in rows]
             report.add(f"{name}: key to painted results, p50 of {len(rows)}", percentile(times, 0.5), "ms")
             report.add(f"{name}: key to painted results, p95", percentile(times, 0.95), "ms", at_most=BAR_MS)
@@ -236,6 +244,14 @@ def main() -> int:
                 sum(row["own"] for row in rows) / len(rows),
                 "share",
             )
+            for where in ("server", "browser"):
+                costs = [row[f"{where} CPU"] for row in rows]
+                report.add(
+                    f"{name}: CPU of the {where} a letter, mean of a query, p50", percentile(costs, 0.5), "ms"
+                )
+                report.add(
+                    f"{name}: CPU of the {where} a letter, mean of a query, p95", percentile(costs, 0.95), "ms"
+                )
             parts = ("until asked", "server and network", "drawing", "painting")
             table = [
                 {
@@ -247,7 +263,7 @@ def main() -> int:
             ]
             report.add_table(f"{name}: one letter every {pace_ms} ms", table)
             say("")
-        report_views(report, measure_views(url, options.count))
+        report_views(report, measure_views(address_of(server), options.count))
     report.keep()
     return 1 if report.failed else 0
 

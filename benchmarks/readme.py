@@ -299,7 +299,7 @@ def beside_rows() -> list[str]:
         f"{behind['semble']:.3f} (semble ran with a stand-in for its model); documents; an index on disk |",
         f"| qmd | {query['qmd']:.1f} ms of CPU a keyword query, not {query['outcrop']:.1f}; a local LLM rewrites your "
         "query | no models to download; code; token budgets |",
-        "| Chroma, LlamaIndex | metadata with operators, your own vectors, images, a hosted service | files in, lines "
+        "| Chroma, LlamaIndex | your own vectors, embeddings of images, a hosted service | files in, lines "
         f"out; NDCG@10 on code higher by {behind['chromadb']:.3f} and {behind['llamaindex']:.3f} with the same "
         "model |",
         f"| aider's map | edits code too; no index | a map of 1,000 tokens names {maps['outcrop']:.0%} of the files "

@@ -89,10 +89,11 @@ def signals() -> str:
         first = (inspect.getdoc(signal) or "").split("\n\n")[0]
         run = runs.get(f"without {name}")  # none for a signal that came after this run
         figures = ("–", "–") if run is None else (f"{run['ndcg@10']:.3f}", f"{run['ndcg@10'] - whole:+.3f}")
-        rows.append((name, first, *figures))
-    made = table(("signal", "why", "nDCG@10 without it", "difference"), rows)
+        rows.append((name, first, *(figures if runs else ())))
     if not runs:
-        return f"{made}\n\nThey have not been left out one by one since their weights were learnt."
+        note = "What each is worth has not been measured since their weights were learnt."
+        return f"{table(('signal', 'why'), rows)}\n\n{note}"
+    made = table(("signal", "why", "nDCG@10 without it", "difference"), rows)
     now = newest("code")
     since = ""
     if now["commit"] != result["commit"]:
@@ -264,3 +265,31 @@ def shown(*parts: Callable[[], list[str]]) -> Callable[[], str]:
         return re.sub(r"\]\((?!https?:)", "](../../", "\n".join(rows)).strip()
 
     return make
+
+
+AGENTS = {
+    "outcrop": "Outcrop: places, then the lines there",
+    "passages": "Outcrop: passages",
+    "semble": "semble: chunks",
+    "aider": "aider's map, then files",
+}
+
+
+def agents() -> str:
+    """What scripted agents read until they have seen the lines, for questions and for bug reports."""
+    result = newest("agents")
+    head = ("agent", "found %", "tokens, median", "tokens, at 90 %", "calls, median", "calls, at 90 %")
+    parts = []
+    for title, found in result["tables"].items():
+        asked = title.partition(":")[0]
+        rows = []
+        for row in found:
+            name = row["agent"]
+            cells = [row[f"{what} {where}"] for what in ("tokens", "calls") for where in ("median", "at 90 %")]
+            shown = [f"{cell:,}" if cell is not None else "–" for cell in cells]
+            rows.append((AGENTS.get(name, name), f"{row['answered %']:g}", *shown))
+        trees = len(result["parameters"][f"{asked}, repositories"])
+        label = "questions about code" if asked == "questions" else "bug reports"
+        parts.append(f"{result['parameters'][asked]} {label}, {trees} repositories:\n\n{table(head, rows)}")
+    note = "A dash: fewer than that were ever found."
+    return "\n\n".join([*parts, f"{note} {_from(result, 'agents')}"])

@@ -61,6 +61,7 @@ MADE: Final[dict[str, Callable[[], str]]] = {
     "served": shown(readme.serve_rows),
     "installed": shown(readme.footprint_rows),
     "first ten minutes": shown(readme.first_rows),
+    "agents": figures.agents,
 }
 
 _PART: Final = re.compile(r"^<!-- made: (.+?) -->\n(.*?)^<!-- /made -->$", re.MULTILINE | re.DOTALL)

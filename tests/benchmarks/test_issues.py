@@ -52,3 +52,11 @@ def test_commit_messages_are_asked_of_the_tree_before_them(tmp_path: Path) -> No
     assert task.files == {"pool.py"}
     (row,) = judge(tree / ".git", [task])
     assert row["as_is"] == row["bare"] == {1: 1.0, 5: 1.0, 10: 1.0}
+
+
+def test_a_repository_is_found_whatever_the_case_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "PHPOffice+Sheet/repo").mkdir(parents=True)
+    (tmp_path / "PHPOffice+Sheet/repo/HEAD").touch()
+    assert git_directory(tmp_path, "phpoffice+sheet") == tmp_path / "PHPOffice+Sheet/repo"
+    with pytest.raises(SystemExit, match="clone it there"):
+        git_directory(tmp_path, "phpoffice+word")

@@ -192,6 +192,12 @@ def test_a_pattern_that_ripgrep_refuses_is_refused(small: Tree, pattern: str) ->
         small.engine.grep(pattern)
 
 
+def test_a_refusal_names_no_option_that_only_ripgrep_has(small: Tree) -> None:
+    with pytest.raises(QueryError, match=r"(?s)look-around.*syntax is that of Rust") as refused:
+        small.engine.grep("(?=x)")
+    assert "pcre2" not in str(refused.value).lower()
+
+
 def test_no_link_no_binary_and_no_text_under_a_files_name_is_read(small: Tree, tmp_path: Path) -> None:
     secret = tmp_path / "outside.txt"
     secret.write_text("acquire the treasure\n")

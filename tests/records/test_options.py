@@ -91,7 +91,7 @@ def test_a_choice_that_is_not_offered_is_refused_with_those_that_are(option: Opt
 
 
 def test_help_says_the_default_once() -> None:
-    assert SEARCH_OPTIONS["limit"].full_help() == "Hits at most. Default: 10, or as configured."
+    assert SEARCH_OPTIONS["limit"].full_help() == "Maximum number of hits. Default: 10, or as configured."
     assert SEARCH_OPTIONS["mode"].full_help().endswith("Default: hybrid.")
     assert SEARCH_OPTIONS["rerank"].full_help() == SEARCH_OPTIONS["rerank"].help
     assert SEARCH_OPTIONS["balance"].full_help() == SEARCH_OPTIONS["balance"].help

@@ -219,6 +219,7 @@ def _try_pattern(command: Sequence[str]) -> None:
     _, complaint = tried.communicate()
     if tried.returncode == 2:
         said = complaint.decode("utf-8", "replace").removeprefix("rg: ").strip()
+        said = said.partition("\n\nConsider enabling")[0]  # by an option that only ripgrep has
         raise QueryError(f"{said}\nthe syntax is that of Rust: https://docs.rs/regex/latest/regex/#syntax")
 
 
@@ -280,13 +281,17 @@ def _split(files: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
+_read_json: Final = json.JSONDecoder().raw_decode
+"""ripgrep writes UTF-8, and a line holds one value: nothing has to be found out for each of them."""
+
+
 def _read_messages(stream: IO[bytes]) -> Iterator[tuple[str, tuple[MatchedLine, ...]]]:
     """ripgrep's JSON: begin, match and context, end for each file with a match. A file with a NUL is binary."""
     lines: list[MatchedLine] = []
     for number, row in enumerate(stream):
         if not number % _CHECK_EVERY:
             check_wanted()
-        message = json.loads(row)
+        message, _ = _read_json(row.decode())
         kind, data = message["type"], message["data"]
         if kind in ("match", "context"):
             lines.append(_as_line(data, kind == "match"))
@@ -301,10 +306,11 @@ def _bytes_of(said: dict[str, str]) -> bytes:
 
 
 def _as_line(data: dict[str, Any], matched: bool) -> MatchedLine:
-    raw = _bytes_of(data["lines"]).removesuffix(b"\n")
-    spans = [(found["start"], found["end"]) for found in data["submatches"]]
-    text = raw.decode("utf-8", "replace")
-    if len(text) != len(raw):  # offsets are in bytes
+    said, spans = data["lines"], [(found["start"], found["end"]) for found in data["submatches"]]
+    text = said["text"].removesuffix("\n") if "text" in said else None
+    if text is None or not text.isascii():  # offsets are in bytes
+        raw = _bytes_of(said).removesuffix(b"\n")
+        text = raw.decode("utf-8", "replace")
         spans = [
             (len(raw[:start].decode("utf-8", "replace")), len(raw[:end].decode("utf-8", "replace")))
             for start, end in spans

@@ -79,7 +79,7 @@ class Filter:
         brief="2026-01-31",
     )
     until: float | None = option(
-        None, "Only documents before this date, written alike.", metavar="DATE", group=WHERE
+        None, "Only documents before this date, in the same form.", metavar="DATE", group=WHERE
     )
 
     where: str | None = option(
@@ -100,14 +100,14 @@ class Filter:
     )
     worktree: str | None = option(
         None,
-        "Only the checkout in this folder; without it and --ref the one the current folder is in counts.",
+        "Only the checkout in this folder. Default, without --ref: the one you are in.",
         metavar="PATH",
         group=WHERE,
         rare=True,
     )
     as_of: float | None = option(
         None,
-        "What was valid then, by valid_from, valid_until and supersedes of the notes; written as --since is.",
+        "Only what was valid then, by valid_from, valid_until and supersedes in notes; a date as for --since.",
         metavar="DATE",
         group=WHERE,
         rare=True,
@@ -134,7 +134,13 @@ class SearchOptions:
     counts in a hybrid search; None leaves it to the type of the query and the model."""
 
     limit: int = option(
-        10, "Hits at most.", configured=True, least=1, served_most=100, flags=("-n", "--limit"), group=SHOW
+        10,
+        "Maximum number of hits.",
+        configured=True,
+        least=1,
+        served_most=100,
+        flags=("-n", "--limit"),
+        group=SHOW,
     )
     offset: int = option(
         0, "Skip the hits of earlier pages.", least=0, served_most=10_000, group=SHOW, rare=True
@@ -142,7 +148,7 @@ class SearchOptions:
     where: Filter = _EVERYTHING
     here: str | None = option(
         None,
-        "Only the project that this folder is in; others are named where they are clearly better.",
+        "Only the project this folder is in; others are named if they answer clearly better.",
         metavar="PATH",
         group=WHERE,
         rare=True,
@@ -154,7 +160,7 @@ class SearchOptions:
     )
     language: str | None = option(
         None,
-        "The language that the query is read in (de, German …), instead of detecting it.",
+        "The language of the query (de, German …), instead of detecting it.",
         metavar="LANGUAGE",
         group=RANK,
         rare=True,
@@ -178,7 +184,7 @@ class SearchOptions:
     merge: bool = option(True, "Join neighbouring chunks into one hit.", group=RANK, rare=True)
     rerank: bool = option(
         False,
-        "Let a cross-encoder look at the best candidates again.",
+        "Reorder the best candidates with a cross-encoder.",
         group=RANK,
         brief="slower second opinion on the order",
     )
@@ -194,7 +200,7 @@ class SearchOptions:
     )
     balance: float | None = option(
         None,
-        "How much meaning counts against words: 0 words only, 1 meaning only; left to the query unless given.",
+        "How much meaning counts against words: 0 words only, 1 meaning only. Default: depends on the query.",
         least=0,
         most=1,
         metavar="SHARE",
@@ -204,7 +210,7 @@ class SearchOptions:
     # Ten times the usual weight makes a link count as much as a declaration that is asked for (not measured).
     reference_follow: float = option(
         1.0,
-        "How strongly code that the best hits use is lifted: 0 not at all.",
+        "How strongly to lift code that the best hits use: 0 not at all.",
         least=0,
         most=10,
         flags=("--follow",),
@@ -214,9 +220,7 @@ class SearchOptions:
     )
     outdated: tuple[int, ...] = ()
     """Documents that are not valid now, which stand behind those that are: `Engine.search` fills it in."""
-    explain: bool = option(
-        False, "Show why each hit stands where it stands, and what was left out.", group=SHOW
-    )
+    explain: bool = option(False, "Show why each hit ranks where it does, and what was left out.", group=SHOW)
 
 
 class SearchArguments(TypedDict, total=False):
@@ -260,7 +264,7 @@ BUDGET_TOKENS: Final = Option(
     name="budget_tokens",
     type=int,
     default=1200,
-    help="Tokens at most.",
+    help="Maximum number of tokens.",
     configured=True,
     least=1,
     served_most=200_000,
@@ -282,17 +286,17 @@ CONTEXT_OPTIONS: Final = {
         SEARCH_OPTIONS["limit"],
         default=None,
         configured=False,
-        help=f"Chunks to choose from; {CONTEXT_DEFAULTS['limit']}, of code at least 60.",
+        help=f"Chunks to choose from. Default: {CONTEXT_DEFAULTS['limit']}; for code at least 60.",
     ),
     "cutoff": replace(
         SEARCH_OPTIONS["cutoff"],
         default=None,
-        help=f"Leave out hits below this share of the best score; {CONTEXT_DEFAULTS['cutoff']}, of code 0.",
+        help=f"Leave out hits below this share of the best score. Default: {CONTEXT_DEFAULTS['cutoff']}; for code 0.",
     ),
     "reference_follow": replace(
         SEARCH_OPTIONS["reference_follow"],
         default=None,
-        help="How strongly code that the hits use is drawn in: 0 not at all, 1 unless given.",
+        help="How strongly to draw in code that the hits use: 0 not at all. Default: 1.",
     ),
 }
 """A context is made from a search, some options of which have other defaults there."""

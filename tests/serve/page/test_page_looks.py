@@ -130,11 +130,13 @@ STRUCTURE = """() => {
 
 
 def examine(page: Page, *rules: str) -> list[str]:
-    """What axe finds, by all its rules or by some."""
+    """What axe finds, by all its rules or by some. A page gets axe once: reading it takes as long as a run of it."""
     options: dict[str, object] = {"resultTypes": ["violations"]}
     if rules:
         options["runOnly"] = list(rules)
-    found = AXE.run(page, options=options).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.axe_script)
+    found = page.evaluate("options => axe.run(options).then((results) => results.violations)", options)
     return [f"{one['id']}: {one['help']} {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]
 
 

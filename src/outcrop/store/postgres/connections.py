@@ -337,5 +337,9 @@ def _is_lost(error: Exception) -> bool:
     return str(state).startswith(_LOST_STATES)
 
 
+_ADVICE: Final = re.compile(r" ?Is the server running [^?]*\?")
+
+
 def _one_line(error: Exception) -> str:
-    return re.sub(r"\s+", " ", str(error)).strip()
+    """What libpq says, without its own advice: our messages end with what to do."""
+    return _ADVICE.sub("", re.sub(r"\s+", " ", str(error))).strip()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @command("related", "outcrop related ConnectionPool.acquire", "outcrop related src/pool.py:42")
 @click.argument("target", metavar="TARGET")
 @option(
-    "-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Of each kind at most."
+    "-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum of each kind."
 )
 @collection_option("Where to look for TARGET, when it is in several.")
 def related_command(session: Session, target: str, limit: int, collection: str | None) -> int:
@@ -67,7 +67,7 @@ def _first(related: Related, limit: int) -> Related:
 
 @command("map", "outcrop map -b 2000", "outcrop map --focus pool.py")
 @budget_option
-@many("--focus", "focus", metavar="TARGET", help="Centre it on this FILE:LINE, file or declaration.")
+@many("--focus", "focus", metavar="TARGET", help="Centre the map on this FILE:LINE, file or declaration.")
 @document_filters
 def map_command(session: Session, /, budget_tokens: int | None, focus: tuple[str, ...], **filters: Any) -> int:
     """Outline the most central code, within a token budget.

@@ -31,9 +31,13 @@ if TYPE_CHECKING:
 
 @command("ls", "outcrop ls -c notes --kind pdf", "outcrop ls --collections")
 @document_filters
-@option("-n", "--limit", type=click.IntRange(min=1), help="Documents at most.")
+@option("-n", "--limit", type=click.IntRange(min=1), help="Maximum number of documents.")
 @option("--collections", "only_collections", is_flag=True, help="List collections instead.")
-@option("--hashes", is_flag=True, help="Only the SHA-256 of each document's source, and its uri: to diff by.")
+@option(
+    "--hashes",
+    is_flag=True,
+    help="Only the SHA-256 of each document's source and its URI, for comparing indexes.",
+)
 def ls_command(
     session: Session, /, limit: int | None, only_collections: bool, hashes: bool, **filters: Any
 ) -> None:
@@ -67,9 +71,9 @@ def _print_hashes(session: Session, documents: Sequence[DocumentInfo]) -> None:
 @command("show", "outcrop show notes/keys.md --lines 10-20", "outcrop show 17 --chunks")
 @click.argument("reference", metavar="REF")
 @collection_option("Where to look for it, when it is in several.")
-@option("--chunks", "show_chunks", is_flag=True, help="Show how it was cut, chunk by chunk.")
+@option("--chunks", "show_chunks", is_flag=True, help="Show how it was split, chunk by chunk.")
 @option("--lines", metavar="A-B", help="Only these lines of the text.")
-@option("--info", "only_info", is_flag=True, help="What is known of it, without its text.")
+@option("--info", "only_info", is_flag=True, help="Show its details instead of its text.")
 def show_command(
     session: Session,
     reference: str,
@@ -78,7 +82,7 @@ def show_command(
     lines: str | None,
     only_info: bool,
 ) -> None:
-    """Print a document, or what is known of it.
+    """Print a document, or its details.
 
     REF is an id as `ls` shows it, a path, a URL, or the name a text was given. The text is printed as it was indexed.
     """
@@ -141,10 +145,10 @@ def _cut(text: str, span: tuple[int, int | None]) -> str:
 @command("rm", "outcrop rm notes/old.md", "outcrop rm -c handbook --yes", "outcrop rm --ref release/1")
 @click.argument("references", nargs=-1, metavar="[REF]...")
 @collection_option("Remove this whole collection; with REF or --path: look only there.")
-@many("--path", "paths", metavar="GLOB", help="Remove documents with paths like this.")
+@many("--path", "paths", metavar="GLOB", help="Remove documents whose paths match.")
 @search_option("where")
-@option("--ref", metavar="REF", help="Remove this branch; what other branches share with it stays.")
-@option("--worktree", metavar="PATH", help="Remove the checkout in this folder, likewise.")
+@option("--ref", metavar="REF", help="Remove this branch; what it shares with other branches stays.")
+@option("--worktree", metavar="PATH", help="Remove the checkout in this folder, in the same way.")
 @option("-y", "--yes", is_flag=True, help="Do not ask.")
 def rm_command(
     session: Session,
@@ -158,8 +162,8 @@ def rm_command(
 ) -> int:
     """Remove documents from the index.
 
-    The files themselves are never touched. Removing more than one document asks first, or needs --yes where there is
-    nobody to ask. A file that is still in an added folder comes back with the next sync.
+    The files themselves are never touched. Removing more than one document asks first, or needs --yes when there is
+    no terminal to ask on. A file that is still in an added folder comes back with the next sync.
     """
     if ref is not None or worktree is not None:
         if references or paths or where:

@@ -30,16 +30,14 @@ if TYPE_CHECKING:
     type=click.IntRange(min=10),
     default=10,
     show_default=True,
-    help="Ranks to look at; at least 10.",
+    help="Number of ranks to look at, at least 10.",
 )
 @collection_option("Search only this collection, for cases that name none.")
 @search_option("mode")
 @search_option("balance")
 @search_option("rerank")
 @search_option("rerank_seconds")
-@option(
-    "--runs", is_flag=True, help="List the runs that were kept, of FILE or of all, and compare the last two."
-)
+@option("--runs", is_flag=True, help="List the runs that were kept, of FILE or all, and compare the last two.")
 @option("--no-keep", is_flag=True, help="Do not keep this run beside the index.")
 @option(
     "--html", "html_path", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to this file."
@@ -59,7 +57,7 @@ def eval_command(
 
     FILE is JSON, JSONL, CSV or TSV: each case has a `query` and the `expected` document or documents, by path, URL or
     id. A benchmark's folder (queries.jsonl, qrels.tsv) works too. Runs are kept beside the index, so that --runs can
-    tell what a change did. Exits with 3 when no expected document is in the index.
+    show what a change did. Exits with 3 when no expected document is in the index.
     """
     if runs:
         _show_runs(session, file)

@@ -47,8 +47,8 @@ def search_command(
 ) -> int:
     """Find the passages that answer a query.
 
-    The words of the QUERY need no quotes; quoted phrases ('"exact phrase"') must occur word for word, in a short query,
-    if they do anywhere. In a folder that was added, its project alone is searched, and others are named where they are
+    The QUERY needs no quotes. In a short one a quoted phrase ('"exact phrase"') must occur word for word, if any
+    document has it. Inside a folder you added, only its project is searched, and others are named if they answer
     clearly better; --all searches everything. Exits with 1 when there are no hits, as grep does.
     """
     with session.open_existing() as index:
@@ -75,7 +75,7 @@ def search_command(
     "--code",
     is_flag=True,
     group=CODE,
-    help="Source code, as XML. Implied by --must, --prefer, --follow and --messages.",
+    help="Pack source code, as XML. Implied by --must, --prefer, --follow and --messages.",
 )
 @many("--must", metavar="NAME", group=CODE, help="This file, folder/ or declaration must be in it.")
 @many("--prefer", metavar="NAME", group=CODE, help="This file, folder/ or declaration should come early.")
@@ -83,7 +83,7 @@ def search_command(
     "--messages",
     metavar="FILE",
     group=CODE,
-    help="A conversation to take the question from, - for standard input; JSON: [{role, content}, …].",
+    help="A conversation to take the question from, as JSON: [{role, content}, …]; - for standard input.",
 )
 def context_command(
     session: Session,
@@ -98,9 +98,9 @@ def context_command(
 ) -> int:
     """Pack the best passages into one text for a prompt.
 
-    Never over the budget; each passage has its source. The text goes to standard output, a summary of the sources to
-    standard error. With --code the text is XML made for source code. A QUERY beside --messages is the latest message.
-    In a folder that was added, the text is from its project alone, unless --all is given. Exits with 1 when there is
+    The text never exceeds the budget, and each passage names its source. It goes to standard output, a summary of the
+    sources to standard error. With --code it is XML made for source code. A QUERY given with --messages is the latest
+    message. Inside a folder you added, only its project is used, unless --all is given. Exits with 1 when there is
     nothing to pack.
     """
     asked = " ".join(query)

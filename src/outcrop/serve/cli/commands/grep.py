@@ -33,17 +33,17 @@ _COUNT = click.IntRange(min=0, max=1000)
 @option("-n", "--line-number", is_flag=True, help="Show line numbers; a terminal always gets them.")
 @option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
 @option("-w", "--word-regexp", "whole_words", is_flag=True, help="Match whole words only.")
-@option("-F", "--fixed-strings", "literal", is_flag=True, help="Take the pattern as it stands.")
+@option("-F", "--fixed-strings", "literal", is_flag=True, help="Treat the pattern as literal text.")
 @option("-l", "--files-with-matches", "names_only", is_flag=True, help="Only the names of the files.")
-@option("-c", "--count", "count_only", is_flag=True, help="Only how many lines match in each file.")
-@option("-A", "--after-context", "after", type=_COUNT, default=0, help="Lines to show after each.")
-@option("-B", "--before-context", "before", type=_COUNT, default=0, help="Lines to show before each.")
-@option("-C", "--context", type=_COUNT, default=0, help="Lines to show on both sides.")
-@many("-g", "--glob", "globs", metavar="GLOB", help="Only paths that match; with ! before it, all others.")
+@option("-c", "--count", "count_only", is_flag=True, help="Only the number of matching lines in each file.")
+@option("-A", "--after-context", "after", type=_COUNT, default=0, help="Lines to show after each match.")
+@option("-B", "--before-context", "before", type=_COUNT, default=0, help="Lines to show before each match.")
+@option("-C", "--context", type=_COUNT, default=0, help="Lines to show before and after each match.")
+@many("-g", "--glob", "globs", metavar="GLOB", help="Only paths that match; !GLOB leaves them out.")
 @many("--collection", "collections", metavar="NAME", help="Only these collections.")
 @search_option("ref")
 @search_option("worktree")
-@option("--rank", is_flag=True, help="The files that a search would rank first come first.")
+@option("--rank", is_flag=True, help="List the files in the order a search would rank them.")
 def grep_command(
     session: Session,
     pattern: str,
@@ -65,11 +65,11 @@ def grep_command(
 ) -> int:
     """Print the lines of indexed files that match a pattern, as ripgrep does.
 
-    PATTERN is a regular expression in Rust's syntax, matched within a line. The files are read as they are now: one
-    that changed since it was indexed is shown as it is, one that is gone is not. PATH is a file or folder; without one,
-    everything indexed is looked through. --ref looks through a branch as it was indexed, without a checkout, and prints
-    REF:PATH as `git grep` does. With --json, one document for each file, a line each. Exits with 0 when a line
-    matches, 1 when none does, 2 after an error.
+    PATTERN is a regular expression in Rust's syntax, matched within a line. Files are read as they are now, even if
+    they changed after they were indexed; deleted ones are left out. PATH is a file or folder; without one, everything
+    indexed is searched. --ref searches a branch as it was indexed, without a checkout, and prints REF:PATH as `git
+    grep` does. With --json, each file is one JSON document on a line of its own. Exits with 0 when a line matches, 1
+    when none does, 2 after an error.
     """
     wanted = tuple(glob for glob in globs if not glob.startswith("!"))
     options = GrepOptions(
@@ -110,14 +110,14 @@ class _Printer:
         if self.session.as_json:
             self.session.print_json(file, line=True)
             return
-        terminal = sys.stdout.isatty()
-        for parts in self._lines(file, terminal):
-            if terminal:
+        if sys.stdout.isatty():
+            for parts in self._lines(file, terminal=True):
                 self.session.out.line(*((clean(text), style) for text, style in parts))
-            else:
-                click.echo("".join(text for text, _ in parts))
+        else:
+            lines = ["".join([text for text, _ in parts]) for parts in self._lines(file, terminal=False)]
+            click.echo("\n".join(lines), nl=bool(lines))
 
-    def _lines(self, file: MatchedFile, terminal: bool) -> Iterator[list[Styled]]:
+    def _lines(self, file: MatchedFile, *, terminal: bool) -> Iterator[list[Styled]]:
         name = (f"{file.ref}:{file.document.path}" if file.ref else _shown_path(file.document.uri), _PATH)
         if self.names_only:
             yield [name]
@@ -130,7 +130,7 @@ class _Printer:
                     yield [("--", _JOINT)]
                 joint = (":" if line.matched else "-", _JOINT)
                 number = [(str(line.number), _NUMBER), joint] if self.numbers or terminal else []
-                yield [name, joint, *number, *_highlight(line)]
+                yield [name, joint, *number, *(_highlight(line) if terminal else [(line.text, "")])]
             self._begun = True
 
 

@@ -30,7 +30,7 @@ WORTH_SAYING_S: Final = 10.0
 @command("status")
 @option("--stale", "with_stale", is_flag=True, help="Also list documents whose files changed or vanished.")
 def status_command(session: Session, with_stale: bool) -> None:
-    """Say what the index holds."""
+    """Show what the index holds."""
     with session.open_existing() as index:
         status = index.status()
         stale = index.stale() if with_stale else []
@@ -44,7 +44,7 @@ def status_command(session: Session, with_stale: bool) -> None:
 
 
 @command("doctor")
-@option("--repair", is_flag=True, help="Make again what is damaged and can be derived.")
+@option("--repair", is_flag=True, help="Rebuild damaged data that can be derived.")
 def doctor_command(session: Session, repair: bool) -> int:
     """Check that the index and this machine are in order.
 
@@ -93,12 +93,12 @@ def _environment(config: Config) -> list[Check]:
 
 
 @command("reembed", "outcrop reembed --model mini")
-@option("--model", metavar="NAME", help="Change to this model: static, mini, openai:NAME, onnx:FOLDER …")
+@option("--model", metavar="NAME", help="Switch to this model: static, mini, openai:NAME, onnx:FOLDER …")
 def reembed_command(session: Session, model: str | None) -> None:
     """Give every chunk a vector of the model in use.
 
-    Searches are served by the old vectors until all new ones are there. Interrupted, it goes on where it stopped. The
-    index remembers the model: later commands and processes that are at work use it by themselves.
+    The old vectors serve searches until all new ones are there. If interrupted, it resumes where it stopped. The index
+    remembers the model: later commands and running processes switch to it automatically.
     """
     with session.open_existing(model=model) as index:
         ahead = index.forecast_reembed()
@@ -118,11 +118,11 @@ def reembed_command(session: Session, model: str | None) -> None:
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
 def move_command(session: Session, source: str, target: str) -> int:
-    """Copy an index to another store, and prove that it is the same.
+    """Copy an index to another store, and verify the copy.
 
-    SRC and DST are files, or Postgres databases as postgresql://user@host/database?schema=team. DST is empty, or what
-    an earlier run left: killed or interrupted, the same command goes on where it stopped. SRC may be in use meanwhile,
-    and is left as it is. Exits with 1 when the copy is not the same, ranks differently, or lacks changes of SRC.
+    SRC and DST are files, or Postgres databases as postgresql://user@host/database?schema=team. DST must be
+    empty or hold what an earlier run left: after a kill or an interruption the same command resumes. SRC may be in use
+    meanwhile and is not changed. Exits with 1 when the copy differs, ranks differently, or lacks changes of SRC.
     """
     # The model is that of the index itself, whatever is configured for others.
     with (
@@ -142,12 +142,12 @@ def move_command(session: Session, source: str, target: str) -> int:
 @command("grant", "outcrop grant readers notes", "outcrop grant readers --revoke")
 @click.argument("role", required=False)
 @click.argument("collections", nargs=-1, metavar="[COLLECTION]...")
-@option("--revoke", is_flag=True, help="Take all of it back: the role sees nothing any more.")
+@option("--revoke", is_flag=True, help="Take everything back: the role sees nothing any more.")
 def grant_command(session: Session, role: str | None, collections: tuple[str, ...], revoke: bool) -> None:
-    """Let a role of the database read the index, or some collections of it.
+    """Let a database role read the index, or some collections of it.
 
-    Only for an index on Postgres, by its owner; the role must exist there. Without COLLECTION it may read all there are
-    and will be. Without ROLE the command lists who may read what.
+    Only for an index on Postgres, by its owner; the role must exist there. Without COLLECTION it may read all of them,
+    later ones too. Without ROLE the command lists who may read what.
     """
     if revoke and (role is None or collections):
         raise click.UsageError(

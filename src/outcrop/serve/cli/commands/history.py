@@ -27,7 +27,7 @@ _repo = option(
     type=click.Path(exists=True, file_okay=False),
     default=".",
     metavar="DIR",
-    help="The repository; else the one that one stands in.",
+    help="The repository. Default: the one you are in.",
 )
 
 
@@ -44,11 +44,11 @@ _repo = option(
 @search_option("since")
 @search_option("until")
 def history_command(session: Session, /, asked: tuple[str, ...], repository: str, **given: Any) -> int:
-    """Find commits that answer a question, or that made some lines.
+    """Find commits that answer a question, or that wrote some lines.
 
-    A QUERY is asked of the commits of the repository: messages, files and hunks. In a repository that was added they
-    are read when first asked for, and brought up to date each time. FILE:LINE and FILE:FIRST-LAST list the commits that
-    made these lines, the latest first, by following hunks. Exits with 1 when there is nothing to show.
+    A QUERY searches the commits of the repository: messages, files and hunks. In a repository you added they are read
+    on first use and brought up to date on every later one. FILE:LINE and FILE:FIRST-LAST list the commits that wrote
+    these lines, latest first, by following hunks. Exits with 1 when there is nothing to show.
     """
     from outcrop.engine.history import is_place, read_line_history
 
@@ -95,17 +95,18 @@ def _bring_up_to_date(session: Session, index: Engine, repository: str) -> bool:
     metavar="FILE|A..B|A...B|REF|-",
     default="HEAD",
     show_default=True,
-    help="The change: a unified diff (- for standard input), two revisions, or one against the folder.",
+    help="The change: a unified diff (- for standard input), two revisions, or one revision against the folder.",
 )
 @_repo
 @option(
-    "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Of each kind at most."
+    "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum of each kind."
 )
 def impact_command(session: Session, diff: str, repository: str, limit: int) -> int:
     """Show what depends on a change: callers, tests and documents.
 
-    Of each declaration that the change touches, with the line that says so. Without --diff the change is what differs
-    from the last commit. Exits with 0 when nothing depends on it, with 1 when something does, for scripts and CI.
+    They are listed for each declaration the change touches, with the line that proves it. Without --diff the change is
+    whatever differs from the last commit. For scripts and CI: exits with 0 when nothing depends on it, with 1 when
+    something does.
     """
     patch = _read_diff(diff)
     with session.open_existing() as index:

@@ -48,11 +48,11 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
     "--meta",
     metavar="KEY=VALUE",
     group=TEXT,
-    help="Metadata for --where: a number, a date, true or false, else text; twice the same KEY makes a list.",
+    help="Metadata for --where: a number, a date, true or false, or text. Repeating a KEY makes a list.",
 )
 @option("--title", group=TEXT, help="Title, for a text or a URL.")
-@option("--id", "id_", metavar="NAME", group=TEXT, help="Name of a text: adding it again replaces it.")
-@option("--kind", group=TEXT, help="How to read a text: md, text, html, json …; recognised when not given.")
+@option("--id", "id_", metavar="NAME", group=TEXT, help="Name of a text; adding it again replaces it.")
+@option("--kind", group=TEXT, help="Format of a text: md, text, html, json …; detected by default.")
 @option("--text", group=TEXT, help="The text to add, instead of a source.")
 @option(
     "--ray",
@@ -65,17 +65,17 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
 @option(
     "--branches",
     metavar="REF,...",
-    help="Also these branches of the repository a folder is in: main,release/*. Read without a checkout.",
+    help="Also add these branches of a folder's repository, without a checkout: main,release/*.",
 )
 @option(
-    "--archives", is_flag=True, help="Also the files in zip and tar archives; remembered for sync and watch."
+    "--archives", is_flag=True, help="Also add the files in zip and tar archives; remembered for sync and watch."
 )
-@option("--history", is_flag=True, help="Also the commits of the repository a folder is in.")
+@option("--history", is_flag=True, help="Also add the commits of a folder's repository.")
 @option("--since", metavar="DATE", help="With --history: leave out older commits.")
 @many(
     "--sessions",
     metavar="AGENT",
-    help="Also past sessions of a coding agent: claude, codex, gemini, or the folder that they are in.",
+    help="Also add past sessions of a coding agent: claude, codex, gemini, or the folder they are in.",
 )
 @_force
 @_strict
@@ -100,8 +100,8 @@ def add_command(
 ) -> int:
     """Add folders, files, URLs or text to the index.
 
-    A SOURCE is a folder, a file, a URL, or - for text from standard input. What is in the index already and did
-    not change costs next to nothing, so run it as often as you like.
+    A SOURCE is a folder, a file, a URL, or - for text from standard input. What has not
+    changed since it was indexed costs next to nothing, so run it as often as you like.
     """
     texts = _texts(sources, text)
     others = [source for source in sources if source != STDIN]

@@ -52,9 +52,15 @@ alwaysApply: true
     metavar="DIR",
     help="Only for this project, in its own folder.",
 )
-@option("--read-only", is_flag=True, help="Let the client only read.")
-@option("--tools", metavar="NAMES", help="The tools to offer: lean (five of them), all, or names with commas.")
-@option("--hooks", is_flag=True, help="Also answer beside the agent's own searches, by a hook of the client.")
+@option("--read-only", is_flag=True, help="Allow the client only to read.")
+@option(
+    "--tools", metavar="NAMES", help="The tools to offer: lean (five of them), all, or a comma-separated list."
+)
+@option(
+    "--hooks",
+    is_flag=True,
+    help="Also add Outcrop's hits to the agent's own searches, through a hook of the client.",
+)
 @option("--print", "only_print", is_flag=True, help="Print what to add; change nothing.")
 @option("--remove", is_flag=True, help="Take it out again.")
 @option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -69,12 +75,12 @@ def install_command(
     remove: bool,
     yes: bool,
 ) -> None:
-    """Let an agent's client start Outcrop.
+    """Connect a coding agent or another client to Outcrop.
 
     CLIENT is claude (Code), claude-desktop, cursor, vscode, codex, windsurf, zed or gemini. Shows what would change in
-    its configuration and asks; the file as it was is kept beside it. --hooks (claude, codex, cursor, gemini) adds
-    Outcrop's hits to what the agent's own grep finds, where several words were searched or nothing was found. --remove
-    takes both out again, with --hooks only the hook.
+    its configuration and asks first; the previous file is kept beside it. --hooks (claude, codex, cursor, gemini) adds
+    Outcrop's hits to the agent's own grep when that searched for several words or found nothing. --remove takes both
+    out again, with --hooks only the hook.
     """
     from outcrop.config import user_folders
 
@@ -241,10 +247,10 @@ def _tell(session: Session, client: Client, path: Path, changed: Sequence[Path],
     "--for",
     "reader",
     type=click.Choice(("claude", "agents", "cursor")),
-    help="Wrap it for a file: claude (CLAUDE.md), agents (AGENTS.md) or cursor (a rule, .mdc).",
+    help="Format them for a file: claude (CLAUDE.md), agents (AGENTS.md) or cursor (a rule, .mdc).",
 )
 def instructions_command(session: Session, reader: str | None) -> None:
-    """Print what teaches an agent to search, read and write notes.
+    """Print instructions that teach an agent to search, read and write notes.
 
     \b
     outcrop instructions --for claude >> CLAUDE.md

@@ -43,13 +43,16 @@ ACTIONS: Final = ("write", "append", "read", "list", "search", "delete", "supers
 @click.argument("words", nargs=-1, metavar="[PATH | PREFIX | QUERY] [TEXT]...")
 @option("--lines", metavar="A-B", help="read: only these lines.")
 @option(
-    "-n", "--limit", type=click.IntRange(1, 1000), help="list: notes at most; search: hits, 5 of at most 10."
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 1000),
+    help="list: maximum number of notes; search: of hits, 5 by default, 10 at most.",
 )
 @option("-y", "--yes", is_flag=True, help="delete: do not ask.")
 @many(
     "--supersedes",
     metavar="PATH",
-    help="write, append: the note replaces this one, which stays as what was true.",
+    help="write, append: the note replaces this one, which is kept as what was true before.",
 )
 @option("--as-of", metavar="DATE", help="search: only what was valid then.")
 @kb_option("The folder of the notes; by default `kb` beside the index.")
@@ -66,10 +69,10 @@ def note_command(
 ) -> int:
     """Write, append to, read, list, search or delete notes, and keep them true over time.
 
-    The notes are those of the kb_* tools of agents. Without TEXT, write and append take it from standard input. A
-    search shows nothing below a score of 0.3 and exits with 1 when there is no note. supersede NEW OLD... says that a
-    note replaces others. check lists valid notes that contradict each other, links to older notes that lead nowhere or
-    in a circle, and dates that cannot be right; it exits with 1 when there are any.
+    These are the notes that agents keep with the kb_* tools. Without TEXT, write and append read standard input. A
+    search shows nothing below a score of 0.3 and exits with 1 when it finds no note. supersede NEW OLD... records that
+    a note replaces others. check lists valid notes that contradict each other, `supersedes` that lead nowhere or in a
+    circle, and impossible dates; it exits with 1 when there are any.
     """
     from outcrop.notes import KnowledgeBase
 

@@ -26,23 +26,23 @@ EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
 
 
 @command("serve", "outcrop serve --open", "outcrop serve --host 0.0.0.0 --token-file token --read-only")
-@option("--host", help="Address to listen on; any but this machine's own needs a token.")
-@option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 takes any that is free.")
+@option("--host", help="Address to listen on; other machines can only connect with a token.")
+@option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 for any free one.")
 @option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="File with the token clients must show; made where there is none.",
+    help="File with the token clients must send; created if missing.",
 )
-@many("--root", "roots", metavar="DIR", help="A folder that may be indexed from outside, with all below it.")
-@option("--read-only", is_flag=True, help="Refuse everything that changes something.")
+@many("--root", "roots", metavar="DIR", help="A folder that clients may index, with everything below it.")
+@option("--read-only", is_flag=True, help="Refuse every change.")
 @kb_option("Folder of the notes agents write.")
 @option(
     "--workers",
     type=click.IntRange(0, 64),
     default=0,
     show_default=True,
-    help="Processes that search, for many clients at once; each takes some 100 MB.",
+    help="Search processes, for many clients at once; each takes about 100 MB.",
 )
 @option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 def serve_command(
@@ -143,17 +143,19 @@ def _say_where(session: Session, url: str, page: str) -> None:
 
 
 @command("mcp")
-@option("--read-only", is_flag=True, help="Only the tools that read; nothing is written or refreshed.")
+@option("--read-only", is_flag=True, help="Offer only tools that read; nothing is written or refreshed.")
 @kb_option("The folder of the agent's notes; by default `kb` beside the index.")
-@many("--root", "roots", metavar="DIR", help="A folder the agent may have indexed.")
-@option("--tools", metavar="NAMES", help="The tools to offer: lean (five of them), all, or names with commas.")
+@many("--root", "roots", metavar="DIR", help="A folder the agent may index.")
+@option(
+    "--tools", metavar="NAMES", help="The tools to offer: lean (five of them), all, or a comma-separated list."
+)
 def mcp_command(
     session: Session, read_only: bool, kb: Path | None, roots: tuple[str, ...], tools: str | None
 ) -> None:
     """Serve an agent over standard input and output.
 
-    Clients start this themselves: `outcrop install CLIENT` tells them how. The protocol is on standard output, logs on
-    standard error. It ends when the client closes standard input.
+    Clients start this themselves once `outcrop install CLIENT` has told them how. The protocol is on standard output,
+    logs are on standard error. It ends when the client closes standard input.
     """
     from outcrop.serve.mcp.greeting import greet_stdio
 
