@@ -18,7 +18,7 @@ ALLOWED = {
     "system": {"errors"},
     "workers": {"errors"},
     "text": {"errors"},
-    "records": {"errors", "system"},
+    "records": {"errors", "system", "text"},
     "contracts": {"records", "errors", "system"},
     "config": {"errors", "records"},
     # Stages never import each other, but for one: Postgres is searched in place by the columns of the index.

@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from outcrop.errors import ConfigError
+from outcrop.text.pattern import pattern
 
 DEFAULT_SCHEMA: Final = "outcrop"
 LOOKS_LIKE: Final = "postgresql://user@host:5432/database?schema=team"
@@ -22,9 +23,9 @@ LOOKS_LIKE: Final = "postgresql://user@host:5432/database?schema=team"
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _ANY_SCHEME: Final = re.compile(r"(?:postgres|postgresql):|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
-_HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+(?:%25[^\]]*)?\]|[^\[\]:@/?#,]*)(?::[0-9]*)?")
-_SCHEMA: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")  # 63 bytes is all that Postgres keeps of a name
+_BAD_ESCAPE: Final = pattern(r"%(?![0-9A-Fa-f]{2})|%00")
+_HOST: Final = pattern(r"(?:\[[0-9A-Fa-f:.]+(?:%25[^\]]*)?\]|[^\[\]:@/?#,]*)(?::[0-9]*)?")
+_SCHEMA: Final = pattern(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")  # 63 bytes is all that Postgres keeps of a name
 _SECRETS: Final = ("password", "sslpassword", "oauth_client_secret")
 
 

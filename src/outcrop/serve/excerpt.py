@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from outcrop.text.pattern import pattern
 from outcrop.text.phrases import phrase_lines, phrase_spans
 from outcrop.text.terms import PART, WORD
 from outcrop.text.unspaced import SharedRuns
@@ -156,7 +157,7 @@ def best_lines(
 
 
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+\S")
-_FIELD: Final = re.compile(r"[\w-]+\s*:|\s|$|#|- ")
+_FIELD: Final = pattern(r"[\w-]+\s*:|\s|$|#|- ")
 """A line of front matter: a field, what belongs to the field above it, a comment."""
 _ROW: Final = re.compile(r"\s*\||.*\S \| \S")
 _HEADING_SHARE: Final = 0.5

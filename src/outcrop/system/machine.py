@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Final, TypeVar
@@ -29,6 +28,8 @@ def install_command(extra: str) -> str:
     if (prefix / "pipx_metadata.json").is_file():
         command = f"pipx runpip outcrop install {wanted}"
     elif (prefix / "uv-receipt.toml").is_file():
+        import shlex
+
         command = f"uv pip install --python {shlex.quote(str(prefix))} {wanted}"
     else:
         command = f"pip install {wanted}"

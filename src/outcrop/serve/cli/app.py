@@ -16,7 +16,6 @@ import io
 import json
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
@@ -184,6 +183,8 @@ def exit_code(error: OutcropError) -> int:
 
 def _say_error(error: OutcropError, as_json: bool, *, verbose: bool) -> None:
     if verbose:
+        import traceback
+
         click.echo(clean("".join(traceback.format_exception(error))), err=True, nl=False)
     if as_json:
         _say_json(type(error).__name__, str(error))
@@ -238,6 +239,8 @@ cli.examples = ("outcrop add ~/notes", "outcrop search how are retries configure
 def main() -> NoReturn:
     """The `outcrop` command."""
     gc.set_threshold(GC_OBJECTS)
+    # numpy starts a thread a core for products of large matrices. Ours are small: starting them took 18 of 300 ms.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         cli.main(prog_name="outcrop")
     finally:
