@@ -10,7 +10,7 @@ import json
 import logging
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
 
 from outcrop.chat.endpoint import Call, ChatEndpoint, Ended, Limits, ToolsRefused
@@ -21,6 +21,7 @@ from outcrop.config import Config
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
 from outcrop.records import Context, Message, Reason
+from outcrop.system.dataclass import dataclass
 from outcrop.system.exchange import Stop
 from outcrop.text.tokens.estimate import estimate_tokens
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from outcrop.index.phrasing import mark_pairs, words_for_phrases
 from outcrop.index.segment import ROWWISE, Segment
 from outcrop.records import SESSION, FeedRow, Matrix
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 from outcrop.text.detect import detect_language
 from outcrop.text.languages import ENGLISH
 from outcrop.text.terms import PIECED, TERM_BYTES, Terms, language_term

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -36,6 +36,7 @@ from outcrop.index.segment import Segment, View
 from outcrop.records import Filter
 from outcrop.records.candidates import Candidates
 from outcrop.system.arrays import NDArray, distinct, is_among, numbered
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import STOP_WORDS, Terms, other_words_of, words_of
 
 KIND_SHARE: Final = {WHOLE: 1.0, CALLABLE: 0.8, METHOD: 0.8, LOCAL: 0.5, SMALL: 0.5, PROTOTYPE: 0.5}

@@ -12,7 +12,6 @@ import posixpath
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final, get_args
@@ -21,6 +20,7 @@ import numpy as np
 
 from outcrop.records import NOTE_LINK, Definition, FeedRow, Mention, ReferenceKind, Role
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 from outcrop.text.pattern import pattern
 from outcrop.text.terms import Terms, term_number, words_of
 

@@ -18,7 +18,6 @@ guards against disks and programs gone wrong, not against people who can write t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ import numpy as np
 from outcrop.index.names import Names
 from outcrop.records import Model
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 
 BLOCK_BYTES: Final = 4096
 _WORDS: Final = BLOCK_BYTES // 8

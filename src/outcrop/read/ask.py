@@ -19,9 +19,7 @@ from outcrop.text.pattern import pattern
 log = logging.getLogger(__name__)
 
 
-_AGO: Final = pattern(
-    r"(\d{1,4})\s*(h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|y(?:ears?)?)(?: ago)?", re.IGNORECASE
-)
+_AGO: Final = pattern(r"(\d{1,4})\s*(h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|y(?:ears?)?)(?: ago)?", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
 _DAYS: Final = {"today": 0, "yesterday": 1}
 

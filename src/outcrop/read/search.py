@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outcrop.contracts import Embedder, Reranker, Stop, Store
@@ -38,6 +38,7 @@ from outcrop.records import (
 )
 from outcrop.records.asked import check_options
 from outcrop.records.found import DOUBTFUL
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import BoundedCache, Clock
 from outcrop.text.terms import Terms
 

@@ -10,11 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 from urllib.parse import unquote
 
 from outcrop.errors import ConfigError
+from outcrop.system.dataclass import dataclass
 from outcrop.text.pattern import pattern
 
 DEFAULT_SCHEMA: Final = "outcrop"

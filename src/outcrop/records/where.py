@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from outcrop.errors import QueryError
 from outcrop.records.meta import MAX_WHOLE, Kind, Scalar, compared_text, read_date, stamp
+from outcrop.system.dataclass import dataclass
 from outcrop.text.pattern import pattern
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]

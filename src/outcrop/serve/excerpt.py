@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from outcrop.system.dataclass import dataclass
 from outcrop.text.pattern import pattern
 from outcrop.text.phrases import phrase_lines, phrase_spans
 from outcrop.text.terms import PART, WORD

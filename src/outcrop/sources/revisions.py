@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +19,7 @@ from outcrop.contracts import Store
 from outcrop.errors import SourceError
 from outcrop.records import DocumentInfo, FileState, Hit
 from outcrop.sources.files import read_plain
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:  # a search only reads surveys; a sync makes them
     from outcrop.sources.checkout import Checkout, Checkouts

@@ -20,6 +20,12 @@ def usable_cores() -> int:
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
+def compute_on_one_core() -> None:
+    """To be called before numpy is imported. It starts a thread a core for products of large matrices, which takes
+    18 of the 300 ms of a cold search on two cores; ours are small. What the user has set stays."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def install_command(extra: str) -> str:
     """The command that adds an extra to the installation this process runs from. It names the distribution and not a
     file: pip and uv find what is installed already and add what the extra needs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ from outcrop.records import Document, Failure, Heading, IngestReport, SourceFile
 from outcrop.sources.commits import Commit, FileChange, History, open_history
 from outcrop.sources.exclusions import looks_binary, looks_secret
 from outcrop.sources.gitpacks import MissingObject, ObjectTooLarge
+from outcrop.system.dataclass import dataclass
 from outcrop.text.linediff import diff_lines
 from outcrop.write.add import Adder, collection_of
 from outcrop.write.plan import WriteOptions

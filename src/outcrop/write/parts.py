@@ -7,7 +7,7 @@ mailbox itself is written after all of its messages, so that a run that was kill
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from hashlib import sha256
 from pathlib import PurePosixPath
@@ -23,6 +23,7 @@ from outcrop.sources.mailbox import (
     open_message,
     read_links,
 )
+from outcrop.system.dataclass import dataclass
 from outcrop.text.threads import find_threads
 from outcrop.write.plan import Plan, Run, plan_job
 from outcrop.write.prepare import Job

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from outcrop.contracts import Stop
@@ -24,6 +24,7 @@ from outcrop.records import (
 )
 from outcrop.sources.folder import shields
 from outcrop.store.scans import SCANS
+from outcrop.system.dataclass import dataclass
 from outcrop.write.prepare import Job, Prepared, Unread
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import tree_sitter
@@ -58,6 +58,7 @@ from outcrop.parse.code.references import (
     use_leaves,
 )
 from outcrop.records import Declaration, Outline, Reference
+from outcrop.system.dataclass import dataclass
 
 LONG_CHARS = 800
 """Inside longer declarations statements are places to cut too: two thirds of a full chunk (not measured)."""

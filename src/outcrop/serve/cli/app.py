@@ -27,6 +27,7 @@ from outcrop.serve.cli.help import GroupedHelp
 from outcrop.serve.cli.options import COMMON
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean
+from outcrop.system.machine import compute_on_one_core
 
 GC_OBJECTS: Final = 50_000
 """New objects until Python looks for garbage. What a command imports is none, and most commands end before there is
@@ -239,8 +240,7 @@ cli.examples = ("outcrop add ~/notes", "outcrop search how are retries configure
 def main() -> NoReturn:
     """The `outcrop` command."""
     gc.set_threshold(GC_OBJECTS)
-    # numpy starts a thread a core for products of large matrices. Ours are small: starting them took 18 of 300 ms.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    compute_on_one_core()
     try:
         cli.main(prog_name="outcrop")
     finally:
