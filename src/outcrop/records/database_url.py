@@ -6,7 +6,6 @@ they are. One parameter is ours, `schema`. The usual URL has no password: libpq 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -98,6 +97,8 @@ class DatabaseUrl:
         user = said.get("user", self.user)
         place = (said.get("host", self.hosts), said.get("dbname", self.database) or user, self.schema)
         where = json.dumps([*place, *(said.get(name) for name in ("hostaddr", "port", "service"))])
+        import hashlib  # with OpenSSL; the command line imports this module to show its help
+
         mark = hashlib.sha256(where.encode()).hexdigest()[:12]
         words = (re.sub(r"[^A-Za-z0-9]+", "-", unquote(part)).strip("-") for part in place)
         return f"{'-'.join(filter(None, words))[:80]}-{mark}"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from outcrop.system.dataclass import dataclass
 from outcrop.text.pattern import pattern
 from outcrop.text.phrases import phrase_lines, phrase_spans
 from outcrop.text.terms import PART, WORD
-from outcrop.text.unspaced import SharedRuns
+
+if TYPE_CHECKING:
+    from outcrop.text.unspaced import SharedRuns
 
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""
@@ -45,7 +47,11 @@ class Marker:
         self._stems = {self._stem(word) for word in words}
         self._known: dict[str, bool] = {}
         # Scripts without spaces have no words to compare.
-        self._shared = SharedRuns(word for word in words if not word.isascii())
+        self._shared: SharedRuns | None = None
+        if unspaced := [word for word in words if not word.isascii()]:
+            from outcrop.text.unspaced import SharedRuns
+
+            self._shared = SharedRuns(unspaced)
 
     def spans(self, text: str) -> list[Span]:
         """Spans of matching words and phrases, in order, without overlaps."""
@@ -62,7 +68,8 @@ class Marker:
                 for part in PART.finditer(word.group())
                 if part.span() != (0, len(word.group())) and self._matches(part.group())
             )
-        found.extend(self._shared.find_spans(text))
+        if self._shared is not None:
+            found.extend(self._shared.find_spans(text))
         return _without_overlaps(found)
 
     def words(self, text: str) -> set[str]:

@@ -26,6 +26,17 @@ def compute_on_one_core() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def return_memory() -> None:
+    """Give memory that was freed back to the system, where glibc keeps it: it lies between what is still in use, and
+    after hundreds of large arrays came and went it is 70 MB (an ingest of 200 000 chunks)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        if trim is not None:
+            trim(0)
+
+
 def install_command(extra: str) -> str:
     """The command that adds an extra to the installation this process runs from. It names the distribution and not a
     file: pip and uv find what is installed already and add what the extra needs."""
