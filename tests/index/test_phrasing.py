@@ -15,7 +15,8 @@ import outcrop
 from outcrop.index import candidates as module
 from outcrop.index.merging import merge_segments
 from outcrop.index.packed import load_segment, save_segment
-from outcrop.index.phrasing import PAIR_BYTES, mark_pairs, may_hold
+from outcrop.index.phrasing import mark_pairs, may_hold
+from outcrop.index.segment import PAIR_BYTES
 from outcrop.text.phrases import holds_phrase, phrase_words
 
 COMMON = "if the name is not in this file then use a new one for it and so on".split()

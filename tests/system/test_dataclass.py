@@ -73,7 +73,7 @@ def test_a_frozen_one_refuses_changes_and_survives_copies() -> None:
     with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
         mine.x = 2  # type: ignore[misc]
     with pytest.raises(FrozenInstanceError, match="cannot delete field 'x'"):
-        del mine.x  # type: ignore[misc]
+        del mine.x
     assert hash(mine) == hash(Point(1, (2, 3)))
     for twin in (pickle.loads(pickle.dumps(mine)), copy.copy(mine), copy.deepcopy(mine), replace(mine)):
         assert twin == mine
@@ -117,9 +117,11 @@ def test_every_record_can_be_made_as_the_library_would() -> None:
     for module in pkgutil.walk_packages(records.__path__, "outcrop.records."):
         for record in vars(importlib.import_module(module.name)).values():
             if isinstance(record, type) and dataclasses.is_dataclass(record):
-                body = {"__annotations__": {item.name: item.type for item in dataclasses.fields(record)}}
+                body: dict[str, Any] = {
+                    "__annotations__": {item.name: item.type for item in dataclasses.fields(record)}
+                }
                 body |= {item.name: item for item in dataclasses.fields(record)}
-                theirs = dataclasses.dataclass(frozen=True)(type(record.__name__, (), body))
+                theirs: Any = dataclasses.dataclass(frozen=True)(type(record.__name__, (), body))
                 assert str(inspect.signature(record)) == str(inspect.signature(theirs))
                 seen += 1
     assert seen > 50

@@ -35,7 +35,6 @@ from typing import Any, Final
 import numpy as np
 
 from outcrop.embed.keys import find_damage
-from outcrop.embed.letters import spell_in_latin
 from outcrop.errors import EmbedError
 from outcrop.records import Vector
 from outcrop.system.arrays import NDArray
@@ -237,6 +236,8 @@ class Lexicon:
         parts = [] if word.isdigit() else self._part(word)
         if parts:
             return tuple(sense for row in parts for sense in self._senses_of(row))
+        from outcrop.embed.letters import spell_in_latin
+
         pieces = self._spell(spell_in_latin(word))
         return tuple((token, len(pieces) ** -_SPREAD) for token in pieces)
 

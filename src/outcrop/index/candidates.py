@@ -10,7 +10,6 @@ import numpy as np
 
 from outcrop.contracts import Store
 from outcrop.index import bm25, nearest
-from outcrop.index.phrasing import may_hold, phrase_terms
 from outcrop.index.query import Query
 from outcrop.index.segment import Segment, View
 from outcrop.records import Vector
@@ -152,6 +151,8 @@ def rows_with_phrases(store: Store, terms: Terms, view: View, masks: Masks, quer
     match first, until as many as a search looks at are found: the rest could only come after them."""
     if not query.phrases:
         return masks
+    from outcrop.index.phrasing import may_hold, phrase_terms
+
     phrases = [phrase_words(phrase) for phrase in query.phrases]
     wanted = [forms for words in phrases for forms in phrase_terms(words, terms)]
     if not all(phrases):

@@ -99,7 +99,8 @@ def _count_kept(segment: Segment, kept: NDArray[np.bool_], first: int, end: int)
     begin = int(segment.offsets[first])
     alive = kept[segment.rows[begin : int(segment.offsets[end])]]
     offsets = segment.offsets[first : end + 1].astype(np.int64) - begin
-    return np.diff(np.concatenate(([0], np.cumsum(alive)))[offsets])
+    counted: NDArray[np.int64] = np.diff(np.concatenate(([0], np.cumsum(alive)))[offsets])
+    return counted
 
 
 def _merge_postings(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
@@ -110,7 +111,8 @@ def _merge_postings(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_
     base = 0
     for segment, kept in zip(segments, keep, strict=True):
         place = np.searchsorted(terms, segment.terms)
-        count = np.diff(segment.offsets.astype(np.int64))
+        offsets = segment.offsets.astype(np.int64)
+        count = offsets[1:] - offsets[:-1]
         if not kept.all():
             count = np.concatenate([_count_kept(segment, kept, *block) for block in _blocks(segment.offsets)])
         sizes[place] += count

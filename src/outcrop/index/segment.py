@@ -227,6 +227,10 @@ class Segment:
         return self.rows[start:end], self.frequencies[start:end]
 
 
+PAIR_BYTES: Final = 48
+"""Of a row, for its pairs. Of rows that hold the words of a phrase anywhere, at a million chunks, this lets a fifth
+pass for two words, a fifteenth for three and a fiftieth for four (32 bytes: a quarter, a seventh, a twentieth; 64: a
+sixth, a twentieth, an eightieth; as many bytes in all, shared out by the length of the texts, tell less)."""
 ROWWISE: Final = ("chunk_ids", "document_ids", "code", "lengths", "vectors", "scales", "roles", "families")
 """Arrays with an entry for each row."""
 

@@ -20,7 +20,6 @@ from outcrop.index.segment import View
 from outcrop.index.wording import read_language
 from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
-from outcrop.rank.outdated import put_behind
 from outcrop.rank.signals import chance_of_answer
 from outcrop.read.explain import NOT_HERE, as_hit, find_left_out, tell_empty, tell_unmatched
 from outcrop.read.rank import Ranker
@@ -213,7 +212,12 @@ class Retriever:
         if reranker is not None:
             seen, opinion = self._rerank(query, options, seen, reranker)
             clock.lap("rerank")
-        seen = replace(seen, found=settle(put_behind(seen.found, options.outdated), answerable))
+        found = seen.found
+        if options.outdated:
+            from outcrop.rank.outdated import put_behind
+
+            found = put_behind(found, options.outdated)
+        seen = replace(seen, found=settle(found, answerable))
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:

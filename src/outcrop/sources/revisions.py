@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal
 from outcrop.contracts import Store
 from outcrop.errors import SourceError
 from outcrop.records import DocumentInfo, FileState, Hit
-from outcrop.sources.files import read_plain
 from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:  # a search only reads surveys; a sync makes them
@@ -149,7 +148,7 @@ def _judge(
     if before is not None and before.dirty is not None and before.about == verdict.about:
         return before
     try:
-        data = read_plain(Path(uri), max_file_bytes)
+        data = _read(Path(uri), max_file_bytes)
     except SourceError:
         return verdict
     # Judge the document as stored, not what its file has become since.
@@ -178,7 +177,7 @@ def looks_stale(document: DocumentInfo) -> bool | None:
 
 def _hash_of(uri: str, size: int) -> str | None:
     try:
-        return sha256(read_plain(Path(uri), size)).hexdigest()
+        return sha256(_read(Path(uri), size)).hexdigest()
     except SourceError:
         return None
 
@@ -190,7 +189,7 @@ def change_of(document: DocumentInfo, max_bytes: int) -> Change | None:
     path = Path(document.uri)
     try:
         path.stat()
-        data = read_plain(path, max_bytes)
+        data = _read(path, max_bytes)
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     except (OSError, SourceError):
@@ -246,3 +245,9 @@ class Revisions:
             stale = looks_stale(hit.document)
             found.append(replace(hit, stale=stale, revision=stamp.revision, dirty=stamp.dirty))
         return tuple(found)
+
+
+def _read(path: Path, max_bytes: int) -> bytes:
+    from outcrop.sources.files import read_plain  # a file whose stat is as it was is not read
+
+    return read_plain(path, max_bytes)

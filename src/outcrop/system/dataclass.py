@@ -30,7 +30,7 @@ _NONE: Final = dict.fromkeys(_MADE_BY.values(), False)
 def _declare(cls: Any, options: dict[str, bool]) -> Any:
     own = vars(cls).copy()
     frozen = options.get("frozen", False)
-    made = dataclasses.dataclass(**options | _NONE | {"frozen": False})(cls)
+    made: Any = dataclasses.dataclass(**options | _NONE | {"frozen": False})(cls)
     for name, option in _MADE_BY.items():
         if name not in own and options.get(option, True):
             setattr(made, name, _Later(made, name, frozen) if name != "__hash__" or frozen else None)

@@ -18,7 +18,7 @@ from outcrop.contracts import Store
 from outcrop.errors import NotFound, SourceError
 from outcrop.parse.roles import role_of
 from outcrop.parse.title import cut_title
-from outcrop.read.lookup import HISTORY
+from outcrop.read.known import HISTORY
 from outcrop.records import Document, Failure, Heading, IngestReport, SourceFile
 from outcrop.sources.commits import Commit, FileChange, History, open_history
 from outcrop.sources.exclusions import looks_binary, looks_secret
