@@ -33,7 +33,8 @@ from benchmarks.peers.quality import Labels, documents_of, lay_out_labelled, ndc
 from outcrop.engine import Engine
 from outcrop.index.arrays import FEED_ROWS, SEGMENT_ROWS
 from outcrop.index.bm25 import score_segment, weigh_terms
-from outcrop.index.columns import build_segment, merge_segments
+from outcrop.index.columns import build_segment
+from outcrop.index.merging import merge_segments
 from outcrop.index.nearest import nearest
 from outcrop.index.packed import save_segment
 from outcrop.index.segment import Segment

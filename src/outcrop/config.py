@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from outcrop.errors import ConfigError
 from outcrop.records.database_url import DatabaseUrl, has_scheme
+from outcrop.system.dataclass import dataclass
 
 WINDOWS: Final = os.name == "nt"
 ENV_PREFIX = "OUTCROP_"

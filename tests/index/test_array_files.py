@@ -15,6 +15,7 @@ from tests.store.builders import make_code, make_write, put
 
 import outcrop.index.arrays as arrays_module
 import outcrop.index.files as files_module
+from outcrop.index import columns
 from outcrop.index.arrays import SearchArrays
 from outcrop.index.columns import build_segment
 from outcrop.index.files import SegmentFiles
@@ -46,7 +47,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         rows.append(len(feed))
         return build_segment(feed, *rest)
 
-    monkeypatch.setattr(arrays_module, "build_segment", counting)
+    monkeypatch.setattr(columns, "build_segment", counting)
     return rows
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import outcrop
-from outcrop.index import arrays as arrays_module
+from outcrop.index import columns
 from outcrop.index.columns import build_segment
 from outcrop.index.packed import ARRAYS, map_watched
 from outcrop.index.segment import BLOCK_BYTES, DamagedArrays, Watched, sum_blocks
@@ -118,7 +118,7 @@ def test_only_the_damaged_part_is_made_again(home: Path, monkeypatch: pytest.Mon
         built.append(len(feed))
         return build_segment(feed, *rest)
 
-    monkeypatch.setattr(arrays_module, "build_segment", counting)
+    monkeypatch.setattr(columns, "build_segment", counting)
     content = bytearray(files[0].read_bytes())
     content[len(content) // 2] ^= 1
     files[0].unlink()

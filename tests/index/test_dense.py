@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from tests.index.rows import TERMS, feed_row, segment_of_vectors, view_of
 
 from outcrop.index.candidates import find_candidates
-from outcrop.index.columns import build_segment, merge_segments
+from outcrop.index.columns import build_segment
+from outcrop.index.merging import merge_segments
 from outcrop.index.nearest import RESCORE, hamming, nearest, pack_signs, sign_bits, similarities, turn
 from outcrop.index.segment import Segment
 from outcrop.records import Matrix

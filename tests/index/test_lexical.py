@@ -14,8 +14,16 @@ import numpy as np
 import pytest
 from tests.index.rows import feed_row, segment_of_texts, view_of
 
-from outcrop.index.bm25 import MAX_TERMS, PRIOR_ROWS, HeldWords, count_times, score_segment, weigh_terms
-from outcrop.index.columns import TITLE_WEIGHT, build_segment, merge_segments
+from outcrop.index.bm25 import (
+    MAX_TERMS,
+    PRIOR_ROWS,
+    HeldWords,
+    count_times,
+    score_segment,
+    weigh_terms,
+)
+from outcrop.index.columns import TITLE_WEIGHT, build_segment
+from outcrop.index.merging import merge_segments
 from outcrop.index.segment import View
 from outcrop.text.terms import Terms
 

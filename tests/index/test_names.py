@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.index.rows import TERMS, feed_row
 
-from outcrop.index.columns import build_segment, merge_segments
+from outcrop.index.columns import build_segment
+from outcrop.index.merging import merge_segments
 from outcrop.index.names import (
     CALLABLE,
     FILE_WORDS,

@@ -13,9 +13,10 @@ from tests.index.rows import TERMS, feed_row, segment_of_texts
 
 import outcrop
 from outcrop.index import candidates as module
-from outcrop.index.columns import merge_segments
+from outcrop.index.merging import merge_segments
 from outcrop.index.packed import load_segment, save_segment
-from outcrop.index.phrasing import PAIR_BYTES, mark_pairs, may_hold
+from outcrop.index.phrasing import mark_pairs, may_hold
+from outcrop.index.segment import PAIR_BYTES
 from outcrop.records import Text
 from outcrop.text.phrases import holds_phrase, phrase_words
 

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from tests.index.rows import arrays_of, assert_same, feed_row, segment_of_texts
 
 import outcrop.index.columns as columns_module
-from outcrop.index.columns import MAX_FREQUENCY, build_segment, merge_segments
+import outcrop.index.merging as merging_module
+from outcrop.index.columns import MAX_FREQUENCY, build_segment
+from outcrop.index.merging import merge_segments
 from outcrop.index.names import MODULE, NAME_ARRAYS, PACKAGE, TITLE
 from outcrop.index.packed import ARRAYS, damaged_arrays, load_segment, map_watched, save_segment, write_arrays
 from outcrop.index.segment import Segment
@@ -308,8 +310,24 @@ def test_a_segment_of_very_many_rows_has_wider_numbers_for_them(
     ]
     deleted = [np.zeros(3, np.bool_)] * 2
     assert merge_segments(parts, deleted).rows.dtype == np.uint16
-    monkeypatch.setattr(columns_module, "row_type", lambda _: np.uint32)
+    monkeypatch.setattr(merging_module, "row_type", lambda _: np.uint32)
     wide = merge_segments(parts, deleted)
     assert wide.rows.dtype == np.uint32
     save_segment(wide, tmp_path / "wide")
     assert_same(load_segment(tmp_path / "wide", 6), wide)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 7])
+@pytest.mark.parametrize("gone", [(), (0, 4), (1, 2, 3)], ids=str)
+def test_postings_that_are_moved_some_at_a_time_are_those_moved_at_once(
+    monkeypatch: pytest.MonkeyPatch, at_once: int, gone: tuple[int, ...]
+) -> None:
+    texts = [f"word{i % 3} stone stone{i} river" for i in range(6)]
+    parts = [segment_of_texts(texts[n : n + 3], TERMS, first_id=n + 1) for n in (0, 3)]
+    deleted = np.isin(np.arange(6), gone)
+    whole = merge_segments(parts, [deleted[:3], deleted[3:]])
+    monkeypatch.setattr(merging_module, "POSTINGS_AT_ONCE", at_once)
+    assert_same(merge_segments(parts, [deleted[:3], deleted[3:]]), whole)
+    again = segment_of_texts([text for text, is_gone in zip(texts, deleted, strict=True) if not is_gone], TERMS)
+    for name in ("terms", "offsets", "rows", "frequencies"):
+        assert getattr(whole, name).tolist() == getattr(again, name).tolist()

@@ -8,8 +8,9 @@ from tests.index.rows import TERMS, feed_row, view_of
 
 from outcrop.index.bm25 import weigh_terms
 from outcrop.index.candidates import find_candidates
-from outcrop.index.columns import build_segment, merge_segments
+from outcrop.index.columns import build_segment
 from outcrop.index.labels import labels_of_cell, labels_of_query
+from outcrop.index.merging import merge_segments
 from outcrop.index.segment import Segment, View
 from outcrop.index.stretches import REACH, read_stretches
 from outcrop.records.candidates import Candidates

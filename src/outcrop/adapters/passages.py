@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from outcrop.engine import Engine
 from outcrop.errors import StoreError
 from outcrop.records import Hit, Reason
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

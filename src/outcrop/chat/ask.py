@@ -10,7 +10,6 @@ import json
 import logging
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from outcrop.chat.answer import Answer
@@ -23,6 +22,7 @@ from outcrop.config import Config
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
 from outcrop.records import Context, Message, Reason
+from outcrop.system.dataclass import dataclass
 from outcrop.system.exchange import Stop
 from outcrop.text.terms import Terms
 from outcrop.text.tokens.estimate import estimate_tokens

@@ -10,12 +10,13 @@ import http.client
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from typing import Any, Final
 
 from outcrop.errors import Cancelled, ChatError, ConfigError
+from outcrop.system.dataclass import dataclass
 from outcrop.system.exchange import FAILURES, Exchange, Head, Stop, TooMuch, TooSlow
 from outcrop.system.remote import Again, Remote, Retries
 

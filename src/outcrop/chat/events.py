@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from outcrop.records import Hit, Reason
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
+
+from outcrop.system.dataclass import dataclass
 
 PORTS: Final = {"ollama": ("Ollama", 11434), "llama.cpp": ("llama.cpp", 8080), "lmstudio": ("LM Studio", 1234)}
 TIMEOUT_S: Final = 1.0

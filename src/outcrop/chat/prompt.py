@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from outcrop.chat.fence import REMINDER, RULES
 from outcrop.errors import QueryError
 from outcrop.records import Message
+from outcrop.system.dataclass import dataclass
 from outcrop.text.tokens.estimate import estimate_tokens
 
 ROLES: Final = ("system", "user", "assistant")

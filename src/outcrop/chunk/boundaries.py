@@ -10,11 +10,11 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
 from outcrop.records import Heading
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import timed
 
 _LOOKAHEAD = 80

@@ -15,7 +15,6 @@ import re
 import string
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -31,6 +30,7 @@ from outcrop.chunk.boundaries import (
     whole_character,
 )
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_time, timed
 from outcrop.text.cells import is_row
 from outcrop.text.scripts import DENSE

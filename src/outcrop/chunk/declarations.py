@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from operator import itemgetter
 from typing import Final
@@ -22,6 +22,7 @@ from typing import Final
 from outcrop.chunk.boilerplate import boilerplate_end, is_boilerplate
 from outcrop.chunk.cut import QUARTERS
 from outcrop.records import CodeNotes, Declaration, Definition, Mention, Outline, Role
+from outcrop.system.dataclass import dataclass
 
 SMALL_TOKENS = 80
 """A smaller declaration says little by itself and shares a chunk with its neighbours. NDCG@10 on the code set

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
@@ -32,6 +31,7 @@ from outcrop.chunk.dialogue import Dialogue
 from outcrop.chunk.tables import Tables
 from outcrop.errors import ConfigError
 from outcrop.records import SESSION, Chunk, CodeNotes, Document
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_time
 
 StrategyName = Literal["auto", "prose", "headings", "recursive"]

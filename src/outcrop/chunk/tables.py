@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_time
 from outcrop.text.cells import BAR, cells_of_row, is_row, is_rule, is_value, read_csv_rows
 

@@ -6,12 +6,13 @@ can run code there anyway. The contents of files are only data in them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 
 from outcrop.records import Matrix, Model
+from outcrop.system.dataclass import dataclass
 from outcrop.write.prepare import Job, Outcome, Recipe
 
 LOCAL: Final = "local"

@@ -9,13 +9,14 @@ import pickle
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from outcrop.cluster.order import Delivery, Embedding, Order
 from outcrop.config import Config
 from outcrop.errors import ClusterError, EmbedError
 from outcrop.read.parts import Parts, lasting
+from outcrop.system.dataclass import dataclass
 from outcrop.system.machine import need_extra
 from outcrop.workers.frames import Frame
 from outcrop.workers.process import PIPE, Child, ChildLost

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +20,7 @@ from outcrop.sources.exclusions import looks_binary
 from outcrop.sources.files import read_plain
 from outcrop.sources.gitindex import Tracked
 from outcrop.sources.gitpacks import MissingObject, ObjectTooLarge
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_wanted, limit_time
 from outcrop.text.linediff import FilePatch, changed_lines, diff_lines, read_patch
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -27,6 +27,7 @@ from outcrop.read.pack import tell_dropped
 from outcrop.read.rank import walk
 from outcrop.records import Answer, Context, Directive, Filter, Hit, Message, SearchOptions, StoredChunk
 from outcrop.store.filters import MAX_PATTERN_CHARS
+from outcrop.system.dataclass import dataclass
 
 Search = Callable[[str, SearchOptions], Answer]
 

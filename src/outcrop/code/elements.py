@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
 from outcrop.records import EXTRACTED_KINDS, Hit
+from outcrop.system.dataclass import dataclass
 
 NAMESPACE: Final = "https://outcrop.dev/codeRag"
 OPENING: Final = f'<codeRag:chunks xmlns:codeRag="{NAMESPACE}"'

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from outcrop.system.dataclass import dataclass
 from outcrop.text.detect import detect_language, is_english
 from outcrop.text.languages import function_words, known_languages
 from outcrop.text.scripts import TERM_CHARACTERS

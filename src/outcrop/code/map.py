@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +24,7 @@ from outcrop.read.rank import walk
 from outcrop.records import CodeMap, Definition, GraphEdge, GraphNode, MapEntry, StoredChunk
 from outcrop.records import Graph as DrawnGraph
 from outcrop.system.arrays import Columns, NDArray, distinct, is_among, numbered
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_wanted
 
 Count = Callable[[str], int]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,6 +20,7 @@ from outcrop.records import CommitInfo, LineChange, LineHistory
 from outcrop.sources.commits import Commit, History
 from outcrop.sources.files import read_plain
 from outcrop.sources.gitpacks import MissingObject, ObjectTooLarge
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import BoundedCache, check_wanted
 from outcrop.text.linediff import Hunk, diff_lines
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -28,6 +27,7 @@ from outcrop.code.worth import order_by_worth
 from outcrop.config import DEFAULT_TOKENIZER
 from outcrop.rank.merge import join_hits
 from outcrop.records import Context, Hit, PackedSource
+from outcrop.system.dataclass import dataclass
 from outcrop.text.tokens import vocabulary
 
 Count = Callable[[str], int]

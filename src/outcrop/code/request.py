@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -20,6 +19,7 @@ from outcrop.read import mentions
 from outcrop.read.question import Reading, both_ends, is_meaningful, read_text, without_context
 from outcrop.read.traces import innermost_first
 from outcrop.records import Directive, Message
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import WORD
 
 # How much of a conversation is read and kept: the numbers were not measured.

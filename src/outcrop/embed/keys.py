@@ -5,13 +5,13 @@ A chunk whose text and context did not change keeps its key, so its vector is fo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b, file_digest
 from pathlib import Path, PurePosixPath
 
 from outcrop.records import SESSION
+from outcrop.text.pattern import pattern
 
 _KEY_BYTES = 16
 """128 bits: among a billion chunks the odds that any two collide are about one in 10^21."""
@@ -22,7 +22,7 @@ _PATH_COMPONENTS = 3
 """A file's name and two folders: those further up are shared by most of a collection and only dilute."""
 # A number says which of many a file is, not what it is about: the web questions set lost .13 nDCG@10 (dense) to the
 # numbers its documents are named by.
-_NUMBERING = re.compile(r"(?<![^\W_])(?<!\.)(?:[^\W\d_]?\d[\d.]*)(?![^\W_])")
+_NUMBERING = pattern(r"(?<![^\W_])(?<!\.)(?:[^\W\d_]?\d[\d.]*)(?![^\W_])")
 
 
 def text_key(context: str, text: str) -> bytes:

@@ -19,14 +19,13 @@ compounds. A name in Cyrillic, Greek or kana is spelled in Latin letters.
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import re
 import zlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -35,11 +34,11 @@ from typing import Any, Final
 import numpy as np
 
 from outcrop.embed.keys import find_damage
-from outcrop.embed.letters import spell_in_latin
 from outcrop.errors import EmbedError
 from outcrop.records import Vector
 from outcrop.system.arrays import NDArray
 from outcrop.text.foreign import cut_words, normalise
+from outcrop.text.pattern import pattern
 from outcrop.text.scripts import MARKS
 from outcrop.text.terms import PART
 
@@ -76,14 +75,14 @@ Senses count so, too, by the sum of their shares: .48, the same as in full, but 
 _CACHED_WORDS: Final = 1 << 16
 """Words remembered, about 16 MB when full; then all are forgotten, and the common come back."""
 
-_LETTERS: Final = re.compile(rf"[^\W\d_](?:[^\W\d_]++|[{MARKS}]++)*+")
+_LETTERS: Final = pattern(rf"[^\W\d_](?:[^\W\d_]++|[{MARKS}]++)*+")
 _ASCII_LETTERS: Final = "".join(chr(code).lower() if chr(code).isalpha() else " " for code in range(128))
 """What each character of ASCII becomes before a text is split into words."""
-_OTHER_LETTERS: Final = re.compile(
+_OTHER_LETTERS: Final = pattern(
     rf"(?:(?![a-zA-Z\u00aa-\u024f\u1e00-\u1eff\ufb00-\ufb06\uff21-\uff5a])[^\W\d_]|(?<=[^\W\d_])[{MARKS}])+"
 )
 """A stretch of letters that are not Latin."""
-_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9]*(?:[a-z0-9][A-Z]|_)[A-Za-z0-9_]*")
+_IDENTIFIER: Final = pattern(r"[A-Za-z0-9]*(?:[a-z0-9][A-Z]|_)[A-Za-z0-9_]*")
 """A name out of code: it is English in any text."""
 
 Senses = tuple[tuple[int, float], ...]
@@ -121,13 +120,16 @@ class Lexicon:
         self._tones: NDArray[np.int8] = tones
         self._tokens = tokens
         self._spell = spell
-        self._entries: dict[str, list[str]] = {}
+        self._entries: dict[str, tuple[bytes, NDArray[np.intp]]] = {}
         self.languages = frozenset(card["languages"])
-        self._names = list(tokens)
         self._rows: dict[str, int] = {}
         self._known: dict[str, Senses] = {}
         self._tones_seen = _Tones(self.measure_tone)
         self._last_split = ("", ("", ""))
+
+    @cached_property  # only foreign text is translated
+    def _names(self) -> list[str]:
+        return list(self._tokens)
 
     def damage(self) -> list[str]:
         """What is wrong with the files, by their hashes; empty when all is well. Reads them whole."""
@@ -182,22 +184,27 @@ class Lexicon:
 
     def say(self, word: str, language: str) -> list[tuple[str, float]]:
         """What an English word is called in another language, and how likely against the likeliest."""
-        entries = self._entries_of(language)
+        text, ends = self._entries_of(language)
         token = self._tokens.get(word)
-        if token is None or token >= len(entries):
+        if token is None or token >= len(ends):
             return []
-        return [(entry[:-1], int(entry[-1]) / 9) for entry in entries[token].split()]
+        entries = text[ends[token - 1] + 1 if token else 0 : ends[token]].decode("utf-8").split()
+        return [(entry[:-1], int(entry[-1]) / 9) for entry in entries]
 
-    def _entries_of(self, language: str) -> list[str]:
-        """For each token of the static model what it is called in a language; nothing in one that is not here."""
+    def _entries_of(self, language: str) -> tuple[bytes, NDArray[np.intp]]:
+        """For each token of the static model what it is called in a language, a line each, and where the lines end;
+        nothing in one that is not here."""
         known = self._entries.get(language)
         if known is None:
+            import gzip  # an index of nothing but English has no use for it
+
             path = self._folder / f"{language}.txt.gz"
             try:
-                text = gzip.decompress(path.read_bytes()).decode("utf-8") if language in self.languages else ""
+                text = gzip.decompress(path.read_bytes()) + b"\n" if language in self.languages else b""
             except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise EmbedError(f"the dictionary {path} cannot be read ({error}): {_REINSTALL}") from error
-            known = self._entries[language] = text.split("\n")
+            ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+            known = self._entries[language] = text, ends
         return known
 
     def has(self, word: str) -> bool:
@@ -235,6 +242,8 @@ class Lexicon:
         parts = [] if word.isdigit() else self._part(word)
         if parts:
             return tuple(sense for row in parts for sense in self._senses_of(row))
+        from outcrop.embed.letters import spell_in_latin
+
         pieces = self._spell(spell_in_latin(word))
         return tuple((token, len(pieces) ** -_SPREAD) for token in pieces)
 
@@ -278,7 +287,7 @@ class Lexicon:
 
     def measure_tone(self, word: str) -> float:
         """How much likelier a lower-case word is in another language than in English, in bits."""
-        if _OTHER_LETTERS.match(word):
+        if not word.isascii() and _OTHER_LETTERS.match(word):
             return _OTHER_SCRIPT
         if len(word) == 1:
             return 0.0

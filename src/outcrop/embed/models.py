@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from outcrop.contracts import Embedder, Reranker
 from outcrop.errors import ConfigError, EmbedError
+from outcrop.system.dataclass import dataclass
 from outcrop.system.machine import need_extra
 
 

@@ -32,7 +32,6 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -46,6 +45,7 @@ from outcrop.embed.lexicon import Lexicon
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import PART
 
 ID_BYTES = array("I").itemsize

@@ -19,7 +19,7 @@ import importlib.util
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -28,6 +28,7 @@ import numpy as np
 from outcrop.embed.keys import path_text
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Trust, Vector
+from outcrop.system.dataclass import dataclass
 from outcrop.system.machine import need_extra, usable_cores
 
 Pooling = Literal["mean", "cls"]

@@ -6,7 +6,6 @@ is still wanted, and only then ends: whatever comes after it finds no thread tha
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Coroutine
@@ -26,10 +25,12 @@ T = TypeVar("T")
 
 def in_thread(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
     """A method as one that is awaited."""
-    takes_stopped = "stopped" in inspect.signature(method).parameters
 
     @wraps(method)
     async def wait(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        import asyncio  # whoever awaits has it; without an event loop nothing of it is loaded
+
+        takes_stopped = "stopped" in inspect.signature(method).parameters
         given_up = threading.Event()
         theirs = kwargs.get("stopped")
 
@@ -85,4 +86,6 @@ class Awaiting(HistoryQuestions, Upkeep):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        import asyncio
+
         await asyncio.to_thread(self.close)

@@ -14,8 +14,7 @@ from outcrop.contracts import Commentator, Embedder, Reranker, Stop, Store, Toke
 from outcrop.maintain.permissions import close_index
 from outcrop.read.ask import answer_query, at_least_one, read_options
 from outcrop.read.explain import name_headings
-from outcrop.read.known import KnownCollections
-from outcrop.read.lookup import find_document, history_collections
+from outcrop.read.known import KnownCollections, history_collections
 from outcrop.read.parts import Parts, PartsMaker
 from outcrop.read.timeline import Timeline, now
 from outcrop.records import (
@@ -294,6 +293,8 @@ class Reading(OpenedIndex):
 
     def get(self, reference: int | str, *, collection: str | None = None) -> DocumentInfo:
         """A document by id, uri (absolute path, URL, the id a text was given) or path."""
+        from outcrop.read.lookup import find_document
+
         return find_document(self._view(), reference, self._known.names(), within=collection)
 
     def text(self, reference: int | str, *, collection: str | None = None) -> str:

@@ -17,10 +17,10 @@ import json
 import shutil
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from outcrop.errors import ParseError, SourceError
+from outcrop.system.dataclass import dataclass
 from outcrop.system.private import make_folder, write_text
 
 

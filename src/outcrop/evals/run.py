@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from outcrop.engine import Engine
 from outcrop.errors import Cancelled, NotFound
 from outcrop.evals.dataset import EvalCase
 from outcrop.records import Hit, SearchOptions
+from outcrop.system.dataclass import dataclass
 
 
 def top_1(gains: Sequence[float]) -> float:

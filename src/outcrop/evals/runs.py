@@ -11,13 +11,14 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 from outcrop.errors import NotFound, ParseError, SourceError
 from outcrop.evals.run import EvalReport
 from outcrop.records import SearchOptions
+from outcrop.system.dataclass import dataclass
 from outcrop.system.private import make_folder, write_text
 
 KEPT_RUNS: Final = 200

@@ -1,9 +1,8 @@
 """The search arrays of one database: segments on disk, segments in memory, and how they keep up with the store.
 
-The store is the truth. These arrays follow it: chunks with an id above the last one seen are appended, removed
-ones are masked. `refresh` does that before a search whenever the store's version has moved, so a search always
-sees every committed write. `save` writes what was built in memory beside the database, so that the next
-process starts at once; whatever is missing, damaged or of another model is rebuilt from the store.
+The store is the truth. These arrays follow it: chunks with an id above the last one seen are appended, removed ones are
+masked. `refresh` does so before a search whenever the store's version has moved: every committed write is seen. `save`
+writes what was built in memory beside the database for the next process. What is missing or damaged is built again.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import numpy as np
 from outcrop.contracts import Store
 from outcrop.index.bm25 import count_chunks, weigh_terms
 from outcrop.index.candidates import describe_rows, find_candidates, rows_with_phrases
-from outcrop.index.columns import build_segment, merge_segments
 from outcrop.index.describe import find_declared, find_titled
 from outcrop.index.files import TELL, Hole, Saved, SegmentFiles
 from outcrop.index.graph import Graph
@@ -38,10 +36,9 @@ FEED_ROWS: Final = 2048
 """Chunks read from the store at a time: bounds memory while catching up."""
 SEGMENT_ROWS: Final = 65_536
 """Rows of a segment at most: 16 bits tell them apart. Segments of about the same size are merged until they are that
-large: each row about five times, so that few small segments remain beside the large ones. A query looks each of its
-terms up in every segment, so few segments are better."""
+large, each row about five times: a query looks its terms up in every segment, so few are better."""
 SAVE_AFTER_ROWS: Final = 128
-"""Fewer unsaved rows than this take about 10 ms to catch up with; saving them takes 3 ms, opening what was saved 2."""
+"""Fewer unsaved rows take about 10 ms to catch up with; saving them takes 3 ms, opening what was saved 2."""
 MAX_DELETED_SHARE: Final = 0.2
 """Past this share of removed rows a segment is rewritten without them."""
 FORCED_WAIT_S: Final = 10.0
@@ -139,9 +136,13 @@ class SearchArrays:
             else:
                 log.warning("search arrays were damaged; rebuilt that part: %s", segment.file, extra=TELL)
                 whole += self._make_again(int(segment.chunk_ids[0]), int(segment.chunk_ids[-1]))
-        return _fresh(merge_segments(*zip(*whole, strict=True)) if whole else self._build([]))
+        from outcrop.index.merging import merge_parts
+
+        return _fresh(merge_parts(whole) if whole else self._build([]))
 
     def _build(self, feed: Sequence[FeedRow]) -> Segment:
+        from outcrop.index.columns import build_segment  # a search that finds its arrays saved does without
+
         model = self._store.active_model()
         return build_segment(feed, self._terms, model.dimensions if model else 0, self._path_weight)
 
@@ -152,7 +153,7 @@ class SearchArrays:
         while feed := [row for row in self._feed(after) if row.chunk_id <= last_chunk]:
             made.append(_fresh(self._build(feed)))
             after = feed[-1].chunk_id
-        return [_fresh(merge_segments(*zip(*made, strict=True)))] if len(made) > 1 else made
+        return [self._merge(made)] if len(made) > 1 else made
 
     def _reset(self) -> None:
         self._view = _EMPTY

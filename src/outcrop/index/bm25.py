@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +24,7 @@ from outcrop.index.wording import (
     settle_shares,
 )
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import Terms
 
 K1: Final = 1.2

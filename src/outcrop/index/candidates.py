@@ -9,7 +9,6 @@ import numpy as np
 
 from outcrop.contracts import Store
 from outcrop.index import bm25, nearest
-from outcrop.index.phrasing import may_hold, phrase_terms
 from outcrop.index.query import Query
 from outcrop.index.segment import Segment, View
 from outcrop.records import Vector
@@ -162,6 +161,8 @@ def rows_with_phrases(
     come after them."""
     if not query.phrases:
         return masks, 0
+    from outcrop.index.phrasing import may_hold, phrase_terms
+
     phrases = [phrase_words(phrase) for phrase in query.phrases]
     wanted = [forms for words in phrases for forms in phrase_terms(words, terms)]
     if not all(phrases):

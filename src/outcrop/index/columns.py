@@ -6,7 +6,6 @@ columns and merged by them, and so is what a store that is searched in place kee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -16,9 +15,10 @@ from outcrop.index import names
 from outcrop.index.labels import terms_beside_words
 from outcrop.index.nearest import sign_bits
 from outcrop.index.phrasing import mark_pairs, words_for_phrases
-from outcrop.index.segment import ROWWISE, Segment
+from outcrop.index.segment import Segment
 from outcrop.records import SESSION, FeedRow, Matrix
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 from outcrop.text.detect import detect_language
 from outcrop.text.languages import ENGLISH
 from outcrop.text.terms import PIECED, TERM_BYTES, Terms, language_term
@@ -305,89 +305,3 @@ def build_segment(feed: Sequence[FeedRow], terms: Terms, dimensions: int, path_w
         **quantize(*combine_vectors(feed, dimensions, path_weight)),
         **describe_files(feed, terms),
     )
-
-
-def merge_segments(segments: Sequence[Segment], deleted: Sequence[NDArray[np.bool_]]) -> Segment:
-    """Several segments as one, without the rows marked deleted. Linear: nothing is sorted again."""
-    keep = [~gone for gone in deleted]
-
-    def stack(name: str, axis: int = 0) -> Any:
-        parts = [
-            np.compress(kept, getattr(segment, name), axis=axis)
-            for segment, kept in zip(segments, keep, strict=True)
-        ]
-        return np.ascontiguousarray(np.concatenate(parts, axis=axis))
-
-    return Segment(
-        **{name: stack(name) for name in ROWWISE},
-        pairs=stack("pairs", axis=1),
-        bits=stack("bits", axis=1),
-        **_merge_postings(segments, keep),
-        **_merge_files(segments, keep),
-        **_merge_summaries(segments, keep),
-        names=names.merge_names([segment.names for segment in segments], keep),
-    )
-
-
-def _merge_files(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
-    files = []
-    tables: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in ("titles", "homes", "stems", "folders")}
-    base = 0
-    for segment, kept in zip(segments, keep, strict=True):
-        alive = np.zeros(len(segment.stems), np.bool_)
-        alive[segment.files[kept]] = True
-        files.append((np.cumsum(alive) - 1 + base)[segment.files[kept]].astype(np.uint32))
-        for name, parts in tables.items():
-            parts.append(getattr(segment, name)[alive])
-        base += int(alive.sum())
-    return {"files": np.concatenate(files), **{name: np.concatenate(parts) for name, parts in tables.items()}}
-
-
-def _merge_summaries(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
-    noted, bits, vectors, scales = [], [], [], []
-    base = 0
-    for segment, kept in zip(segments, keep, strict=True):
-        alive = kept[segment.noted]
-        noted.append((np.cumsum(kept) - 1 + base)[segment.noted[alive]].astype(np.uint32))
-        bits.append(segment.summary_bits[:, alive])
-        vectors.append(segment.summary_vectors[alive])
-        scales.append(segment.summary_scales[alive])
-        base += int(kept.sum())
-    return {
-        "noted": np.concatenate(noted),
-        "summary_bits": np.ascontiguousarray(np.concatenate(bits, axis=1)),
-        "summary_vectors": np.concatenate(vectors),
-        "summary_scales": np.concatenate(scales),
-    }
-
-
-def _merge_postings(segments: Sequence[Segment], keep: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
-    """Each segment's postings of a term follow those of the segment before; every posting is moved once."""
-    terms = np.unique(np.concatenate([segment.terms for segment in segments]))
-    sizes = np.zeros(len(terms), np.int64)
-    parts = []
-    base = 0
-    for segment, kept in zip(segments, keep, strict=True):
-        alive = kept[segment.rows]
-        place = np.searchsorted(terms, segment.terms)
-        count = np.diff(np.concatenate(([0], np.cumsum(alive)))[segment.offsets])
-        sizes[place] += count
-        parts.append((segment, alive, place, count, (np.cumsum(kept) - 1 + base).astype(np.uint32)))
-        base += int(kept.sum())
-    cursor = np.concatenate(([0], np.cumsum(sizes)))[:-1]
-    rows = np.empty(int(sizes.sum()), row_type(base))
-    frequencies = np.empty(len(rows), np.uint8)
-    for segment, alive, place, count, renumbered in parts:
-        # Where each term's run begins in the merged arrays, less where it begins here: one shift a posting.
-        begin = np.cumsum(count) - count
-        target = np.repeat(cursor[place] - begin, count) + np.arange(int(count.sum()))
-        rows[target] = renumbered[segment.rows[alive]]
-        frequencies[target] = segment.frequencies[alive]
-        cursor[place] += count
-    used = sizes > 0
-    return {
-        "terms": terms[used],
-        "offsets": np.concatenate(([0], np.cumsum(sizes[used]))).astype(np.uint32),
-        "rows": rows,
-        "frequencies": frequencies,
-    }

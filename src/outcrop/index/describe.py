@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -37,6 +36,7 @@ from outcrop.index.segment import Segment, View
 from outcrop.records import Filter
 from outcrop.records.candidates import Candidates
 from outcrop.system.arrays import NDArray, distinct, is_among, numbered
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import STOP_WORDS, Terms, other_words_of, words_of
 
 KIND_SHARE: Final = {

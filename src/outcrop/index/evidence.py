@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from outcrop.index import names
 from outcrop.index.segment import Segment, View
 from outcrop.system.arrays import Columns, NDArray, is_among
+from outcrop.system.dataclass import dataclass
 
 Nodes = NDArray[np.int64]
 

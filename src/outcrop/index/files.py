@@ -13,7 +13,6 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ import numpy as np
 from outcrop.index.packed import damaged_arrays, load_segment, save_segment
 from outcrop.index.segment import Segment
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 from outcrop.system.disk import FILE, LOCK, remove_unused, replace_file, wait_for_lock
 from outcrop.system.private import make_folder, open_new
 

@@ -13,7 +13,6 @@ import re
 import zlib
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
@@ -23,6 +22,8 @@ import numpy as np
 
 from outcrop.records import NOTE_LINK, Definition, FeedRow, ReferenceKind, Role
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
+from outcrop.text.pattern import pattern
 from outcrop.text.terms import Terms, term_number, words_of
 
 ROLES: Final[tuple[str, ...]] = get_args(Role)
@@ -66,13 +67,13 @@ _ANYWHERE: Final = (
 
 _INDEX_NAMES: Final = frozenset({"__init__", "index", "mod", "init", "lib", "main", "package", "readme"})
 """Names of files that say nothing, so that the folder is what people know them by."""
-_INDEX_FILE: Final = re.compile(
+_INDEX_FILE: Final = pattern(
     r"(?i:__init__\.pyi?|index\.\w+|mod\.\w+|(?:lib|main)\.rs|init\.luau?|readme\.\w+)"
 )
 """Files that a language or a site takes for their folder: fewer than people do."""
-_EXTENSION: Final = re.compile(r"\.(?:d\.ts|[A-Za-z][A-Za-z0-9]{0,6})$")
-_QUALIFIER_END: Final = re.compile(r"(?:.*[^\w\"'`)\]])?([^\W\d]\w*)[?!]?")
-_LANGUAGE_ROOTS: Final = re.compile(r"^(?:(?:crate|super|self)/)+|/v\d+$")
+_EXTENSION: Final = pattern(r"\.(?:d\.ts|[A-Za-z][A-Za-z0-9]{0,6})$")
+_QUALIFIER_END: Final = pattern(r"(?:.*[^\w\"'`)\]])?([^\W\d]\w*)[?!]?")
+_LANGUAGE_ROOTS: Final = pattern(r"^(?:(?:crate|super|self)/)+|/v\d+$")
 """Parts of an import that name no folder: Rust's own, and the major version of a Go module."""
 _LAYOUT: Final = ("src", "lib", "include", "source", "sources", "python")
 """Folders that no import names: `serde::de` is serde/src/de.rs."""
@@ -343,8 +344,8 @@ def title_number(name: str) -> int:
 
 _JOINTS: Final = re.compile(r"[\W_]+")
 _WORD: Final = re.compile(r"[^\W_]+")
-_NUMBERING: Final = re.compile(r"(?:\d++\.)++\d*+\s++")
-_SUFFIX: Final = re.compile(r"(?<=\S)\s*+\([^()]*+\)\s*+$")
+_NUMBERING: Final = pattern(r"(?:\d++\.)++\d*+\s++")
+_SUFFIX: Final = pattern(r"(?<=\S)\s*+\([^()]*+\)\s*+$")
 
 
 def file_words(path: str, terms: Terms) -> tuple[Sequence[int], Sequence[int]]:

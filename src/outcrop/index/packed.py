@@ -18,8 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from outcrop.index.names import NAME_ARRAYS, Names
-from outcrop.index.phrasing import PAIR_BYTES
-from outcrop.index.segment import ROWWISE, Segment, Watched, count_blocks, sum_blocks
+from outcrop.index.segment import PAIR_BYTES, ROWWISE, Segment, Watched, count_blocks, sum_blocks
 from outcrop.system.arrays import NDArray
 from outcrop.system.private import open_new
 

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from outcrop.index.segment import PAIR_BYTES
 from outcrop.records import FeedRow
 from outcrop.system.arrays import NDArray
 from outcrop.text.phrases import phrase_words, split_words
@@ -27,10 +28,6 @@ _PUNCTUATION: Final = str.maketrans(
 )
 """What sets words apart in any text that was typeset: phrases and terms agree about it."""
 
-PAIR_BYTES: Final = 48
-"""Of a row, for its pairs. Of rows that hold the words of a phrase anywhere, at a million chunks, this lets a fifth
-pass for two words, a fifteenth for three and a fiftieth for four (32 bytes: a quarter, a seventh, a twentieth; 64: a
-sixth, a twentieth, an eightieth; as many bytes in all, shared out by the length of the texts, tell less)."""
 _ROWS_AT_ONCE: Final = 256
 """Texts whose pairs are made at a time: bounds memory, and what numpy works on stays near the processor."""
 _SHARES: Final = np.array([pow(0x9E3779B1, place, 1 << 32) for place in range(1, 65)], np.uint32)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from outcrop.index.wording import Translation
 from outcrop.records import QueryType, Role
+from outcrop.system.dataclass import dataclass
 from outcrop.text.scripts import TERM_CHARACTERS
 
 _QUOTED: Final = re.compile(r'"([^"]+)"|“([^“”]+)”')

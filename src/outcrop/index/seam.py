@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from outcrop.index.segment import View
 from outcrop.records import Filter, SearchMode, StoredChunk, Vector
 from outcrop.records.candidates import Candidates
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

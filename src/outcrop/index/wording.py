@@ -8,10 +8,11 @@ also asked by stems and by pieces (see `text.pieces`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from outcrop.errors import QueryError
+from outcrop.system.dataclass import dataclass
 from outcrop.text.cells import join_thousands
 from outcrop.text.scripts import TERM_CHARACTERS
 from outcrop.text.terms import PIECED, STOP_WORDS, Terms, language_term, term_number

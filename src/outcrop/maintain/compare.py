@@ -12,7 +12,6 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from outcrop.contracts import Store
@@ -31,6 +30,7 @@ from outcrop.records import (
 from outcrop.records.meta import dump_meta
 from outcrop.store.quantized import pack_vectors
 from outcrop.store.rows import keys_of
+from outcrop.system.dataclass import dataclass
 
 READ_AT_ONCE: Final = 256
 """Documents read at a time; a store makes it fewer where they are large."""

@@ -9,12 +9,12 @@ import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from outcrop.mask.randomness import MASK, is_base64_secret, is_filler, is_mixed, looks_random
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import timed
 
 WORD: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz-"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from outcrop.notes.contradictions import find_contradictions
 from outcrop.notes.statements import Statement, TermsOf, find_statements
 from outcrop.records import DocumentInfo
 from outcrop.records.validity import VALID_FROM, VALID_UNTIL, moment_in, text_in
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from outcrop.engine import Timeline

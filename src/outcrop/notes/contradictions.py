@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
 from outcrop.notes.statements import Statement
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_wanted
 
 SAME_WORDS: Final = 0.6

@@ -9,7 +9,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
@@ -18,6 +17,7 @@ from outcrop.errors import Conflict, DatabaseBusy, NotAllowed, NotFound, Outcrop
 from outcrop.notes.checks import SameSubject
 from outcrop.notes.files import LOCK_WAIT_S, MAX_BYTES, NoteFiles
 from outcrop.records import CollectionInfo, DocumentInfo, Filter, Hit, IngestReport, SourceFile
+from outcrop.system.dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from outcrop.contracts import Stop
@@ -30,6 +30,7 @@ from outcrop.notes.relevance import relevance
 from outcrop.notes.statements import content_terms
 from outcrop.notes.superseding import begin, end, require_timed
 from outcrop.records import Answer, DocumentInfo, Hit, When
+from outcrop.system.dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from outcrop.notes.front_matter import body_start
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import STOP_WORDS, WORD
 
 MAX_STATEMENTS: Final = 300

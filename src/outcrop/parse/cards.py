@@ -8,7 +8,7 @@ from __future__ import annotations
 import quopri
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from typing import Final
 
@@ -18,6 +18,7 @@ from outcrop.parse.title import cut_title, file_stem
 from outcrop.parse.writer import TextWriter
 from outcrop.records import Document
 from outcrop.records.meta import MetaValue
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import timed
 
 MAX_ENTRIES: Final = 50_000

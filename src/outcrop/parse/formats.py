@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from outcrop.errors import ParseError
@@ -19,6 +18,7 @@ from outcrop.parse.rst import read_rst
 from outcrop.parse.scan.formats import PICTURE_SUFFIXES, PICTURE_TYPES
 from outcrop.parse.title import file_name, file_stem, first_line, without_id
 from outcrop.records import Document
+from outcrop.system.dataclass import dataclass
 from outcrop.text.mime import looks_like_message
 
 _ZIP = b"PK"

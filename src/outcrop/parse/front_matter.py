@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import time
 from typing import Any
 
 from outcrop.records.meta import Meta, fit_meta, read_scalar
+from outcrop.system.dataclass import dataclass
 
 # Real front matter is a screen long; this bounds the search for its end.
 _MAX_CHARS = 64 * 1024

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from outcrop.system.dataclass import dataclass
 
 # A chunker reads every heading; 50 000 is ten times the largest manual seen, and bounds a file of "#\n".
 MAX_HEADINGS = 50_000

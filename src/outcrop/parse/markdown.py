@@ -15,6 +15,7 @@ from outcrop.parse.limits import MAX_HEADINGS
 from outcrop.parse.title import cut_title, file_stem, first_line, without_id
 from outcrop.records import Document, Heading
 from outcrop.system.limits import timed
+from outcrop.text.pattern import pattern
 
 # Deeper nesting is an attack, not a list; beyond it the rest of a line is read as words.
 _MAX_DEPTH = 32
@@ -28,7 +29,7 @@ _FENCE = re.compile(r"(`{3,}+)(?=[^`]*$)|(~{3,}+)")
 _BULLET = re.compile(r"[-+*](?=[ ]|$)")
 _ORDERED = re.compile(r"(\d{1,9})[.)](?=[ ]|$)")
 _SETEXT = re.compile(r"(=+|-+)[ ]*$")
-_DEFINITION = re.compile(
+_DEFINITION = pattern(
     r"[ ]{0,3}\[(?:[^\[\]\\]|\\.){1,999}\]:[ ]*(?:<[^<>]*>|\S+)(?:[ ]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ ]*$"
 )
 _BLOCK_TAGS = (
@@ -48,7 +49,7 @@ _HTML_BLOCKS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
     (re.compile(rf"</?(?:{_BLOCK_TAGS})(?:\s|/?>|$)", re.I), None),
 )  # fmt: skip
 # The seventh cannot interrupt a paragraph: a complete tag alone on its line.
-_HTML_TAG = re.compile(
+_HTML_TAG = pattern(
     r"(?:<[A-Za-z][A-Za-z0-9-]*+(?:\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++))?)*+\s*+/?>"
     r"|</[A-Za-z][A-Za-z0-9-]*+\s*+>)\s*+$"
 )
@@ -57,24 +58,24 @@ _HTML_TAG = re.compile(
 _MAX_HEADING_CHARS = 500
 
 _MARKUP = re.compile("[`*_~\\[<&\\\\{\0\ue000\ue001]")  # absent from most titles
-_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])")
-_AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+)>")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
-_STRONG = re.compile(r"(\*{1,3}|~~)(?=\S)(.+?)(?<=\S)\1")
-_UNDERSCORES = re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
-_ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}$")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_KEPT = re.compile("\ue000(\\d+)\ue001")
+_CODE = pattern(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_LINK = pattern(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])")
+_AUTOLINK = pattern(r"<((?:https?|mailto):[^<>\s]+)>")
+_TAG = pattern(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
+_STRONG = pattern(r"(\*{1,3}|~~)(?=\S)(.+?)(?<=\S)\1")
+_UNDERSCORES = pattern(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_ATTRIBUTES = pattern(r"\s*\{[#.:][^{}]*\}$")
+_ESCAPE = pattern(r"\\([!-/:-@\[-`{-~])")
+_KEPT = pattern("\ue000(\\d+)\ue001")
 
 MAX_TAGS = 100
-_TAGS = re.compile(
+_TAGS = pattern(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*+(?s:.*?)(?:^[ \t]*(?P=fence)|\Z)|`[^`\n]{1,500}`"
     r"|(?:(?<=\s)|^)#(?P<tag>[^\W_][\w/-]{0,100})",
     re.MULTILINE,
 )
 
-_BLANK_LINES = re.compile(r"(?<=\n\n)\n+(?=\n)")
+_BLANK_LINES = pattern(r"(?<=\n\n)\n+(?=\n)")
 
 
 def read_markdown(text: str, path: str) -> Document:

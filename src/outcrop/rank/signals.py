@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final, get_args
@@ -27,6 +26,7 @@ from outcrop.rank.fusion import describe_list, file_shares, score_candidates
 from outcrop.records import QueryType, Role
 from outcrop.records.candidates import Candidates, Floats
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 
 Columns = Mapping[str, Floats]
 Signal = Callable[[Candidates], Columns]

@@ -14,13 +14,12 @@ from outcrop.errors import QueryError, StoreError
 from outcrop.read.parts import PartsMaker
 from outcrop.records import Answer, Filter, SearchOptions, When
 from outcrop.records.asked import DATES, FILTER_OPTIONS, check_options
+from outcrop.text.pattern import pattern
 
 log = logging.getLogger(__name__)
 
 
-_AGO: Final = re.compile(
-    r"(\d{1,4})\s*(h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|y(?:ears?)?)(?: ago)?", re.IGNORECASE
-)
+_AGO: Final = pattern(r"(\d{1,4})\s*(h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|y(?:ears?)?)(?: ago)?", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
 _DAYS: Final = {"today": 0, "yesterday": 1}
 

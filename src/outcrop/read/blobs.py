@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
@@ -18,6 +18,7 @@ from outcrop.records import DocumentInfo, Filter, GrepOptions, Manifest, Matched
 from outcrop.sources.checkout import Repository
 from outcrop.sources.gitobjects import ObjectStore
 from outcrop.sources.trees import blob_of
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_wanted
 
 BATCH_FILES: Final = 1_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ from outcrop.records import (
     WhyLeftOut,
 )
 from outcrop.records.candidates import Candidates
+from outcrop.system.dataclass import dataclass
 from outcrop.text.phrases import phrase_spans
 from outcrop.text.terms import Terms
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -24,6 +24,7 @@ from outcrop.index.query import Query
 from outcrop.index.seam import Index, Matches
 from outcrop.records import SearchOptions, StoredChunk
 from outcrop.records.candidates import Candidates
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import STOP_WORDS, Terms
 
 NAMING_HITS: Final = 3

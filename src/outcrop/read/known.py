@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from outcrop.contracts import Store
 from outcrop.errors import NotFound
-from outcrop.read.lookup import history_collections
 from outcrop.read.timeline import Timeline, Timelines
 from outcrop.records import CollectionInfo, Manifest, SearchOptions
+
+HISTORY: Final = "history:"
+"""Settings of an index that begin so name a repository whose commits it holds; the value is JSON, their collection
+first."""
 
 
 class KnownCollections:
@@ -67,3 +72,11 @@ class KnownCollections:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none yet'}"
                 raise NotFound(f"there is no collection {name!r}; {hint}")
+
+
+def history_collections(store: Store) -> frozenset[str]:
+    """The collections that hold commits. A search leaves them out unless it names them: a third of its hits would be
+    commits that touched what is looked for."""
+    return frozenset(
+        json.loads(value)[0] for name, value in store.settings().items() if name.startswith(HISTORY)
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -14,18 +13,6 @@ from outcrop.store.filters import MAX_PATTERN_CHARS
 
 MAX_DIGITS: Final = 18
 """Of a number that is read: no store has a larger one, no file so many lines, and Python refuses to read thousands."""
-
-HISTORY: Final = "history:"
-"""Settings of an index that begin so name a repository whose commits it holds; the value is JSON, their collection
-first."""
-
-
-def history_collections(store: Store) -> frozenset[str]:
-    """The collections that hold commits. A search leaves them out unless it names them: a third of its hits would be
-    commits that touched what is looked for."""
-    return frozenset(
-        json.loads(value)[0] for name, value in store.settings().items() if name.startswith(HISTORY)
-    )
 
 
 def find_document(

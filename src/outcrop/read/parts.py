@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +20,7 @@ from outcrop.index.seam import Index
 from outcrop.read.search import Retriever
 from outcrop.records import Model
 from outcrop.records.database_url import DatabaseUrl
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import Terms
 
 if TYPE_CHECKING:

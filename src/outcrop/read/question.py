@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import Final
 
@@ -17,6 +17,7 @@ from outcrop.index.query import Query, read_query
 from outcrop.read.mentions import paths_in, plain_text, ticked_names
 from outcrop.read.traces import Trace, innermost_first
 from outcrop.records import Clause, QueryType
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import WORD
 
 MIN_PASTED_WORDS: Final = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from outcrop.rank.excerpt import passage
 from outcrop.rank.fusion import add_opinion, blend_of, rerank_scores
 from outcrop.records import StoredChunk, Trust
 from outcrop.records.candidates import Candidates
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import Terms
 
 log = logging.getLogger(__name__)

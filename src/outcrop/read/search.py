@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outcrop.contracts import Embedder, Reranker, Stop, Store
@@ -20,7 +20,6 @@ from outcrop.index.segment import View
 from outcrop.index.wording import read_language
 from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
-from outcrop.rank.outdated import put_behind
 from outcrop.rank.signals import chance_of_answer
 from outcrop.read.explain import NOT_HERE, Explainer, find_left_out, tell_empty, tell_unmatched, tell_unread
 from outcrop.read.hops import read_ahead
@@ -39,6 +38,7 @@ from outcrop.records import (
 )
 from outcrop.records.asked import check_options
 from outcrop.records.found import DOUBTFUL
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import BoundedCache, Clock
 from outcrop.text.terms import Terms
 
@@ -212,7 +212,12 @@ class Retriever:
         if reranker is not None:
             seen, opinion = self._rerank(query, options, seen, reranker)
             clock.lap("rerank")
-        seen = replace(seen, found=settle(put_behind(seen.found, options.outdated), answerable))
+        found = seen.found
+        if options.outdated:
+            from outcrop.rank.outdated import put_behind
+
+            found = put_behind(found, options.outdated)
+        seen = replace(seen, found=settle(found, answerable))
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from outcrop.contracts import Store
@@ -26,6 +26,7 @@ from outcrop.records.validity import (
     superseded_in,
     text_in,
 )
+from outcrop.system.dataclass import dataclass
 
 SUFFIXES: Final = ("", ".md", ".markdown")
 """What may be missing from the name of a note that another one supersedes."""

@@ -25,12 +25,12 @@ _MODULES: Final = (
     "asked",
     "meta",
     "parsed",
-    "scanned",
     "stored",
     "validity",
     "found",
     "matched",
     "reports",
+    "scanned",
     "history",
 )
 """Where nouns live, in the order in which a query meets them; each imports only earlier ones."""

@@ -8,7 +8,7 @@ its type in `SearchArguments`, by which type checkers know what `Engine.search` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from typing import (
     TYPE_CHECKING,
@@ -18,6 +18,7 @@ from typing import (
 )
 
 from outcrop.records.option import Option, declared, option
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:  # few searches have a condition
     from outcrop.records.where import Condition

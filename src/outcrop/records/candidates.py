@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from outcrop.records.asked import QueryType
 from outcrop.records.parsed import Role
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 
 Floats = NDArray[np.float32]
 

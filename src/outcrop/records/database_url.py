@@ -6,15 +6,16 @@ they are. One parameter is ours, `schema`. The usual URL has no password: libpq 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 from urllib.parse import unquote
 
 from outcrop.errors import ConfigError
+from outcrop.system.dataclass import dataclass
+from outcrop.text.pattern import pattern
 
 DEFAULT_SCHEMA: Final = "outcrop"
 LOOKS_LIKE: Final = "postgresql://user@host:5432/database?schema=team"
@@ -22,9 +23,9 @@ LOOKS_LIKE: Final = "postgresql://user@host:5432/database?schema=team"
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _ANY_SCHEME: Final = re.compile(r"(?:postgres|postgresql):|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
-_HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+(?:%25[^\]]*)?\]|[^\[\]:@/?#,]*)(?::[0-9]*)?")
-_SCHEMA: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")  # 63 bytes is all that Postgres keeps of a name
+_BAD_ESCAPE: Final = pattern(r"%(?![0-9A-Fa-f]{2})|%00")
+_HOST: Final = pattern(r"(?:\[[0-9A-Fa-f:.]+(?:%25[^\]]*)?\]|[^\[\]:@/?#,]*)(?::[0-9]*)?")
+_SCHEMA: Final = pattern(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")  # 63 bytes is all that Postgres keeps of a name
 _SECRETS: Final = ("password", "sslpassword", "oauth_client_secret")
 
 
@@ -96,6 +97,8 @@ class DatabaseUrl:
         user = said.get("user", self.user)
         place = (said.get("host", self.hosts), said.get("dbname", self.database) or user, self.schema)
         where = json.dumps([*place, *(said.get(name) for name in ("hostaddr", "port", "service"))])
+        import hashlib  # with OpenSSL; the command line imports this module to show its help
+
         mark = hashlib.sha256(where.encode()).hexdigest()[:12]
         words = (re.sub(r"[^A-Za-z0-9]+", "-", unquote(part)).strip("-") for part in place)
         return f"{'-'.join(filter(None, words))[:80]}-{mark}"

@@ -8,13 +8,13 @@ they are kept that of the store. All of it can be made again from the truth.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from outcrop.records import FeedRow
 from outcrop.system.arrays import Columns, NDArray
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

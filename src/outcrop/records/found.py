@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from outcrop.records.asked import QueryType
 from outcrop.records.parsed import CodeNotes
 from outcrop.records.stored import DocumentInfo, StoredChunk
 from outcrop.records.validity import Validity
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

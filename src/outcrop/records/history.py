@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from outcrop.records.reports import Relation
 from outcrop.records.stored import DocumentInfo
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

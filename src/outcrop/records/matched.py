@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from outcrop.records.asked import Filter
 from outcrop.records.stored import DocumentInfo
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from outcrop.errors import SourceError
+from outcrop.text.pattern import pattern
 
 Scalar = str | int | float | bool | date | datetime
 MetaValue = Scalar | tuple[Scalar, ...]
@@ -30,11 +31,11 @@ COMPARED_CHARS: Final = 500
 Kind = Literal["text", "number", "boolean", "date"]
 """As what a value is compared. Values of different kinds are neither equal nor one before the other."""
 
-_DATE: Final = re.compile(
+_DATE: Final = pattern(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?[ ]?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?", re.ASCII)
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_NUMBER: Final = pattern(r"-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?", re.ASCII)
+_CONTROL: Final = pattern(r"[\x00-\x1f\x7f]")
 
 
 class Reading(NamedTuple):

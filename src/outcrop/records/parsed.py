@@ -6,10 +6,11 @@ Offsets are Python string offsets (code points) into `Document.text`; lines and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, NamedTuple, TypeGuard
 
 from outcrop.records.meta import Meta, MetaValue, Scalar
+from outcrop.system.dataclass import dataclass
 
 DEFAULT_COLLECTION: Final = "default"
 """Where texts and single pages go unless a collection is named."""

@@ -4,11 +4,12 @@ a declaration, the map, the graph of references."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Literal
 
 from outcrop.records.parsed import Failure, ReferenceKind, Skipped
 from outcrop.records.stored import CollectionInfo, DocumentInfo, Model, StoredChunk, StoreStats
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

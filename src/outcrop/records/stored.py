@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from outcrop.records.meta import Meta
 from outcrop.records.parsed import SESSION, Chunk, CodeNotes, Document, Role, SourceFile
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 
 Vector = NDArray[np.float32]
 """One embedding, one-dimensional."""

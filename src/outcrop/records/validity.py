@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
 
 from outcrop.records.meta import Meta, show_value
+from outcrop.system.dataclass import dataclass
 
 Standing = Literal["valid", "replaced", "expired", "future"]
 """How a note stands at a moment: true, replaced by a newer one, past its `valid_until`, or before its `valid_from`."""

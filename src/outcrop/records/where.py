@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from outcrop.errors import QueryError
 from outcrop.records.meta import MAX_WHOLE, Kind, Scalar, compared_text, read_date, stamp
+from outcrop.system.dataclass import dataclass
+from outcrop.text.pattern import pattern
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
@@ -107,7 +108,7 @@ MAX_DEPTH: Final = 50
 """Parentheses and `not` within each other."""
 MAX_LISTED: Final = 1_000
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = pattern(
     r"""\s*(?:
       (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
     | (?P<date>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w.]))
@@ -121,8 +122,8 @@ _TOKEN: Final = re.compile(
 _RESERVED: Final = frozenset({"and", "or", "not", "in", "contains", "exists", "true", "false"})
 _OPERATORS: Final[dict[str, Operator]] = {"==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _MEANT: Final = {"=": "==", "<>": "!=", "&&": "and", "||": "or", "!": "not"}
-_PLAIN_KEY: Final = re.compile(r"[^\W\d][\w.-]*")
-_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_PLAIN_KEY: Final = pattern(r"[^\W\d][\w.-]*")
+_ESCAPE: Final = pattern(r"\\(.)", re.DOTALL)
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
@@ -11,9 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from outcrop.records.database_url import DatabaseUrl
+from outcrop.text.pattern import pattern
 
 # JSON lets them stand as they are, but a terminal may obey the first and hide text by the others.
-_STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_STEERING = pattern("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from outcrop.system.dataclass import dataclass
+from outcrop.text.pattern import pattern
 from outcrop.text.phrases import phrase_lines, phrase_spans
 from outcrop.text.terms import PART, WORD
-from outcrop.text.unspaced import SharedRuns
+
+if TYPE_CHECKING:
+    from outcrop.text.unspaced import SharedRuns
 
 LINES: Final = 6
 """Lines of a hit that are shown: ten hits fit on two screens."""
@@ -44,7 +47,11 @@ class Marker:
         self._stems = {self._stem(word) for word in words}
         self._known: dict[str, bool] = {}
         # Scripts without spaces have no words to compare.
-        self._shared = SharedRuns(word for word in words if not word.isascii())
+        self._shared: SharedRuns | None = None
+        if unspaced := [word for word in words if not word.isascii()]:
+            from outcrop.text.unspaced import SharedRuns
+
+            self._shared = SharedRuns(unspaced)
 
     def spans(self, text: str) -> list[Span]:
         """Spans of matching words and phrases, in order, without overlaps."""
@@ -61,7 +68,8 @@ class Marker:
                 for part in PART.finditer(word.group())
                 if part.span() != (0, len(word.group())) and self._matches(part.group())
             )
-        found.extend(self._shared.find_spans(text))
+        if self._shared is not None:
+            found.extend(self._shared.find_spans(text))
         return _without_overlaps(found)
 
     def words(self, text: str) -> set[str]:
@@ -156,7 +164,7 @@ def best_lines(
 
 
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+\S")
-_FIELD: Final = re.compile(r"[\w-]+\s*:|\s|$|#|- ")
+_FIELD: Final = pattern(r"[\w-]+\s*:|\s|$|#|- ")
 """A line of front matter: a field, what belongs to the field above it, a comment."""
 _ROW: Final = re.compile(r"\s*\||.*\S \| \S")
 _HEADING_SHARE: Final = 0.5

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
 from outcrop.records.option import Option
+from outcrop.system.dataclass import dataclass
 
 M = TypeVar("M", bound=BaseModel)
 MAX_NAME: Final = 4096

@@ -167,6 +167,9 @@ def look_up(query: str, db: str, here: Path) -> str:
     """The places that answer a query, of the projects that this folder belongs to; empty where none is good."""
     from pathlib import Path
 
+    from outcrop.system.machine import compute_on_one_core
+
+    compute_on_one_core()
     from outcrop.config import load_config
     from outcrop.engine import Engine
     from outcrop.serve.mcp.reply import fence_text, one_line

@@ -14,7 +14,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
@@ -23,6 +23,7 @@ from outcrop.errors import Cancelled, NotAllowed, NotFound, OutcropError, Outsid
 from outcrop.records import Failure, IngestReport, Progress, Skipped
 from outcrop.records.parsed import is_url
 from outcrop.serve.as_json import dump
+from outcrop.system.dataclass import dataclass
 from outcrop.system.disk import FILE, LOCK, WRITE, replace_file, try_lock
 from outcrop.system.private import make_folder
 

@@ -7,11 +7,12 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from outcrop.engine import Engine
 from outcrop.records import DocumentInfo, Filter
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import BoundedCache
 
 MAX_DOCUMENTS: Final = 50_000

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outcrop.errors import OutsideRoots
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:  # an agent that lists its tools does not wait for the engine
     from outcrop.config import Config

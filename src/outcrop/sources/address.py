@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from outcrop.errors import SourceError
+from outcrop.system.dataclass import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

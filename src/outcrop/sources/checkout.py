@@ -12,13 +12,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from outcrop.errors import SourceError
 from outcrop.sources.files import read_plain
 from outcrop.sources.gitindex import Algorithm, IndexTooLarge, Tracked, TrackedFile, read_index
+from outcrop.system.dataclass import dataclass
 
 # HEAD, gitdir and loose refs are one line; a configuration this large has thousands of sections.
 _MAX_SMALL_BYTES = 256 * 1024

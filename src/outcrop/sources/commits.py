@@ -8,7 +8,6 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,6 +17,7 @@ from outcrop.records import Failure
 from outcrop.sources.checkout import Repository, find_ref, repository_holding, shallow_commits
 from outcrop.sources.gitobjects import ObjectStore
 from outcrop.sources.gitpacks import Damaged
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import BoundedCache, check_wanted
 
 MAX_COMMIT_BYTES: Final = 1024 * 1024

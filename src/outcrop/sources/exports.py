@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -16,6 +16,7 @@ from typing import Any, Final
 from outcrop.errors import SourceError
 from outcrop.records import PART_OF, Inside, SourceFile
 from outcrop.sources.files import open_plain, read_plain, take_name
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_wanted
 
 HEAD_BYTES: Final = 8 * 1024

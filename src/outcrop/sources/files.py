@@ -10,7 +10,6 @@ from typing import BinaryIO
 
 from outcrop.errors import SourceError
 from outcrop.records import SourceFile
-from outcrop.text.mime import decode_transfer
 
 # Non-blocking, so that opening a pipe cannot hang; links are not followed, so that a file swapped for one after the
 # walk does not lead elsewhere. Windows has neither flag.
@@ -49,6 +48,8 @@ def read_file(file: SourceFile, max_bytes: int) -> bytes:
         raise SourceError(
             f"{file.path} is over the limit of {max_bytes} bytes; raise max_file_bytes to read it"
         )
+    from outcrop.text.mime import decode_transfer  # parts of mailboxes alone have an encoding
+
     return decode_transfer(read_span(Path(place.file), place.start, place.end), place.encoding)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from outcrop.errors import SourceError
@@ -23,6 +22,7 @@ from outcrop.sources.exclusions import (
 from outcrop.sources.files import explain, read_plain
 from outcrop.sources.ignore import Level, compile_rules, descend, ruling
 from outcrop.sources.mailbox import is_large_mailbox
+from outcrop.system.dataclass import dataclass
 
 # Highest precedence first within one folder; and whether the file is git's.
 _IGNORE_FILES = {".outcropignore": False, ".gitignore": True}

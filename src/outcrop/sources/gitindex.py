@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 from struct import error as struct_error
@@ -18,6 +17,7 @@ from typing import Literal
 
 from outcrop.errors import SourceError
 from outcrop.sources.files import read_plain
+from outcrop.system.dataclass import dataclass
 
 Algorithm = Literal["sha1", "sha256"]
 """How a repository names its objects."""

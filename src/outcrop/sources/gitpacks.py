@@ -11,11 +11,11 @@ import stat
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from outcrop.errors import SourceError
+from outcrop.system.dataclass import dataclass
 
 Kind = Literal["commit", "tree", "blob", "tag"]
 

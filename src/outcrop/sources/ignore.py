@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 from outcrop.errors import SourceError
+from outcrop.system.dataclass import dataclass
 
 MAX_PATTERNS: Final = 2_000
 """Most wildcard patterns in one ignore file. Each costs up to 45 µs per name, so this many cost a tenth of a second;

@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
@@ -21,6 +21,7 @@ from outcrop.records import PART_OF, Failure, Inside, Skipped, SourceFile
 from outcrop.records.meta import MetaValue
 from outcrop.sources.exclusions import binary_kind
 from outcrop.sources.files import explain, open_plain, read_plain, take_name
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_wanted
 from outcrop.text.mime import (
     Content,

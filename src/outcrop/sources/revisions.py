@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from outcrop.contracts import Store
 from outcrop.errors import SourceError
 from outcrop.records import DocumentInfo, FileState, Hit
-from outcrop.sources.files import read_plain
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:  # a search only reads surveys; a sync makes them
     from outcrop.sources.checkout import Checkout, Checkouts
@@ -148,7 +148,7 @@ def _judge(
     if before is not None and before.dirty is not None and before.about == verdict.about:
         return before
     try:
-        data = read_plain(Path(uri), max_file_bytes)
+        data = _read(Path(uri), max_file_bytes)
     except SourceError:
         return verdict
     # Judge the document as stored, not what its file has become since.
@@ -177,7 +177,7 @@ def looks_stale(document: DocumentInfo) -> bool | None:
 
 def _hash_of(uri: str, size: int) -> str | None:
     try:
-        return sha256(read_plain(Path(uri), size)).hexdigest()
+        return sha256(_read(Path(uri), size)).hexdigest()
     except SourceError:
         return None
 
@@ -189,7 +189,7 @@ def change_of(document: DocumentInfo, max_bytes: int) -> Change | None:
     path = Path(document.uri)
     try:
         path.stat()
-        data = read_plain(path, max_bytes)
+        data = _read(path, max_bytes)
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     except (OSError, SourceError):
@@ -245,3 +245,9 @@ class Revisions:
             stale = looks_stale(hit.document)
             found.append(hit.stamped(stale, stamp.revision, stamp.dirty))
         return tuple(found)
+
+
+def _read(path: Path, max_bytes: int) -> bytes:
+    from outcrop.sources.files import read_plain  # a file whose stat is as it was is not read
+
+    return read_plain(path, max_bytes)

@@ -18,7 +18,6 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import cast
 from urllib.parse import quote, urljoin
@@ -26,6 +25,7 @@ from urllib.parse import quote, urljoin
 from outcrop.errors import BlockedAddress, SourceError
 from outcrop.records import SourceFile
 from outcrop.sources.address import Address, Target, is_public, parse_url
+from outcrop.system.dataclass import dataclass
 
 _MAX_REDIRECTS = 5  # enough for a shortener, a login bounce and a canonical host together
 _HEADERS_BYTES = 256 * 1024  # room for headers, and for chunk sizes between the data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -21,6 +20,7 @@ from outcrop.records.where import (
     Span,
     span_of,
 )
+from outcrop.system.dataclass import dataclass
 
 Bound = list[str | float]
 Part = tuple[str, Bound]

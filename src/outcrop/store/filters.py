@@ -13,9 +13,8 @@ from typing import Final
 
 from outcrop.errors import QueryError
 from outcrop.records import Filter
-from outcrop.records.where import read_where
-from outcrop.store.conditions import SQLITE, condition_sql
 from outcrop.system.limits import BoundedCache
+from outcrop.text.pattern import pattern
 
 Values = list[str | int | float]
 
@@ -60,7 +59,10 @@ def filter_sql(where: Filter) -> tuple[str, Values]:
         need(f"{_DATE} >= ?", where.since)
     if where.until is not None:
         need(f"{_DATE} < ?", where.until)
-    if where.where is not None:
+    if where.where is not None:  # few filters have one
+        from outcrop.records.where import read_where
+        from outcrop.store.conditions import SQLITE, condition_sql
+
         condition, bound = condition_sql(read_where(where.where), SQLITE)
         conditions.append(condition)
         values += bound
@@ -169,7 +171,7 @@ def _spread(parts: Sequence[str]) -> list[str]:
     return spread
 
 
-_GLOB = re.compile(r"\[[!^]?[^\]/][^\]/]*\]|\*+|.", re.DOTALL)
+_GLOB = pattern(r"\[[!^]?[^\]/][^\]/]*\]|\*+|.", re.DOTALL)
 
 
 def _segment(part: str) -> str:

@@ -11,7 +11,6 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ import apsw
 
 from outcrop.errors import StoreError
 from outcrop.records import ScanLine, ScanPage, ScanWord
+from outcrop.system.dataclass import dataclass
 from outcrop.system.private import create_file, make_folder
 
 SCANS: Final = ".scans"

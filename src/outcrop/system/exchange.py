@@ -15,10 +15,11 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Final, Self
 
 from outcrop.errors import Cancelled
+from outcrop.system.dataclass import dataclass
 from outcrop.system.remote import Remote
 
 Stop = Callable[[], bool]

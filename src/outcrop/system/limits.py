@@ -18,10 +18,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from outcrop.errors import Cancelled, ParseError
+from outcrop.system.dataclass import dataclass
 
 _check: ContextVar[Callable[[], None] | None] = ContextVar("outcrop_wanted", default=None)
 

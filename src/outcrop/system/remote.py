@@ -17,11 +17,11 @@ import random
 import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from outcrop.errors import ConfigError, OutcropError
+from outcrop.system.dataclass import dataclass
 
 _log = logging.getLogger(__name__)
 

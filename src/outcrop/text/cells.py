@@ -6,10 +6,11 @@ line of a CSV file. A line of dashes under a header is no row.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
+
+from outcrop.text.pattern import pattern
 
 BAR: Final = "|"
 DELIMITERS: Final = ",;\t|"
@@ -19,10 +20,10 @@ MAX_CELL_CHARS: Final = 200
 VALUED_SHARE: Final = 0.3
 """Of the rows of a table, how many hold a value where it is one of values: headers and subheadings do not."""
 
-_VALUE: Final = re.compile(r"[\s$€£¥(+\-–—]*+\d[\d.,'’\s\u00a0\u202f]*+(?:[%)\s]|[€$£¥])*+")
-_YEAR: Final = re.compile(r"(?:FY\s?)?(?:19|20)\d\d")
-_RULE: Final = re.compile(r"[\s|:+=\-]*")
-_ASIDE: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_VALUE: Final = pattern(r"[\s$€£¥(+\-–—]*+\d[\d.,'’\s\u00a0\u202f]*+(?:[%)\s]|[€$£¥])*+")
+_YEAR: Final = pattern(r"(?:FY\s?)?(?:19|20)\d\d")
+_RULE: Final = pattern(r"[\s|:+=\-]*")
+_ASIDE: Final = pattern(r"\([^()]*\)|\[[^\[\]]*\]")
 _GROUPED: Final = re.compile(r"(?<![\w.,'’])\d{1,3}(?:([,.'’\u00a0\u2009\u202f])\d{3})(?:\1\d{3})*(?![\w'’])")
 _MAYBE_GROUPED: Final = re.compile(r"\d[,.'’\u00a0\u2009\u202f]\d{3}")
 
@@ -55,6 +56,8 @@ def read_csv_rows(lines: Sequence[str]) -> Iterator[list[str]]:
     """The values of lines of CSV, of which the first may be the rest of one; what is no CSV gives none."""
     if not lines:
         return
+    import csv  # a search that meets no table does without
+
     rows = csv.reader(lines, delimiter=find_delimiter(lines[0]))
     while True:
         try:

@@ -84,14 +84,26 @@ def _block_languages() -> dict[int, str]:
 
 
 @cache
-def _evidence() -> dict[str, tuple[tuple[str, float], ...]]:
-    """Function word → the languages that have it, each with its share."""
+def _speakers() -> dict[str, list[str]]:
+    """Function word → the languages that have it."""
     having: dict[str, list[str]] = {}
     for code in known_languages():
         for word in function_words(code):
             if len(word) > 1 or not word.isascii():  # a single letter may be the name of anything
                 having.setdefault(word, []).append(code)
-    return {word: tuple((code, 1 / len(codes)) for code in codes) for word, codes in having.items()}
+    return having
+
+
+class _Evidence(dict[str, tuple[tuple[str, float], ...]]):
+    """Function word → the languages that have it, each with its share; worked out when it is first met."""
+
+    def __missing__(self, word: str) -> tuple[tuple[str, float], ...]:
+        codes = _speakers()[word]
+        self[word] = shares = tuple((code, 1 / len(codes)) for code in codes)
+        return shares
+
+
+_EVIDENCE: Final = _Evidence()
 
 
 @cache
@@ -156,11 +168,11 @@ def _by_script(sample: str) -> str:
 
 def _by_words(words: Sequence[str], among: frozenset[str] | None = None) -> str:
     """The language that most function words and letters speak for; `among` some, half of the evidence is enough."""
-    evidence = _evidence()
+    known = _speakers()
     scores: dict[str, float] = {}
     speakers: dict[str, int] = {}
     for word, count in Counter(words).items():
-        speaking: Sequence[tuple[str, float]] = evidence.get(word, ())
+        speaking: Sequence[tuple[str, float]] = _EVIDENCE[word] if word in known else ()
         letters: Sequence[tuple[str, float]] = () if word.isascii() else _letters_of(word)
         if not speaking and not letters:  # most words
             continue

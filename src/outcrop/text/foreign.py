@@ -11,14 +11,16 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from outcrop.text.pattern import pattern
 from outcrop.text.scripts import MARKS, UNSPACED
 
 _UNSPACED: Final = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)
-_WORD: Final = re.compile(
+_WORD: Final = pattern(
     rf"[0-9]+|(?:(?!\d)[{_UNSPACED}][{MARKS}]*)+|(?:(?![{_UNSPACED}])[^\W\d_]|(?<=[^\W\d_])[{MARKS}])+"
 )
 """Digits, a run of a script without spaces, or letters of one with them. Takes linear time."""
-_RUN: Final = re.compile(rf"(?!\d)[{_UNSPACED}]")
+_ASCII_WORD: Final = re.compile(r"[0-9]+|[a-zA-Z]+")
+_RUN: Final = pattern(rf"(?!\d)[{_UNSPACED}]")
 LONGEST_IN_RUN: Final = 6
 """Characters of the longest word looked for in a run without spaces."""
 
@@ -30,6 +32,9 @@ def normalise(text: str) -> str:
 
 def cut_words(text: str, is_word: Callable[[str], bool]) -> Iterator[str]:
     """The words and numbers of a normalised text; `is_word` says which stretches of a run without spaces are one."""
+    if text.isascii():
+        yield from _ASCII_WORD.findall(text)
+        return
     for match in _WORD.finditer(text):
         word = match.group()
         if len(word) > 1 and _RUN.match(word):

@@ -13,8 +13,9 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from outcrop.system.dataclass import dataclass
 
 _MAX_EDITS: Final = 1_000
 """Of a whole comparison: half a second at worst, and 8 MB."""

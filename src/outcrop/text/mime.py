@@ -11,10 +11,12 @@ import codecs
 import mmap
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import unquote_to_bytes
+
+from outcrop.system.dataclass import dataclass
 
 MAX_HEADER_BYTES: Final = 256 * 1024
 MAX_VALUE_CHARS: Final = 16 * 1024

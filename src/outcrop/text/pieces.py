@@ -13,7 +13,6 @@ Stems and pieces are 4.6 times the postings of words; nothing of this is kept fo
 
 from __future__ import annotations
 
-import re
 import threading
 import unicodedata
 from array import array
@@ -26,6 +25,7 @@ import Stemmer
 
 from outcrop.text.detect import is_english, script_of
 from outcrop.text.languages import ENGLISH, known_languages
+from outcrop.text.pattern import pattern
 from outcrop.text.scripts import MARKS, TERM_CHARACTERS
 from outcrop.text.terms import (
     JOINTS,
@@ -75,7 +75,7 @@ def has_stemmer(language: str) -> bool:
     return known is not None and bool(known.stemmer)
 
 
-WHOLE_WORD: Final = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
+WHOLE_WORD: Final = pattern(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
 """A word with the marks on its letters, which Python does not count as letters."""
 
 

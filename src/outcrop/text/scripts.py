@@ -11,8 +11,9 @@ the words: Hangul gives terms like the scripts without spaces, and phrases like 
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from outcrop.text.pattern import pattern
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -58,8 +59,8 @@ def _any_of(ranges: Ranges) -> str:
     return rf"(?!\d)[{''.join(f'{chr(first)}-{chr(last)}' for first, last in ranges)}]"
 
 
-UNSPACED_CHARACTER: Final = re.compile(f"({_any_of(UNSPACED)})")
-TERM_CHARACTERS: Final = re.compile(f"(?:{_any_of(UNSPACED + HANGUL)})+")
+UNSPACED_CHARACTER: Final = pattern(f"({_any_of(UNSPACED)})")
+TERM_CHARACTERS: Final = pattern(f"(?:{_any_of(UNSPACED + HANGUL)})+")
 """A stretch whose terms are its characters and pairs of them."""
 
 # Python does not count marks as letters, but words fall apart without them: accents and points that stand apart from

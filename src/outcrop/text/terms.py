@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 import Stemmer
 
+from outcrop.text.pattern import pattern
 from outcrop.text.scripts import MARKS, TERM_CHARACTERS
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ capitals ends before a capitalised word (HTTP, Server); letters outside ASCII ma
 # One surface token: words joined by the marks that join identifiers, versions, dates and paths. It takes linear time
 # on any input: words are possessive, and `(?<!_)` keeps a line of underscores from being tried again at each.
 _JOINED: Final = r"{word}(?:[_.\-'’:/+#@]+{word})*[+#]{{0,2}}|(?<!_)_+{word}(?:_+{word})*"
-_SURFACE: Final = re.compile(_JOINED.format(word=r"[^\W_]++"))
+_SURFACE: Final = pattern(_JOINED.format(word=r"[^\W_]++"))
 # The same for ASCII, in three quarters of the time.
 _SURFACE_ASCII: Final = re.compile(_JOINED.format(word=r"[0-9A-Za-z]++"))
 _STRETCHES: Final = "".join(

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from outcrop.text.pattern import pattern
 from outcrop.text.scripts import TERM_CHARACTERS
 
 RUN_CHARS: Final = 2
 LONG_RUN_CHARS: Final = 4
 """Two characters of Han, kana or Hangul say as much as four of the alphabets of South-East Asia (not measured)."""
-_HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
-_IDEOGRAPHIC: Final = re.compile(r"[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff66-\uff9f\U0001b000-\U0003ffff]")
+_HIRAGANA: Final = pattern(r"[\u3041-\u309f]+")
+_IDEOGRAPHIC: Final = pattern(r"[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff66-\uff9f\U0001b000-\U0003ffff]")
 
 
 class SharedRuns:

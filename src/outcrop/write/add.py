@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from outcrop.parse.scan.engines import find_engine
 from outcrop.read.parts import PartsMaker
 from outcrop.records import DEFAULT_COLLECTION, Failure, IngestReport, OnProgress, SourceFile
 from outcrop.store.scans import SCANS, ScanStore
+from outcrop.system.dataclass import dataclass
 from outcrop.write.ingest import Ingestor
 from outcrop.write.plan import PLAIN, WriteOptions
 from outcrop.write.prepare import Prepare, Recipe

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -18,11 +18,12 @@ from outcrop.contracts import Store
 from outcrop.errors import NotFound, SourceError
 from outcrop.parse.roles import role_of
 from outcrop.parse.title import cut_title
-from outcrop.read.lookup import HISTORY
+from outcrop.read.known import HISTORY
 from outcrop.records import Document, Failure, Heading, IngestReport, SourceFile
 from outcrop.sources.commits import Commit, FileChange, History, open_history
 from outcrop.sources.exclusions import looks_binary, looks_secret
 from outcrop.sources.gitpacks import MissingObject, ObjectTooLarge
+from outcrop.system.dataclass import dataclass
 from outcrop.text.linediff import diff_lines
 from outcrop.write.add import Adder, collection_of
 from outcrop.write.plan import WriteOptions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -37,6 +37,7 @@ from outcrop.sources.mailbox import (
     open_message,
     read_links,
 )
+from outcrop.system.dataclass import dataclass
 from outcrop.text.threads import find_threads
 from outcrop.write.plan import Plan, Run, plan_job
 from outcrop.write.prepare import Job

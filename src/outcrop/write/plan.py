@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from outcrop.contracts import Stop
@@ -25,6 +25,7 @@ from outcrop.records import (
 )
 from outcrop.sources.folder import shields
 from outcrop.store.scans import SCANS
+from outcrop.system.dataclass import dataclass
 from outcrop.write.prepare import Job, Prepared, Unread
 
 log = logging.getLogger(__name__)

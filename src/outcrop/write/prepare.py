@@ -10,7 +10,7 @@ import gc
 import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +29,7 @@ from outcrop.records.meta import fit_meta
 from outcrop.sources.exclusions import CREDENTIALS, holds_credentials, looks_binary
 from outcrop.sources.files import read_file
 from outcrop.sources.text import text_source
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import limit_time, timed
 
 log = logging.getLogger(__name__)

@@ -7,10 +7,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from typing import Final
 
 from outcrop.errors import Cancelled, SourceError
+from outcrop.system.dataclass import dataclass
 from outcrop.system.machine import usable_cores
 from outcrop.workers.frames import Frame
 from outcrop.workers.process import Child, ChildLost

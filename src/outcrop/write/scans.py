@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from outcrop.errors import ParseError
@@ -18,6 +18,7 @@ from outcrop.parse.scan.pages import put_pages
 from outcrop.parse.scan.reading import ScanReader
 from outcrop.records import Meta, Progress, ScanLine, ScanPage, SourceFile
 from outcrop.store.scans import ScanStore
+from outcrop.system.dataclass import dataclass
 from outcrop.write.plan import Run
 from outcrop.write.prepare import (
     Job,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ from outcrop.sources.files import read_plain
 from outcrop.sources.folder import shields, walk
 from outcrop.sources.gitpacks import ObjectTooLarge
 from outcrop.sources.trees import blob_of, blob_uri, match_known_refs, match_refs, walk_tree, worktree_folders
+from outcrop.system.dataclass import dataclass
 from outcrop.write.add import Adder, tags_of
 from outcrop.write.ingest import Ingestor
 from outcrop.write.plan import WriteOptions

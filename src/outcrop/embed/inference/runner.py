@@ -19,7 +19,7 @@ import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from outcrop.embed.inference.slices import Item, Lane, Request, Slice
 from outcrop.embed.transformer import ModelSpec
 from outcrop.errors import EmbedError
 from outcrop.records import Matrix
+from outcrop.system.dataclass import dataclass
 from outcrop.workers.process import PIPE, Child, ChildLost
 
 _log = logging.getLogger(__name__)

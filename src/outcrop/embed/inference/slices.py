@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from outcrop.embed.transformer import ModelSpec
 from outcrop.records import Vector
+from outcrop.system.dataclass import dataclass
 
 Item = tuple[str, ...]
 """A text, or a query and a text."""

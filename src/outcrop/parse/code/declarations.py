@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import tree_sitter
 
@@ -14,6 +13,7 @@ from outcrop.parse.code.guard import Deadline
 from outcrop.parse.code.languages import Language
 from outcrop.parse.code.references import MAX_NAME_CHARS, Captured, Offset, text_of
 from outcrop.records import Declaration
+from outcrop.system.dataclass import dataclass
 
 _QUOTED = re.compile(r"^([\"'`])(.*)\1$")
 _ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[?!]$")

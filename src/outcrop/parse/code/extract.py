@@ -27,7 +27,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import itemgetter
 
 import numpy as np
@@ -61,6 +61,7 @@ from outcrop.parse.code.references import (
     use_leaves,
 )
 from outcrop.records import Declaration, Outline, Reference
+from outcrop.system.dataclass import dataclass
 
 LONG_CHARS = 800
 """Inside longer declarations statements are places to cut too: two thirds of a full chunk (not measured)."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import re
 import threading
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -20,6 +19,7 @@ import tree_sitter
 from outcrop.errors import ParseError
 from outcrop.parse.code.guard import QueryMatches, limit_time, match_within
 from outcrop.parse.title import file_name
+from outcrop.system.dataclass import dataclass
 from outcrop.system.machine import install_command
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -15,6 +14,7 @@ from outcrop.parse.title import cut_title, file_name, file_stem
 from outcrop.parse.writer import TextWriter
 from outcrop.records import Document, Heading
 from outcrop.records.meta import MetaValue
+from outcrop.system.dataclass import dataclass
 
 _MAX_PEOPLE: Final = 100
 _SLACK_MARK: Final = re.compile(r"<([@#!]?)([^<>|\n]{1,500})(?:\|([^<>\n]{0,500}))?>")

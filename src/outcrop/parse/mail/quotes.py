@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import timed
 
 CUT: Final = "[…]"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from outcrop.errors import ConfigError
+from outcrop.system.dataclass import dataclass
 from outcrop.system.machine import install_command
 from outcrop.workers.process import ChildLost, run_program
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 
 INK: Final = 0.3
 """From this probability on a pixel is text; this and the next two are the model's own settings."""

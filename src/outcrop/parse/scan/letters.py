@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from outcrop.parse.scan.finding import Strip
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from PIL.Image import Image

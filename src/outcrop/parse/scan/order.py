@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from outcrop.parse.scan.finding import Strip
 from outcrop.parse.scan.letters import Word
 from outcrop.records import ScanLine, ScanWord
+from outcrop.system.dataclass import dataclass
 
 COLUMN_LINES: Final = 4
 """A column has at least as many lines,"""

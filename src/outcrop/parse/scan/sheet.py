@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ import pypdfium2
 
 from outcrop.errors import ParseError
 from outcrop.parse.scan.formats import HEIF
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from PIL.Image import Image

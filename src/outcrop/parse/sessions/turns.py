@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Final
+
+from outcrop.system.dataclass import dataclass
 
 USER: Final = "User"
 TASK: Final = "Task"

@@ -16,7 +16,6 @@ import io
 import json
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
@@ -28,6 +27,7 @@ from outcrop.serve.cli.help import GroupedHelp
 from outcrop.serve.cli.options import COMMON
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean
+from outcrop.system.machine import compute_on_one_core
 
 GC_OBJECTS: Final = 50_000
 """New objects until Python looks for garbage. What a command imports is none, and most commands end before there is
@@ -184,6 +184,8 @@ def exit_code(error: OutcropError) -> int:
 
 def _say_error(error: OutcropError, as_json: bool, *, verbose: bool) -> None:
     if verbose:
+        import traceback
+
         click.echo(clean("".join(traceback.format_exception(error))), err=True, nl=False)
     if as_json:
         _say_json(type(error).__name__, str(error))
@@ -238,6 +240,7 @@ cli.examples = ("outcrop add ~/notes", "outcrop search how are retries configure
 def main() -> NoReturn:
     """The `outcrop` command."""
     gc.set_threshold(GC_OBJECTS)
+    compute_on_one_core()
     try:
         cli.main(prog_name="outcrop")
     finally:

@@ -11,7 +11,6 @@ from outcrop.serve.cli import render_code
 from outcrop.serve.cli.passage import Passage
 from outcrop.serve.cli.render_code import about_code, path_from_here, place_from_here
 from outcrop.serve.terminal import clean_line, crop, say_count
-from outcrop.text.languages import name_language
 
 if TYPE_CHECKING:
     from outcrop import records
@@ -56,7 +55,7 @@ def print_answer(
             out.line(asked, style="dim")
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms in answer.timings_ms.items() if name != "total")
         again = f"; {say_count(answer.reranked, 'candidate')} reranked" if answer.reranked else ""
-        words = f" in {name_language(answer.language)}" if answer.language else ""
+        words = f" in {_name_language(answer.language)}" if answer.language else ""
         read = f"query read as {answer.query_type}{words}{_weights(answer.meaning_share)}{again}"
         out.line(f"{read}; ms: {steps}", style="dim")
 
@@ -249,8 +248,14 @@ def print_status(out: Screen, status: records.Status) -> None:
     print_collections(out, status.collections)
 
 
+def _name_language(code: str) -> str:
+    from outcrop.text.languages import name_language  # a plain search names none
+
+    return name_language(code)
+
+
 def _name_languages(chunks: Mapping[str, int]) -> str:
-    named = [f"{name_language(code)} {count:,}" for code, count in chunks.items()]
+    named = [f"{_name_language(code)} {count:,}" for code, count in chunks.items()]
     more = f" and {len(named) - LANGUAGES_SHOWN} more" if len(named) > LANGUAGES_SHOWN else ""
     return ", ".join(named[:LANGUAGES_SHOWN]) + more
 

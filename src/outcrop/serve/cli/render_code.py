@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from outcrop.serve.terminal import clean_line, crop, say_count
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from outcrop import records

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -12,6 +11,7 @@ import click
 
 from outcrop.serve.as_json import dump
 from outcrop.serve.terminal import clean, clean_line
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console

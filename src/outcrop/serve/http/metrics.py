@@ -6,13 +6,14 @@ import threading
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, get_args
 
 from starlette.types import Scope
 
 from outcrop.serve.jobs import JobState
 from outcrop.serve.state import State
+from outcrop.system.dataclass import dataclass
 
 BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Bounds of the histograms: a search takes some milliseconds, the promise to keep is a quarter of a second."""

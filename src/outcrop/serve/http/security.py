@@ -13,7 +13,7 @@ import logging
 import secrets
 import time
 from collections.abc import MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from anyio import CapacityLimiter, to_thread
@@ -26,6 +26,7 @@ from outcrop.serve.http.metrics import Metrics
 from outcrop.serve.http.problems import Refused, body_of
 from outcrop.serve.http.work import TookTooLong, answer_in_time
 from outcrop.serve.patience import OVERDUE
+from outcrop.system.dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

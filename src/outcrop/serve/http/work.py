@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -24,6 +23,7 @@ from outcrop.serve.http.problems import Refused
 from outcrop.serve.http.searchers import Searchers
 from outcrop.serve.patience import Patience, patience_for
 from outcrop.serve.state import State
+from outcrop.system.dataclass import dataclass
 from outcrop.system.machine import usable_cores
 
 THREADS: Final = 16

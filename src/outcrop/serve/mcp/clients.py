@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from outcrop.errors import ConfigError
 from outcrop.serve.mcp.edits import put_entry, put_table, read_jsonc, remove_entry, remove_table
+from outcrop.system.dataclass import dataclass
 
 NAME: Final = "outcrop"
 """How clients list the server."""

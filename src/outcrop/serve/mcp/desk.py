@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outcrop.errors import QueryError
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from outcrop.errors import ConfigError
+from outcrop.system.dataclass import dataclass
 
 _STRING: Final = r'(?P<string>"(?:[^"\\]++|\\.)*+")'
 _COMMENT: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/|\ufeff", re.DOTALL)

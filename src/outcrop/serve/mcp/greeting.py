@@ -13,9 +13,11 @@ import json
 import os
 import select
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
+
+from outcrop.system.dataclass import dataclass
 
 ANSWERS: Final = Path(__file__).with_name("greeting.json")
 VERSIONS: Final = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})

@@ -6,13 +6,13 @@ what a tool answered are not here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from outcrop.errors import ConfigError
 from outcrop.serve.hook import DEADLINE_S, EVENTS
 from outcrop.serve.mcp.edits import put_item, read_jsonc, remove_item
+from outcrop.system.dataclass import dataclass
 from outcrop.workers.process import command_line, python_command
 
 MODULE: Final = "outcrop.serve.hook"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from outcrop.serve.mcp.desk import Desk
 from outcrop.serve.mcp.server import make_server
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send

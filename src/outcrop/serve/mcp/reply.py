@@ -7,10 +7,10 @@ made for this one answer, and each hit begins with it: a text cannot close a fen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from outcrop.serve.terminal import clean, clean_line
+from outcrop.system.dataclass import dataclass
 from outcrop.text.marks import draw_mark
 from outcrop.text.tokens.estimate import BYTES_PER_TOKEN, estimate_tokens
 

@@ -7,7 +7,7 @@ its ranges can be handed to read_document as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -19,6 +19,7 @@ from outcrop.serve.mcp.find import QUOTED, WIDER, no_hits, show_answer, why_empt
 from outcrop.serve.mcp.params import Limit, MaxTokens, Offset, Text
 from outcrop.serve.mcp.reply import DEFAULT_TOKENS, Reply, fence_text, one_line, readable
 from outcrop.serve.terminal import clean, say_count
+from outcrop.system.dataclass import dataclass
 from outcrop.text.tokens.estimate import estimate_tokens
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import difflib
 import logging
 import signal
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import anyio
@@ -30,6 +29,7 @@ from outcrop.serve.mcp.reply import one_line, readable
 from outcrop.serve.mcp.roots import ask_roots
 from outcrop.serve.mcp.tools import DATA, SCORES, TOOLS, Tool, choose_tools
 from outcrop.serve.patience import Patience, patience_for
+from outcrop.system.dataclass import dataclass
 from outcrop.system.standing import current_folders, standing_in
 
 if TYPE_CHECKING:

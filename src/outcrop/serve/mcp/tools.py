@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from outcrop.records.option import Option
 from outcrop.serve.mcp import find, notes, search, status
 from outcrop.serve.mcp.params import Arguments, arguments_of
 from outcrop.serve.mcp.reply import Reply
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Final
 
@@ -20,6 +19,7 @@ from markdown_it.token import Token
 
 from outcrop.records import DocumentInfo, StoredChunk
 from outcrop.serve.page.highlight import highlight_source
+from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_wanted
 
 MAX_CHARS: Final = 300_000

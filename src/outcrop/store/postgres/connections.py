@@ -16,7 +16,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -25,6 +24,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from outcrop.errors import DatabaseBusy, DatabaseLost, StoreError
 from outcrop.store.postgres.values import register_vectors
+from outcrop.system.dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,6 +22,7 @@ from outcrop.store.postgres.deriving import in_order, unpack_lists
 from outcrop.store.postgres.reading import filter_sql, read_rows
 from outcrop.store.postgres.values import Half, half_matrix, half_vectors, id_array, to_text
 from outcrop.system.arrays import NDArray, is_among
+from outcrop.system.dataclass import dataclass
 from outcrop.text.phrases import phrase_finder, phrase_words
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from outcrop.store.postgres.connections import Connection
 from outcrop.store.postgres.policies import grant_as_chunks, restrict
 from outcrop.store.postgres.values import copy_rows
 from outcrop.store.rows import vector_blobs
+from outcrop.system.dataclass import dataclass
 
 ACTIVE: Final = "(SELECT active_model FROM state)"
 """SQL for the id of the active model; NULL in a new database."""

@@ -11,7 +11,6 @@ import contextlib
 import logging
 import os
 import re
-import shutil
 import threading
 import time
 import weakref
@@ -351,6 +350,8 @@ def _translate(error: apsw.Error | UnicodeDecodeError | UnicodeEncodeError, path
 
 
 def _is_full(path: Path) -> bool:
+    import shutil  # with all its formats of archives
+
     try:
         return shutil.disk_usage(path.parent).free < _FULL_BELOW_BYTES
     except OSError:

@@ -39,7 +39,6 @@ from outcrop.store.sqlite.chunks import (
     read_text,
 )
 from outcrop.store.sqlite.connections import Connections
-from outcrop.store.sqlite.meeting import find_meeting
 from outcrop.store.sqlite.writing import put_documents, remove_documents
 from outcrop.system.arrays import NDArray
 from outcrop.text.phrases import phrase_words
@@ -273,10 +272,14 @@ class SqliteStore(SqlStore):
             def find(query: str, values: Sequence[object]) -> NDArray[np.int64]:
                 return fetch_ids(connection, query, values)
 
-            if where.where is not None and rest.is_empty():
+            if where.where is None:
+                return find(f"SELECT d.id FROM documents d WHERE {condition}", values)
+            from outcrop.store.sqlite.meeting import find_meeting  # few filters have a condition
+
+            if rest.is_empty():
                 return find_meeting(find, where.where)
             found = find(f"SELECT d.id FROM documents d WHERE {condition}", values)
-            if where.where is not None and len(found):
+            if len(found):
                 found = np.intersect1d(found, find_meeting(find, where.where), assume_unique=True)
             return found
 

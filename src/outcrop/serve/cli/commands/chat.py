@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -16,6 +16,7 @@ from outcrop.serve.cli.options import budget_option, command, option, search_opt
 from outcrop.serve.cli.progress import stop_on_signal
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.status import Status

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from outcrop.records import Filter, GrepOptions, MatchedFile, MatchedLine
 from outcrop.serve.cli.options import command, many, option, search_option
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line
+from outcrop.system.dataclass import dataclass
 
 Styled = tuple[str, str]
 _PATH, _NUMBER, _MATCH, _JOINT = "magenta", "green", "bold red", "cyan"

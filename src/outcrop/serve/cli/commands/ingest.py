@@ -68,7 +68,9 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
     help="Also add these branches of a folder's repository, without a checkout: main,release/*.",
 )
 @option(
-    "--archives", is_flag=True, help="Also add the files in zip and tar archives; remembered for sync and watch."
+    "--archives",
+    is_flag=True,
+    help="Also add the files in zip and tar archives; remembered for sync and watch.",
 )
 @option("--history", is_flag=True, help="Also add the commits of a folder's repository.")
 @option("--since", metavar="DATE", help="With --history: leave out older commits.")

@@ -9,7 +9,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +23,7 @@ from outcrop.serve.mcp import clients
 from outcrop.serve.mcp.clients import CLIENTS
 from outcrop.serve.mcp.hooks import HOOK_FILES, hook_file, make_hook, with_hook, without_hook
 from outcrop.serve.terminal import clean
+from outcrop.system.dataclass import dataclass
 from outcrop.system.disk import replace_file
 from outcrop.workers.process import python_command
 

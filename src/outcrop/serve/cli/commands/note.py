@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +16,7 @@ from outcrop.serve.cli.options import command, kb_option, many, option
 from outcrop.serve.cli.render import print_answer
 from outcrop.serve.cli.session import Session
 from outcrop.serve.terminal import clean, clean_line, say_count
+from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from outcrop.engine import Engine

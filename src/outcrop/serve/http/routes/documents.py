@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -36,6 +35,7 @@ from outcrop.serve.http.schema import (
 )
 from outcrop.serve.http.work import Shared
 from outcrop.serve.overview import Overview, Overviews
+from outcrop.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

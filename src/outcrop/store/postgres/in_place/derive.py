@@ -9,7 +9,6 @@ uses. Numbers of names are 48 bits wide (see `terms`), so six bytes hold one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from outcrop.index.phrasing import phrase_terms
 from outcrop.records import FeedRow
 from outcrop.records.derived import Derived
 from outcrop.system.arrays import NDArray
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import TERM_BYTES, Terms
 
 FORMAT: Final = 1

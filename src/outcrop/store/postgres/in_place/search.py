@@ -11,7 +11,7 @@ import shutil
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +39,7 @@ from outcrop.store.postgres.in_place.derive import unpack_facts
 from outcrop.store.postgres.in_place.gathered import graph_around, segment_of_rows
 from outcrop.store.postgres.in_place.postings import Ids, Passing, choose_terms, keep_best, score_postings
 from outcrop.system.arrays import NDArray, distinct, is_among
+from outcrop.system.dataclass import dataclass
 from outcrop.text.terms import Terms
 
 FEW_CHUNKS: Final = 20_000
