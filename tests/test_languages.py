@@ -94,6 +94,21 @@ def test_an_english_index_is_searched_as_if_there_were_no_other_language(tmp_pat
         assert kb.search("hospital", language="de").language == ""
 
 
+def test_a_name_is_found_in_other_letters_and_the_model_counts_more(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    for place in (tmp_path / "i.db", request.getfixturevalue("postgres_url")):
+        with outcrop.open(place, data_dir=tmp_path) as kb:
+            kb.add(text="Вчера в городе выступал Найджел Фарадж. Речь длилась час.", id="ru")
+            kb.add(text="В городе открыли новую больницу для детей и их родителей.", id="other")
+            asked, own = kb.search("what did Farage say?"), kb.search("что сказал Фарадж")
+            assert asked.hits[0].document.uri == own.hits[0].document.uri == "ru"
+            assert kb.search("Farage", mode="keyword").hits[0].document.uri == "ru"
+            assert asked.meaning_share is not None
+            assert own.meaning_share is not None
+            assert asked.meaning_share.prose > own.meaning_share.prose
+
+
 @pytest.mark.parametrize(
     ("asked", "language", "text", "marked"),
     [

@@ -23,7 +23,7 @@ from outcrop.rank.merge import Merger
 from outcrop.rank.outdated import put_behind
 from outcrop.rank.signals import chance_of_answer
 from outcrop.read.explain import NOT_HERE, as_hit, find_left_out, tell_empty, tell_unmatched
-from outcrop.read.rank import Ranker
+from outcrop.read.rank import Ranker, trust_in
 from outcrop.read.translation import translate_query
 from outcrop.records import (
     Answer,
@@ -235,7 +235,7 @@ class Retriever:
             reranked=0 if opinion is None else len(opinion.scores),
             left_out=left_out,
             unmatched_phrases=unmatched,
-            meaning_share=self._meaning_share(query, options, meant.vector),
+            meaning_share=self._meaning_share(query, options, seen),
             answerable=answerable,
             language="" if seen.words is None else seen.words.language,
         )
@@ -272,10 +272,14 @@ class Retriever:
             return None
         return chance_of_answer(seen.found, len(query.text.split())) if len(seen.found.order) else 0.0
 
-    def _meaning_share(self, query: Query, options: SearchOptions, vector: Vector | None) -> MeaningShare:
-        mode = "keyword" if vector is None else options.mode
+    def _meaning_share(self, query: Query, options: SearchOptions, seen: Matches) -> MeaningShare:
+        mode = "keyword" if seen.vector is None else options.mode
         return meaning_share(
-            query.kind, self._embedder.trust, mode=mode, fusion=options.fusion, balance=options.balance
+            query.kind,
+            trust_in(self._embedder, seen),
+            mode=mode,
+            fusion=options.fusion,
+            balance=options.balance,
         )
 
     def _is_strange(self, query: Query, options: SearchOptions, seen: Matches) -> bool:

@@ -187,7 +187,7 @@ class DatabaseSearch:
         spoken = find_language(text, forced, self._store.term_counts)
         asked = add_translations(read_words(text, self._terms, spoken), self._terms, translations)
         counts = self._store.term_counts(asked.words)
-        weights, ideal = weigh_counts(asked, counts, view.chunks)
+        weights, ideal, across = weigh_counts(asked, counts, view.chunks)
         held = {term: count for term, count in counts.items() if term in weights and count}
         return LexicalQuery(
             weights,
@@ -197,6 +197,7 @@ class DatabaseSearch:
             asked.shares,
             asked.language,
             frozenset(asked.translated),
+            across,
             *labels_of_query(text, self._terms),
         ), held
 
