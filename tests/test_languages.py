@@ -77,6 +77,16 @@ def test_the_language_is_told_guessed_or_forced(kb: outcrop.Engine) -> None:
         kb.search("sairaala", language="klingon")
 
 
+def test_a_language_that_the_model_cannot_read_is_not_doubted_for_that(kb: outcrop.Engine) -> None:
+    answer = kb.search("โรงพยาบาล")
+    assert answer.hits[0].document.uri == "th"
+    assert answer.meaning_share is not None
+    assert answer.meaning_share.prose == 0
+    assert answer.answerable is None
+    assert answer.hits[0].score > 0.5
+    assert not answer.is_doubtful
+
+
 def test_a_hit_says_by_which_rules_its_words_were_read(kb: outcrop.Engine) -> None:
     hit = kb.search("wo ist das Krankenhaus", mode="keyword", explain=True).hits[0]
     assert hit.why.language == "de"

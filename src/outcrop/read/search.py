@@ -267,10 +267,13 @@ class Retriever:
         return replace(seen, found=fuse_clauses(found, weights, cutoff))
 
     def _answerable(self, query: Query, options: SearchOptions, seen: Matches) -> float | None:
-        """The chance that the index answers; None where only one leg or the places of a phrase are asked for."""
+        """The chance that the index answers; None where only one leg or the places of a phrase are asked for, or where
+        only one leg can speak."""
         if options.mode != "hybrid" or query.phrases:
             return None
-        return chance_of_answer(seen.found, len(query.text.split())) if len(seen.found.order) else 0.0
+        if not len(seen.found.order):
+            return 0.0
+        return None if seen.vector is None else chance_of_answer(seen.found, len(query.text.split()))
 
     def _meaning_share(self, query: Query, options: SearchOptions, seen: Matches) -> MeaningShare:
         mode = "keyword" if seen.vector is None else options.mode

@@ -124,7 +124,9 @@ class DatabaseSearch:
         wanted = distinct(np.concatenate((by_words, by_meaning, declared.chunk_ids)))
         if not len(wanted):
             nobody = allowed.ids is not None and not len(allowed.ids)
-            return Matches(view, words, _NOTHING, {}, query.phrases, nobody and not where.is_empty())
+            return Matches(
+                view, words, _NOTHING, {}, query.phrases, nobody and not where.is_empty(), vector=vector
+            )
         segment = segment_of_rows(self._store.chunk_rows(wanted, BESIDE), _looked_up(words), declared)
         seen = replace(view, segments=(segment,), deleted=(np.zeros(len(segment), np.bool_),))
         words = None if words is None else _with_postings(words, segment)
