@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from outcrop.config import load_config
 from outcrop.contracts import Embedder
 from outcrop.errors import Cancelled, ConfigError, EmbedError, StoreError
 from outcrop.index.arrays import SearchArrays
-from outcrop.records import Model, Progress, Text
+from outcrop.maintain.reembed import SAMPLE_TEXTS
+from outcrop.records import Matrix, Model, Progress, Text
 
 ROOT = Path(__file__).parents[2]
 OLD, NEW = Model("old", "1", 26), Model("new", "1", 13)
@@ -55,6 +57,33 @@ def assert_whole(kb: outcrop.Engine, model: Model) -> None:
     assert [check for check in kb.doctor() if not check.ok] == []
     answer = kb.search("comets", mode="semantic", floor=0.0)
     assert (answer.reason, bool(answer.hits)) == (None, True)
+
+
+class Clocked(Letters):
+    """A model whose every text takes a tenth of a second by its own clock, and whose first call takes ten more."""
+
+    def __init__(self) -> None:
+        super().__init__("new", 13)
+        self.now = 0.0
+        self.texts = 0
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.now += 0.1 * len(texts) + (0 if self.texts else 10)
+        self.texts += len(texts)
+        return super().embed_documents(texts)
+
+
+def test_how_long_it_will_take_is_told_by_a_few_texts(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Clocked()
+    monkeypatch.setattr("outcrop.maintain.reembed.time.monotonic", lambda: model.now)
+    with open_with(db, model) as kb:
+        texts, seconds = kb.forecast_reembed()
+        assert texts == 600, "300 notes and their paths, which take no time here"
+        assert seconds == pytest.approx(30, rel=0.01), "loading the model does not count"
+        assert model.texts <= 1 + SAMPLE_TEXTS
+        assert kb.status().index_model == OLD, "nothing was changed"
+        kb.reembed()
+        assert kb.forecast_reembed() == (0, 0.0)
 
 
 def test_the_index_remembers_its_model_there_and_back(db: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import random
 import string
 
-_RANDOM = random.Random(20)
+_DRAWN: dict[str, random.Random] = {}
 
 HEX = "0123456789abcdef"
 ALNUM = string.ascii_letters + string.digits
@@ -17,9 +18,16 @@ BASE32 = string.ascii_uppercase + "234567"
 ANY = ALNUM + "_-"
 
 
+def _chance() -> random.Random:
+    """What a test draws is the same in every run, whatever ran before it in this process."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "")
+    return _DRAWN.setdefault(test, random.Random(f"20 {test}"))
+
+
 def draw(alphabet: str, count: int) -> str:
-    """Characters by chance, the same in every run."""
-    return "".join(_RANDOM.choice(alphabet) for _ in range(count))
+    """Characters by chance."""
+    chance = _chance()
+    return "".join(chance.choice(alphabet) for _ in range(count))
 
 
 def uuid() -> str:
@@ -29,7 +37,7 @@ def uuid() -> str:
 
 def base64_of(count: int) -> str:
     """Bytes by chance in base64."""
-    return base64.b64encode(_RANDOM.randbytes(count)).decode()
+    return base64.b64encode(_chance().randbytes(count)).decode()
 
 
 def json_part(value: object) -> str:

@@ -10,8 +10,9 @@ from tests.cost import calls
 from tests.test_engine import CountingEmbedder, open_with
 
 import outcrop
-from outcrop.errors import Cancelled
-from outcrop.records import IngestReport, Progress
+from outcrop.chunk.strategies import ChunkOptions, chunk_document
+from outcrop.errors import Cancelled, ParseError
+from outcrop.records import Chunk, Document, IngestReport, Progress
 
 
 def section(name: str, words: str) -> str:
@@ -163,6 +164,25 @@ def test_bad_files_are_lines_in_the_report_and_the_run_goes_on(tmp_path: Path, f
         assert {"blob.dat", "empty.md"} <= set(skipped)
         assert all(failure.reason for failure in report.failed)
         assert all(item.reason for item in report.skipped)
+
+
+def test_a_mistake_of_ours_costs_one_file_and_not_the_run(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def chunk(document: Document, options: ChunkOptions) -> tuple[Chunk, ...]:
+        if "feldspar" in document.text:
+            raise IndexError("list index out of range")
+        return chunk_document(document, options)
+
+    monkeypatch.setattr("outcrop.write.prepare.chunk_document", chunk)
+    with open_with(tmp_path / "i.db", CountingEmbedder()) as kb:
+        report = kb.add(folder)
+        assert (report.added, [failure.path for failure in report.failed]) == (1, ["other.txt"])
+        assert "a defect of Outcrop" in report.failed[0].reason
+        assert "IndexError: list index out of range" in report.failed[0].reason
+        assert "Traceback" in caplog.text, "with what it takes to mend it"
+        with pytest.raises(ParseError, match="IndexError"):
+            kb.add(text="More on feldspar.", id="feldspar")
 
 
 def test_a_file_that_goes_bad_keeps_the_version_that_was_indexed(tmp_path: Path, folder: Path) -> None:

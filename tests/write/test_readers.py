@@ -184,8 +184,8 @@ def test_an_unexpected_error_in_a_reader_ends_the_run_and_says_where(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readers, "WORTH_BYTES", 1)
-    nonsense = replace(RECIPE, chunking=None)  # type: ignore[arg-type]
-    with pytest.raises(AttributeError, match="NoneType") as raised:
+    nonsense = replace(RECIPE, max_file_bytes=None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="NoneType") as raised:
         list(ReadersPrepare(2)(jobs_in(folder), nonsense, go_on))
     assert any("in a process that reads files" in note for note in raised.value.__notes__)
     assert children() == []

@@ -13,6 +13,7 @@ from outcrop.records import Filter, Hit
 
 if TYPE_CHECKING:
     from outcrop.contracts import HasRoles
+    from outcrop.maintain.reembed import Forecast
     from outcrop.records import Check, MoveReport, OnProgress, StaleDocument, Status
 
 
@@ -31,6 +32,10 @@ class Upkeep(Reading):
         """Give every chunk a vector of the model in use; how many were made. The old vectors serve until all new ones
         are there, then the switch is one transaction. Interrupted, it goes on where it stopped."""
         return self._adder.reembed(progress, stopped)
+
+    def forecast_reembed(self) -> Forecast:
+        """How many texts `reembed` would embed, and about how many seconds that takes, by the pace of a few of them."""
+        return self._adder.forecast()
 
     def move_to(
         self, target: Upkeep, *, progress: OnProgress | None = None, stopped: Stop | None = None

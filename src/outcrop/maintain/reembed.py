@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from outcrop.contracts import Embedded, Embedder, Stop, Store
 from outcrop.embed.batches import BATCH_TEXTS, batch_texts, embed_all
@@ -20,6 +20,34 @@ FILL_TEXTS: Final = 64
 """Texts of pending documents embedded and stored at a time: a stop or a writer waits for one batch (not measured)."""
 FAILURES_IN_A_ROW: Final = 3
 """Documents that a model refuses one after another before it is taken to be unavailable (not measured)."""
+SAMPLE_TEXTS: Final = 16
+"""Texts of each kind whose pace foretells the rest: about a second of a transformer on one core (not measured)."""
+
+
+class Forecast(NamedTuple):
+    """What a re-embedding has to do."""
+
+    texts: int
+    seconds: float
+
+
+def forecast(store: Store, embedder: Embedder) -> Forecast:
+    """How many texts lack a vector of this model, and about how long they will take, by the pace of a few."""
+    stats = store.stats()
+    most = max(stats.chunks, stats.documents)
+    count, seconds = 0, 0.0
+    for what, read in _READERS.items():
+        lacking = store.unembedded(what, embedder.model, most)
+        some = lacking[:: -(-len(lacking) // SAMPLE_TEXTS) or 1]
+        texts = list(read(store, {id_: key for key, id_ in some}).values())
+        if texts:
+            embed = embedder.embed_paths if what == "path" else embedder.embed_documents
+            embed(texts[:1])  # which may load the model
+            started = time.monotonic()
+            embed(texts)
+            seconds += (time.monotonic() - started) / len(texts) * len(lacking)
+        count += len(lacking)
+    return Forecast(count, seconds)
 
 
 def reembed(

@@ -1,11 +1,11 @@
 """A client's hook: after the agent's own grep, Outcrop's hits beside it.
 
-    python -E -P -m outcrop.serve.hook CLIENT --db INDEX
+    python -E -P -m outcrop.serve.hook CLIENT --db INDEX [--within SECONDS]
 
 Clients start this after every search of theirs, and wait for it. So it looks at what was searched before it imports
 anything: a name or a pattern that grep has answered is none of its business and takes 30 ms of CPU. What grep is weak
 at is asked of the index: several words, alternatives, and whatever had no match at all. It never fails, writes nothing
-to standard error, and is over after DEADLINE_S whatever happens.
+to standard error, and is over after DEADLINE_S, or the seconds given, whatever happens.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 def main() -> None:
     """Answer the event on standard input."""
-    watch = threading.Timer(DEADLINE_S, _leave, ["{}"])
+    watch = threading.Timer(float(sys.argv[5]) if sys.argv[4:5] == ["--within"] else DEADLINE_S, _leave, ["{}"])
     watch.daemon = True
     watch.start()
     answer = "{}"

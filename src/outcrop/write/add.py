@@ -16,7 +16,7 @@ from outcrop.chunk.strategies import ChunkOptions
 from outcrop.config import Config
 from outcrop.contracts import Stop, Store
 from outcrop.errors import SourceError, StoreError
-from outcrop.maintain.reembed import embed_pending, reembed
+from outcrop.maintain.reembed import Forecast, embed_pending, forecast, reembed
 from outcrop.parse.limits import ParseLimits
 from outcrop.parse.scan.engines import find_engine
 from outcrop.read.parts import PartsMaker
@@ -261,6 +261,10 @@ class Adder:
             return embed_pending(self.store, self.maker.parts().embedder, stopped)
         finally:
             self.settle()
+
+    def forecast(self) -> Forecast:
+        """How many texts lack a vector of the model in use, and about how long they will take."""
+        return forecast(self.store, self.maker.parts().embedder)
 
     def reembed(self, progress: OnProgress | None = None, stopped: Stop | None = None) -> int:
         """Give every chunk a vector of the model in use; how many were made."""

@@ -7,6 +7,7 @@ same functions do it in this process (`prepare_here`) or in many (`readers.py`, 
 from __future__ import annotations
 
 import gc
+import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,19 @@ from outcrop.sources.files import read_file
 from outcrop.sources.text import text_source
 from outcrop.system.limits import limit_time, timed
 
+log = logging.getLogger(__name__)
+
 _NOTHING: Final[Meta] = MappingProxyType({})
+_OF_CODE: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What code raises that is wrong, unlike a system that is out of memory or disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +172,7 @@ def prepare_document(
     metadata that were given count before those of the text. Raises ParseError when they cannot be read, or not within
     the limit, which holds for all of it together. Secrets are masked before anything is made of the text. The hash is
     that of the bytes as they are."""
-    with limit_time(recipe.limits.timeout_s):
+    with limit_time(recipe.limits.timeout_s), _blaming(file):
         document = parse(data, path=file.path, media_type=file.media_type, limits=recipe.limits)
         around = file.inside.meta if file.inside else ()
         document = replace(document, meta=fit_meta(document.meta) | dict(around) | dict(meta))
@@ -179,7 +192,7 @@ def prepare_document(
 
 def prepare_parsed(file: SourceFile, document: Document, digest: str, recipe: Recipe) -> Prepared:
     """The same for what needs no parser."""
-    with limit_time(recipe.limits.timeout_s):
+    with limit_time(recipe.limits.timeout_s), _blaming(file):
         document, masked = _without_secrets(document, recipe)
         chunks = chunk_document(document, recipe.chunking)
         keys = tuple(
@@ -203,6 +216,19 @@ def prepare_parsed(file: SourceFile, document: Document, digest: str, recipe: Re
         summary_keys=summaries,
     )
     return Prepared(write, masked=masked)
+
+
+@contextmanager
+def _blaming(file: SourceFile) -> Iterator[None]:
+    """A mistake of ours that a file brings to light is a line in the report, as a bad file is: it never ends a run."""
+    try:
+        yield
+    except _OF_CODE as error:
+        log.exception("%s: a defect of Outcrop", file.path)
+        what = f"{type(error).__name__}: {error}"
+        raise ParseError(
+            f"a defect of Outcrop, which other files do not suffer from: {what}; please report it"
+        ) from error
 
 
 def _without_secrets(document: Document, recipe: Recipe) -> tuple[Document, int]:

@@ -10,6 +10,8 @@ import pytest
 from tests.serve.cli.runner import Outcrop
 from tests.serve.cli.tiny_model import write_model
 
+from outcrop.maintain.reembed import Forecast
+
 
 def test_ls_lists_documents_and_collections(kb: Outcrop) -> None:
     out = kb("ls").stdout
@@ -129,6 +131,14 @@ def test_reembed_says_how_many(kb: Outcrop) -> None:
     assert kb.json("reembed")["embedded"] == 0
     assert "the index uses" in kb("reembed").stdout
     assert kb("reembed", "--model", "nonsense").exit_code == 2
+
+
+def test_reembed_says_beforehand_how_long_it_will_take(kb: Outcrop, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "18,000 texts to embed, about 22 min; the old vectors serve until then\n"
+    for seconds, said in ((1320.0, told), (2.0, "")):
+        ahead = Forecast(18_000, seconds)
+        monkeypatch.setattr("outcrop.engine.Engine.forecast_reembed", lambda _engine, ahead=ahead: ahead)
+        assert kb("reembed").stderr == said
 
 
 def test_reembed_switches_the_model_for_good_and_back(kb: Outcrop, tmp_path: Path) -> None:

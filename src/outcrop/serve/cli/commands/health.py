@@ -6,14 +6,14 @@ import os
 import platform
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from outcrop.errors import NotFound, OutcropError
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import command, option
-from outcrop.serve.cli.progress import long_work
+from outcrop.serve.cli.progress import long_work, say_left
 from outcrop.serve.cli.render import print_checks, print_stale, print_status
 from outcrop.serve.cli.render_reports import print_move
 from outcrop.serve.cli.session import Session
@@ -22,6 +22,9 @@ from outcrop.serve.terminal import say_count
 if TYPE_CHECKING:
     from outcrop.config import Config
     from outcrop.records import Check
+
+WORTH_SAYING_S: Final = 10.0
+"""Work that takes longer is announced before it begins (not measured)."""
 
 
 @command("status")
@@ -97,8 +100,15 @@ def reembed_command(session: Session, model: str | None) -> None:
     Searches are served by the old vectors until all new ones are there. Interrupted, it goes on where it stopped. The
     index remembers the model: later commands and processes that are at work use it by themselves.
     """
-    with session.open_existing(model=model) as index, long_work(session) as told:
-        made = index.reembed(**told)
+    with session.open_existing(model=model) as index:
+        ahead = index.forecast_reembed()
+        if ahead.seconds >= WORTH_SAYING_S:
+            wait = say_left(ahead.seconds)
+            session.err.line(
+                f"{say_count(ahead.texts, 'text')} to embed, about {wait}; the old vectors serve until then"
+            )
+        with long_work(session) as told:
+            made = index.reembed(**told)
         status = index.status()
     line = f"{say_count(made, 'chunk')} embedded; the index uses {status.model}"
     session.tell({"embedded": made, "model": status.model}, line)
