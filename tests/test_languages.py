@@ -77,6 +77,16 @@ def test_the_language_is_told_guessed_or_forced(kb: outcrop.Engine) -> None:
         kb.search("sairaala", language="klingon")
 
 
+def test_a_language_that_the_model_cannot_read_is_not_doubted_for_that(kb: outcrop.Engine) -> None:
+    answer = kb.search("โรงพยาบาล")
+    assert answer.hits[0].document.uri == "th"
+    assert answer.meaning_share is not None
+    assert answer.meaning_share.prose == 0
+    assert answer.answerable is None
+    assert answer.hits[0].score > 0.5
+    assert not answer.is_doubtful
+
+
 def test_a_hit_says_by_which_rules_its_words_were_read(kb: outcrop.Engine) -> None:
     hit = kb.search("wo ist das Krankenhaus", mode="keyword", explain=True).hits[0]
     assert hit.why.language == "de"
@@ -92,6 +102,21 @@ def test_an_english_index_is_searched_as_if_there_were_no_other_language(tmp_pat
         assert kb.status().languages == {"en": 1}
         assert kb.search("wo ist das hospital").language == ""
         assert kb.search("hospital", language="de").language == ""
+
+
+def test_a_name_is_found_in_other_letters_and_the_model_counts_more(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    for place in (tmp_path / "i.db", request.getfixturevalue("postgres_url")):
+        with outcrop.open(place, data_dir=tmp_path) as kb:
+            kb.add(text="Вчера в городе выступал Найджел Фарадж. Речь длилась час.", id="ru")
+            kb.add(text="В городе открыли новую больницу для детей и их родителей.", id="other")
+            asked, own = kb.search("what did Farage say?"), kb.search("что сказал Фарадж")
+            assert asked.hits[0].document.uri == own.hits[0].document.uri == "ru"
+            assert kb.search("Farage", mode="keyword").hits[0].document.uri == "ru"
+            assert asked.meaning_share is not None
+            assert own.meaning_share is not None
+            assert asked.meaning_share.prose > own.meaning_share.prose
 
 
 @pytest.mark.parametrize(

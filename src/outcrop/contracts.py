@@ -48,7 +48,8 @@ class Embedder(Protocol):
     text gives the same vector in any batch. Safe to call from any thread.
 
     A model that splits unknown words into fragments may have a method `knows(text) -> bool`: whether it knows any word
-    of a text as a whole. Where neither the model nor the index knows one, hits have to be much nearer.
+    of a text as a whole. Where neither the model nor the index knows one, hits have to be much nearer. One that reads
+    several languages may have a `trust_across` for queries whose words have to be translated.
     """
 
     @property

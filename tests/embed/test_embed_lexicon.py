@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from outcrop.embed.letters import spell_in_latin
+from outcrop.embed.letters import MOST_SPELLINGS, spell_in_latin, spell_name, write_name
 from outcrop.embed.lexicon import CARD, FILES, Lexicon, hash_word
 from outcrop.embed.static import PACKAGED_MODEL, StaticEmbedder
 from outcrop.errors import EmbedError
@@ -101,6 +101,48 @@ def test_names_are_spelled_in_latin_letters() -> None:
     assert spell_in_latin("обама") == "obama"
     assert spell_in_latin("größe") == "große"
     assert spell_in_latin("カメラ") == "kamera"
+
+
+@pytest.mark.parametrize(
+    ("written", "spelled"),
+    [
+        ("микельсон", "mickelson"),
+        ("марлоу", "marlow"),
+        ("пантерз", "panthers"),
+        ("обамой", "obama"),
+        ("трампа", "trump"),
+        ("фарадж", "faraj"),
+        ("ハドソン", "hadoson"),
+    ],
+)
+def test_a_name_has_many_ways_of_being_spelled(written: str, spelled: str) -> None:
+    assert spelled in spell_name(written)
+    assert len(spell_name(written)) <= MOST_SPELLINGS
+
+
+@pytest.mark.parametrize("word", ["", "да", "größe", "です", "图书馆", "а" * 5000])
+def test_what_is_no_name_in_another_script_has_no_spellings(word: str) -> None:
+    assert spell_name(word) == []
+
+
+def test_a_name_is_written_in_the_letters_of_a_language() -> None:
+    assert "марлоу" in write_name("marlow", "ru")
+    assert "фарадж" in write_name("farage", "ru")
+    assert "пантерз" in write_name("panthers", "uk")
+    assert not set("іїєґ") & set("".join(write_name("mickelson", "ru")))
+    assert write_name("marlow", "de") == write_name("größe", "ru") == write_name("x2", "ru") == []
+
+
+def test_an_unknown_name_is_looked_up_as_it_may_be_spelled() -> None:
+    assert ("марлоу", "marlow", 1.0) in lexicon().translate("Марлоу", 5)
+    assert not [other for word, other, _ in lexicon().translate("библиотека", 5) if other == "biblioteka"]
+    assert ("марлоу", 1.0) in lexicon().say("marlow", "ru")
+
+
+def test_a_form_without_translations_has_those_of_its_other_forms() -> None:
+    said = dict(lexicon().say("republicans", "uk"))
+    assert said
+    assert said.keys() <= dict(lexicon().say("republican", "uk")).keys()
 
 
 def test_a_dictionary_that_is_damaged_is_reported(tmp_path: Path) -> None:

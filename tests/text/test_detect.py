@@ -63,6 +63,20 @@ def test_what_says_too_little_is_not_told(text: str) -> None:
     assert detect_language(text) == ""
 
 
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("fr", "Jeu de caractères ISO 8859-15 en octal. La norme ISO 8859 inclut plusieurs extensions 8 bits au jeu de "
+               "caractères ASCII (également appelé ISO 646-IRV). L'ISO 8859-15 encode les caractères utilisés dans "
+               "beaucoup de langues d'Europe de l'Ouest et ajoute le signe de l'Euro."),
+        ("da", "Programmet læser filen og skriver resultatet til standarduddata. Hvis filen ikke findes, vises en "
+               "fejl, og programmet afsluttes med koden 1."),
+    ],
+)  # fmt: skip
+def test_technical_texts_with_few_small_words_and_a_sister_language_are_told(code: str, text: str) -> None:
+    assert detect_language(text) == code
+
+
 def test_a_note_full_of_english_names_has_the_language_of_its_sentences() -> None:
     assert detect_language("getUserName を呼び出すと UserStore から名前が返されます。") == "ja"
     assert detect_language("Функция getUserName возвращает имя из UserStore.") == "ru"

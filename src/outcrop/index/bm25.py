@@ -61,7 +61,8 @@ class LexicalQuery:
     """Terms of a query with their weight (inverse document frequency), and the best score a chunk could get. `words`
     maps each term back to what was typed, for explanations; `postings[i]` holds what segment i has of each. `shares`
     has the terms that count less than a word; `language` says by whose rules it was read, "" for English ones.
-    `translated` terms are those of translations. `labels` are what tables may call a row or a column by, each with
+    `translated` terms are those of translations; it reaches `across` languages where they can say more of the query
+    than its own words. `labels` are what tables may call a row or a column by, each with
     the terms of its words, which are among `labelled`."""
 
     weights: dict[int, float]
@@ -71,6 +72,7 @@ class LexicalQuery:
     shares: dict[int, float] = field(default_factory=dict)
     language: str = ""
     translated: frozenset[int] = frozenset()
+    across: bool = False
     labels: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     labelled: tuple[int, ...] = ()
 
@@ -88,7 +90,7 @@ def weigh_terms(
     labels, labelled = labels_of_query(text, terms)
     postings = tuple(segment.postings_of((*asked.words, *labels)) for segment in segments)
     counts = {term: sum(len(found[term][0]) for found in postings if term in found) for term in asked.words}
-    weights, ideal = weigh_counts(asked, counts, sum(len(segment) for segment in segments))
+    weights, ideal, across = weigh_counts(asked, counts, sum(len(segment) for segment in segments))
     held = {label: places for label, places in labels.items() if any(label in found for found in postings)}
     return LexicalQuery(
         weights,
@@ -98,6 +100,7 @@ def weigh_terms(
         asked.shares,
         asked.language,
         frozenset(asked.translated),
+        across,
         held,
         labelled,
     )
@@ -108,8 +111,9 @@ def count_chunks(segments: Sequence[Segment], wanted: Collection[int]) -> dict[i
     return {term: sum([segment.count_rows(term) for segment in segments]) for term in wanted}
 
 
-def weigh_counts(asked: Wording, counts: Mapping[int, int], rows: int) -> tuple[dict[int, float], float]:
-    """The weights of terms that stand in so many of some rows, and the best score that they allow."""
+def weigh_counts(asked: Wording, counts: Mapping[int, int], rows: int) -> tuple[dict[int, float], float, bool]:
+    """The weights of terms that stand in so many of some rows, the best score that they allow, and whether that is of a
+    passage in another language than the query."""
     total = PRIOR_ROWS + rows
     weights = {
         term: share * math.log(1 + (total - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
@@ -121,25 +125,25 @@ def weigh_counts(asked: Wording, counts: Mapping[int, int], rows: int) -> tuple[
         rarest = sorted(weights, key=lambda term: (not counts.get(term, 0), -weights[term]))[:most]
         weights = {term: weights[term] for term in rarest}
     least = MIN_INFORMATION * math.log(1 + (total + 0.5) / 0.5)
-    return weights, max(_best_of_one_language(asked, counts, weights), least) * (K1 + 1)
+    own, other = _best_of_one_language(asked, counts, weights)
+    return weights, max(own, other, least) * (K1 + 1), other > own
 
 
-def _best_of_one_language(asked: Wording, counts: Mapping[int, int], weights: Mapping[int, float]) -> float:
+def _best_of_one_language(
+    asked: Wording, counts: Mapping[int, int], weights: Mapping[int, float]
+) -> tuple[float, float]:
     """The weight of all that a passage can hold, which is in one language: the words as they were asked, or what
     they are called in another. Where there are translations, words that stand nowhere are not missed."""
     found: dict[str, dict[str, float]] = {}
-    own = 0.0
-    for term, weight in weights.items():
-        language = asked.translated.get(term)
-        if language is None:
-            own += weight
-        else:
-            words = found.setdefault(language, {})
-            words[asked.words[term]] = max(words.get(asked.words[term], 0.0), weight)
-    if not found:
-        return own
-    own = sum(weight for term, weight in weights.items() if term not in asked.translated and counts.get(term))
-    return max(own, *(sum(words.values()) for words in found.values()))
+    for term in weights.keys() & asked.translated.keys():
+        words = found.setdefault(asked.translated[term], {})
+        words[asked.words[term]] = max(words.get(asked.words[term], 0.0), weights[term])
+    own = sum(
+        weight
+        for term, weight in weights.items()
+        if term not in asked.translated and (counts.get(term) or not found)
+    )
+    return own, max((sum(words.values()) for words in found.values()), default=0.0)
 
 
 def score_segment(

@@ -19,7 +19,7 @@ from outcrop.index.stretches import read_stretches
 from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
 from outcrop.rank.signals import apply_signals
 from outcrop.read.hops import follow_names
-from outcrop.records import SearchOptions
+from outcrop.records import SearchOptions, Trust
 from outcrop.records.candidates import Candidates, Floats
 from outcrop.system.arrays import NDArray, distinct, numbered
 from outcrop.system.limits import check_wanted
@@ -113,7 +113,7 @@ class Ranker:
         elif options.mode == "hybrid" and seen.vector is None:
             legs = Legs(found.lexical, nothing)
         elif options.mode == "hybrid":
-            trust = self._embedder.trust
+            trust = trust_in(self._embedder, seen)
             legs = fuse_scores(found.lexical, found.cosine, found.code, query.kind, trust, options.balance)
         elif options.mode == "keyword":
             legs = Legs(found.lexical, nothing)
@@ -139,6 +139,14 @@ class Ranker:
         linked[linked < MIN_LINKED] = 0
         share: Floats = linked / max(float(linked.max()), MIN_LINKED)
         return share * np.float32(options.reference_follow)
+
+
+def trust_in(embedder: Embedder, seen: Matches) -> Trust:
+    """How far the model is trusted beside the words of a query, which say less where they had to be translated."""
+    own: Trust = embedder.trust
+    if seen.words is None or not seen.words.across:
+        return own
+    return getattr(embedder, "trust_across", own)
 
 
 def walk(

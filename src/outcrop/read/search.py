@@ -23,7 +23,7 @@ from outcrop.rank.merge import Merger
 from outcrop.rank.signals import chance_of_answer
 from outcrop.read.explain import NOT_HERE, Explainer, find_left_out, tell_empty, tell_unmatched, tell_unread
 from outcrop.read.hops import read_ahead
-from outcrop.read.rank import Ranker
+from outcrop.read.rank import Ranker, trust_in
 from outcrop.read.translation import translate_query
 from outcrop.records import (
     Answer,
@@ -242,7 +242,7 @@ class Retriever:
             reranked=0 if opinion is None else len(opinion.scores),
             left_out=left_out,
             unmatched_phrases=unmatched,
-            meaning_share=self._meaning_share(query, options, meant.vector),
+            meaning_share=self._meaning_share(query, options, seen),
             answerable=answerable,
             language="" if seen.words is None else seen.words.language,
         )
@@ -274,15 +274,22 @@ class Retriever:
         return replace(seen, found=add_times(fuse_clauses(found, weights, cutoff), seen.words))
 
     def _answerable(self, query: Query, options: SearchOptions, seen: Matches) -> float | None:
-        """The chance that the index answers; None where only one leg or the places of a phrase are asked for."""
+        """The chance that the index answers; None where only one leg or the places of a phrase are asked for, or where
+        only one leg can speak."""
         if options.mode != "hybrid" or query.phrases:
             return None
-        return chance_of_answer(seen.found, len(query.text.split())) if len(seen.found.order) else 0.0
+        if not len(seen.found.order):
+            return 0.0
+        return None if seen.vector is None else chance_of_answer(seen.found, len(query.text.split()))
 
-    def _meaning_share(self, query: Query, options: SearchOptions, vector: Vector | None) -> MeaningShare:
-        mode = "keyword" if vector is None else options.mode
+    def _meaning_share(self, query: Query, options: SearchOptions, seen: Matches) -> MeaningShare:
+        mode = "keyword" if seen.vector is None else options.mode
         return meaning_share(
-            query.kind, self._embedder.trust, mode=mode, fusion=options.fusion, balance=options.balance
+            query.kind,
+            trust_in(self._embedder, seen),
+            mode=mode,
+            fusion=options.fusion,
+            balance=options.balance,
         )
 
     def _is_strange(self, query: Query, options: SearchOptions, seen: Matches) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -31,6 +31,14 @@ MAX_REPEATS: Final = 2
 """How often a word counts: `chi` on every line is the name of a project, not Italian (not measured)."""
 FEW_WORDS: Final = 5
 """A text of more words has to have two that speak for its language, for the same reason (not measured)."""
+CLEAR_SPEAKERS: Final = 4
+"""Words from which on a language that lies far ahead needs half of the evidence: technical texts have fewer function
+words. Of 1 000 stretches of manual pages in 13 languages 4 % are not told (10 % without this), .6 % are told wrongly
+(.2 %; sisters), and of 7 500 of English and code .1 % are taken for another language, as without it."""
+CLEAR_LEAD: Final = 1.6
+"""What is far ahead. Of 1.3, 1.6 and 2 the first two left .5 % fewer untold than the last."""
+SISTERS_LEAD: Final = 2.0
+"""How far two languages have to lie before the third for either to do, as Danish and Norwegian."""
 LETTER_EVIDENCE: Final = 0.5
 """What a word counts that has a letter of the language, against a function word of it."""
 
@@ -192,9 +200,18 @@ def _by_words(words: Sequence[str], among: frozenset[str] | None = None) -> str:
         return ""
     first, *others = sorted(scores, key=scores.__getitem__, reverse=True)
     least = max(MIN_EVIDENCE, MIN_SHARE * len(words)) / (1 if among is None else 2)
+    if _is_clear(scores, speakers[first], [first, *others]):
+        return first if scores[first] >= least / 2 else ""
     # Of sisters such as Danish and Norwegian either will do where there is much to go by; English has to be certain.
     rivals = [scores[code] for code in others if scores[first] < 2 * least or ENGLISH in (first, code)]
     return first if scores[first] >= max([least, *(MIN_LEAD * rival for rival in rivals)]) else ""
+
+
+def _is_clear(scores: Mapping[str, float], words: int, order: Sequence[str]) -> bool:
+    """Whether the first language, for which so many words speak, lies far ahead, alone or with a sister."""
+    first, second, third = (*(scores[code] for code in order[:3]), 0.0, 0.0)[:3]
+    sisters = ENGLISH not in order[:2] and first >= SISTERS_LEAD * third
+    return words >= CLEAR_SPEAKERS and (first >= CLEAR_LEAD * second or sisters)
 
 
 def _share_out(

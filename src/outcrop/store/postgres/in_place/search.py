@@ -126,7 +126,9 @@ class DatabaseSearch:
         if not len(wanted):
             nobody = allowed.ids is not None and not len(allowed.ids)
             filtered_out = nobody and not where.is_empty()
-            return Matches(view, words, add_times(_NOTHING, words), {}, query.phrases, filtered_out)
+            return Matches(
+                view, words, add_times(_NOTHING, words), {}, query.phrases, filtered_out, vector=vector
+            )
         segment = segment_of_rows(self._store.chunk_rows(wanted, BESIDE), _looked_up(words), declared)
         seen = replace(view, segments=(segment,), deleted=(np.zeros(len(segment), np.bool_),))
         words = None if words is None else _with_postings(words, segment)
@@ -189,7 +191,7 @@ class DatabaseSearch:
         spoken = find_language(text, forced, self._store.term_counts)
         asked = add_translations(read_words(text, self._terms, spoken), self._terms, translations)
         counts = self._store.term_counts(asked.words)
-        weights, ideal = weigh_counts(asked, counts, view.chunks)
+        weights, ideal, across = weigh_counts(asked, counts, view.chunks)
         held = {term: count for term, count in counts.items() if term in weights and count}
         return LexicalQuery(
             weights,
@@ -199,6 +201,7 @@ class DatabaseSearch:
             asked.shares,
             asked.language,
             frozenset(asked.translated),
+            across,
             *labels_of_query(text, self._terms),
         ), held
 
