@@ -37,6 +37,7 @@ from outcrop.records import (
     Vector,
 )
 from outcrop.records.asked import check_options
+from outcrop.records.candidates import Candidates
 from outcrop.records.found import DOUBTFUL
 from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import BoundedCache, Clock
@@ -212,12 +213,7 @@ class Retriever:
         if reranker is not None:
             seen, opinion = self._rerank(query, options, seen, reranker)
             clock.lap("rerank")
-        found = seen.found
-        if options.outdated:
-            from outcrop.rank.outdated import put_behind
-
-            found = put_behind(found, options.outdated)
-        seen = replace(seen, found=settle(found, answerable))
+        seen = replace(seen, found=settle(_lower_outdated(seen.found, options), answerable))
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
@@ -397,3 +393,11 @@ def _weigh(answer: Answer, options: SearchOptions) -> int:
     """About how many characters an answer and what was asked hold."""
     shown = sum(len(hit.text) for hit in answer.hits)
     return len(answer.query) + shown + 500 * len(answer.left_out) + sum(map(len, options.where.paths))
+
+
+def _lower_outdated(found: Candidates, options: SearchOptions) -> Candidates:
+    if not options.outdated:
+        return found
+    from outcrop.rank.outdated import put_behind
+
+    return put_behind(found, options.outdated)
