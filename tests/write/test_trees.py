@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.sources.repositories import commit, git, make
@@ -427,6 +428,25 @@ def test_a_kill_at_any_step_leaves_whole_trees_and_the_next_run_goes_on(
             index.delete(where=Filter(collections=("project",)))
             assert stored(index) == 0
     assert kills >= 2 * (len(ADDED) + 1)  # before and after each tree at least
+
+
+def test_a_tree_is_not_short_of_what_another_process_removed_while_it_was_read(
+    index: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.add(project, branches=["main"])
+    write = index._store.write
+    gone: list[int] = []
+
+    def write_while_another_removes(*arguments: Any, **named: Any) -> list[int]:
+        ids = write(*arguments, **named)
+        if not gone:
+            gone.extend(info.id for info in index._store.documents() if info.path == "src/part1.py")
+            assert index._store.delete(gone) == 1
+        return ids
+
+    monkeypatch.setattr(index._store, "write", write_while_another_removes)
+    assert not index.add(project, branches=["feature/x"]).failed
+    assert documents(index, ref="feature/x") == {*SHARED, "README.md", "src/drone.py"}
 
 
 def test_two_processes_that_add_and_forget_the_same_trees_lose_and_mix_nothing(

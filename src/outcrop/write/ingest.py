@@ -199,11 +199,14 @@ class Ingestor:
         files = self._scan(run, items)
         states = self._store.states(collection)
         force, waiting = options.force, run.unembedded
-        jobs = [
-            Job(file, None)
-            for file in {file.uri: file for file in files}.values()
-            if force or (state := states.get(file.uri)) is None or state.document_id in waiting
-        ]
+        kept: list[int] = []
+        jobs: list[Job] = []
+        for file in {file.uri: file for file in files}.values():
+            state = states.get(file.uri)
+            if state is None or force or state.document_id in waiting:
+                jobs.append(Job(file, None))
+            else:
+                kept.append(state.document_id)
         run.total, run.unchanged = len(jobs), len(files) - len(jobs)
         with closing(prepare(jobs, self._recipe_of(run), run.check_stopped)) as outcomes:
             for outcome in outcomes:
@@ -211,9 +214,8 @@ class Ingestor:
                 run.step(outcome.file.path, outcome.file.size)
         self._read_scans(run, Plan((), 0, {}, {}), prepare)
         report = self._finish(run)
-        if jobs:
-            states = self._store.states(collection)
-        return [states[file.uri].document_id for file in files if file.uri in states], report
+        # Not what is there now: another process may have removed some since, and a tree must not be short of those.
+        return [*kept, *run.document_ids], report
 
     def _scan(self, run: Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
         files = []
