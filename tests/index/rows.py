@@ -72,7 +72,7 @@ def view_of(*segments: Segment, deleted: Sequence[NDArray[np.bool_]] | None = No
     return View(segments, gone, 1, None, 0, 0, mean)
 
 
-_BESIDE = ("file", "names", "packages", "positions", "watched", "checked_terms")
+_BESIDE = ("file", "names", "packages", "positions", "watched", "checked_terms", "counted")
 
 
 def arrays_of(segment: Segment) -> dict[str, NDArray[np.generic]]:

@@ -113,7 +113,9 @@ def test_of_a_phrase_whose_words_stand_everywhere_the_likeliest_texts_are_read_a
     read: list[int] = []
     monkeypatch.setattr(module, "READ_PHRASES", 4)
     monkeypatch.setattr(module, "MAX_READ_PHRASES", 10)
-    monkeypatch.setattr(module, "may_hold", lambda pairs, words: np.ones(pairs.shape[1], np.bool_))
+    monkeypatch.setattr(
+        "outcrop.index.phrasing.may_hold", lambda pairs, words: np.ones(pairs.shape[1], np.bool_)
+    )
     with outcrop.open(tmp_path / "i.db") as kb:
         kb.add_texts(Text(f"Chalk lies over slate, slate over chalk {i}.", id=f"{i}") for i in range(60))
         kb.add_texts([Text("Chalk slate, chalk slate, chalk slate.", id="short")])

@@ -61,22 +61,13 @@ class Writing(Reading):
         from outcrop.write.add import fetch_url
         from outcrop.write.plan import WriteOptions
 
-        if (source is None) == (text is None) or source == "":
-            raise SourceError("give either a source (folder, file or URL) or a text")
-        if kind is not None and text is None:
-            raise SourceError("kind goes with a text; files and URLs have their own")
+        _check_added(source, text, kind=kind, meta=meta, archives=archives, branches=branches, ray=ray)
         options = WriteOptions(force, defer_embedding, progress, stopped, archives)
-        if archives and (text is not None or is_url(source) or branches):
-            raise SourceError("archives are those in a folder, or a file")
         if text is not None:
             file, data = text_source(text, id, kind=kind)
         elif is_url(source):
             file, data = fetch_url(self.config, source)
         else:
-            if meta is not None:
-                raise SourceError(
-                    "metadata goes with a text or a URL; a file has its own, as front matter for example"
-                )
             path = Path(str(source)).expanduser()
             if branches:
                 from outcrop.write.trees import add_branches
@@ -84,10 +75,6 @@ class Writing(Reading):
                 return add_branches(self._adder, path, collection, branches, tags, options)
             cluster = self._cluster(ray, defer_embedding=defer_embedding)
             return self._signed(self._adder.add_path(path, collection, tags, options, cluster))
-        if branches:
-            raise SourceError("branches go with the folder of a repository")
-        if ray is not None:
-            raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")
         target = collection or DEFAULT_COLLECTION
         wanted = Text("", title=title, tags=tuple(tags), meta=meta)
         return self._adder.run(lambda ingestor: ingestor.add(file, data, target, wanted, options))
@@ -261,3 +248,31 @@ class Writing(Reading):
             kept = ScanStore(self.config.beside(SCANS))
             kept.tidy(lambda: {document.sha256 for document in self._store.documents()}, after_s=0)
         return removed
+
+
+def _check_added(
+    source: str | Path | None,
+    text: str | None,
+    *,
+    kind: str | None,
+    meta: Mapping[str, object] | None,
+    archives: bool,
+    branches: Sequence[str],
+    ray: str | None,
+) -> None:
+    """SourceError where an option does not go with what is added."""
+    from outcrop.records.parsed import is_url
+
+    if (source is None) == (text is None) or source == "":
+        raise SourceError("give either a source (folder, file or URL) or a text")
+    is_file = text is None and not is_url(source)
+    if kind is not None and text is None:
+        raise SourceError("kind goes with a text; files and URLs have their own")
+    if meta is not None and is_file:
+        raise SourceError("metadata goes with a text or a URL; a file has its own, as front matter for example")
+    if archives and (branches or not is_file):
+        raise SourceError("archives are those in a folder, or a file")
+    if branches and not is_file:
+        raise SourceError("branches go with the folder of a repository")
+    if ray is not None and not is_file:
+        raise SourceError("a Ray cluster reads files and folders; add a URL or a text without it")

@@ -275,6 +275,15 @@ def tell_unread(unread: int) -> str:
     return f"{unread:,} more passages have all words of the phrase and were not read: add a word that is rarer"
 
 
+def tell_phrases(
+    unmatched: Sequence[str], unread: int, options: SearchOptions, hits: Sequence[Hit], reason: Reason | None
+) -> str:
+    """What became of the phrases that a query requires; empty where there is nothing to say."""
+    if unmatched and reason != "filtered_out":
+        return tell_unmatched(unmatched, options, hits, unread)
+    return tell_unread(unread) if unread else ""
+
+
 def tell_unmatched(phrases: Sequence[str], options: SearchOptions, hits: Sequence[Hit], unread: int = 0) -> str:
     """That no passage holds the phrases a query requires, and what was done instead."""
     told = ", ".join(f'"{shorten(phrase)}"' for phrase in phrases[:MAX_PHRASES_TOLD])

@@ -21,7 +21,7 @@ from outcrop.index.wording import read_language
 from outcrop.rank.fusion import meaning_share, settle
 from outcrop.rank.merge import Merger
 from outcrop.rank.signals import chance_of_answer
-from outcrop.read.explain import NOT_HERE, Explainer, find_left_out, tell_empty, tell_unmatched, tell_unread
+from outcrop.read.explain import NOT_HERE, Explainer, find_left_out, tell_empty, tell_phrases
 from outcrop.read.hops import read_ahead
 from outcrop.read.rank import Ranker, trust_in
 from outcrop.read.translation import translate_query
@@ -219,11 +219,7 @@ class Retriever:
         if not hits and reason is None:
             reason, detail = tell_empty(seen, is_strange=is_strange)
         is_whole = reason != "error" and (opinion is None or opinion.is_whole)
-        told = [detail]
-        if unmatched and reason != "filtered_out":
-            told.insert(0, tell_unmatched(unmatched, options, hits, unread))
-        elif unread:
-            told.insert(0, tell_unread(unread))
+        told = [tell_phrases(unmatched, unread, options, hits, reason), detail]
         if opinion is not None and opinion.detail:
             told.append(opinion.detail)
             reason = reason or ("error" if opinion.failure else None)

@@ -198,15 +198,10 @@ class Ingestor:
         run = self._start(collection, tags, options)
         files = self._scan(run, items)
         states = self._store.states(collection)
-        force, waiting = options.force, run.unembedded
-        kept: list[int] = []
-        jobs: list[Job] = []
-        for file in {file.uri: file for file in files}.values():
-            state = states.get(file.uri)
-            if state is None or force or state.document_id in waiting:
-                jobs.append(Job(file, None))
-            else:
-                kept.append(state.document_id)
+        named = {file.uri: file for file in files}
+        there = {uri: states[uri].document_id for uri in named if uri in states and not options.force}
+        kept = {uri: id_ for uri, id_ in there.items() if id_ not in run.unembedded}
+        jobs = [Job(file, None) for uri, file in named.items() if uri not in kept]
         run.total, run.unchanged = len(jobs), len(files) - len(jobs)
         with closing(prepare(jobs, self._recipe_of(run), run.check_stopped)) as outcomes:
             for outcome in outcomes:
@@ -215,7 +210,7 @@ class Ingestor:
         self._read_scans(run, Plan((), 0, {}, {}), prepare)
         report = self._finish(run)
         # Not what is there now: another process may have removed some since, and a tree must not be short of those.
-        return [*kept, *run.document_ids], report
+        return [*kept.values(), *run.document_ids], report
 
     def _scan(self, run: Run, items: Iterator[SourceFile | Skipped | Failure]) -> list[SourceFile]:
         files = []

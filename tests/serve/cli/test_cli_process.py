@@ -57,8 +57,8 @@ NOT_FOR_A_SEARCH = [
     "outcrop.text.unspaced", "outcrop.notes", "outcrop.chat", "outcrop.evals",
 ]  # fmt: skip
 """Loaded by no search of an English index into a pipe."""
-MOST_OF_OURS = 109
-"""Modules of ours that such a search loads, packages with them; `benchmarks.house` counts 102."""
+MOST_OF_OURS = 110
+"""Modules of ours that such a search loads, packages with them; `benchmarks.house` counts 103."""
 
 
 def test_a_search_loads_what_it_needs_and_no_more(tmp_path: Path) -> None:

@@ -110,9 +110,8 @@ def make_server(desk: Desk, tools: str = "lean") -> Server[Any]:
         return resources.list_prompts()
 
     async def on_get_prompt(ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await in_thread(
-            ctx, lambda call: resources.get_prompt(call, params.name, params.arguments or {})
-        )
+        given = params.arguments or {}
+        return await in_thread(ctx, lambda call: resources.get_prompt(call, params.name, given))
 
     return Server(
         "outcrop",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outcrop.records.found import PAGE_WORDS
 from outcrop.serve.as_json import as_dict
 from outcrop.serve.cli.options import (
     collection_option,
@@ -105,6 +104,8 @@ def show_command(
     if only_info or show_chunks:
         print_facts(session.out, document_facts(info))
     if show_chunks:
+        from outcrop.records.found import PAGE_WORDS  # numpy comes with it, for which help need not wait
+
         for chunk in chunks:
             where = f"lines {chunk.line_start}-{chunk.line_end}" + (
                 f", {PAGE_WORDS.get(info.kind, 'p.')} {chunk.page}" if chunk.page else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -110,20 +110,14 @@ def add_command(
     _check_ray(ray, texts, others)
     if not sessions or texts or others:
         _check_add(texts, others, title, id_)
-    if (history and (texts or any(map(is_url, others)))) or (since is not None and not history):
-        raise click.UsageError("--history goes with the folder of a repository, and --since with --history.")
-    if kind is not None and (others or not texts):
-        raise click.UsageError("--kind goes with a text; files and URLs tell theirs.")
     known = read_meta(meta)
-    if known and ((not texts and not others) or any(not is_url(source) for source in others)):
-        raise click.UsageError(
-            "--meta goes with texts and URLs; a file has its own, as front matter for example."
-        )
-    patterns = [name.strip() for name in (branches or "").split(",") if name.strip()]
-    if branches is not None and (not patterns or ray or texts or any(map(is_url, others))):
-        raise click.UsageError("--branches takes names or patterns, and goes with the folder of a repository.")
-    if archives and (texts or branches or any(map(is_url, others))):
+    _check_told(kind, known, texts, others)
+    elsewhere = bool(texts or any(map(is_url, others)))
+    if (history and elsewhere) or (since is not None and not history):
+        raise click.UsageError("--history goes with the folder of a repository, and --since with --history.")
+    if archives and (elsewhere or branches):
         raise click.UsageError("--archives goes with folders and files.")
+    patterns = _read_patterns(branches, with_folders=not (elsewhere or ray))
     common: dict[str, Any] = {"collection": collection, "tags": tags, "force": force}
     with session.open() as index:
 
@@ -147,6 +141,14 @@ def add_command(
         reports += [_add_one(add, source, go_on=several) for source in others]
         reports += [_add_one(add_sessions, source, go_on=several) for source in sessions]
     return _finish(session, reports, strict)
+
+
+def _read_patterns(given: str | None, *, with_folders: bool) -> list[str]:
+    """The names of `--branches`, which go with folders alone."""
+    patterns = [name.strip() for name in (given or "").split(",") if name.strip()]
+    if given is not None and not (patterns and with_folders):
+        raise click.UsageError("--branches takes names or patterns, and goes with the folder of a repository.")
+    return patterns
 
 
 def read_meta(given: Sequence[str]) -> dict[str, MetaValue] | None:
@@ -193,6 +195,17 @@ def _check_add(texts: Sequence[str], others: Sequence[str], title: str | None, i
             raise click.UsageError("A source is empty; write . for the current folder.")
         if not Path(file).expanduser().exists():
             raise click.UsageError(f"There is no file or folder {file!r}.")
+
+
+def _check_told(
+    kind: str | None, meta: Mapping[str, object] | None, texts: Sequence[str], others: Sequence[str]
+) -> None:
+    if kind is not None and (others or not texts):
+        raise click.UsageError("--kind goes with a text; files and URLs tell theirs.")
+    if meta and ((not texts and not others) or any(not is_url(source) for source in others)):
+        raise click.UsageError(
+            "--meta goes with texts and URLs; a file has its own, as front matter for example."
+        )
 
 
 def _check_ray(ray: str | None, texts: Sequence[str], others: Sequence[str]) -> None:
