@@ -60,7 +60,7 @@ step outcrop status
 say "The same over HTTP: an agent writes a note and finds it at once"
 outcrop serve --port 0 >"$place/serve.log" 2>&1 &
 trap 'kill $! 2>/dev/null; wait' EXIT
-until url=$(grep -o 'http://[^ ]*' "$place/serve.log"); do
+until url=$(grep -so 'http://[^ ]*' "$place/serve.log"); do
   kill -0 $! || { cat "$place/serve.log"; exit 1; }
   sleep 0.2
 done
