@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cost import calls
+from tests.mask.fakes import FAKES
 from tests.test_engine import CountingEmbedder, open_with
 
 import outcrop
@@ -183,6 +184,22 @@ def test_a_mistake_of_ours_costs_one_file_and_not_the_run(
         assert "Traceback" in caplog.text, "with what it takes to mend it"
         with pytest.raises(ParseError, match="IndexError"):
             kb.add(text="More on feldspar.", id="feldspar")
+
+
+def test_what_a_mistake_of_ours_quotes_of_a_file_is_masked(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept, secret = FAKES["GitHub"]
+
+    def chunk(document: Document, options: ChunkOptions) -> tuple[Chunk, ...]:
+        raise ValueError(f"invalid literal for int(): '{kept}{secret}'")
+
+    monkeypatch.setattr("outcrop.write.prepare.chunk_document", chunk)
+    with open_with(tmp_path / "i.db", CountingEmbedder()) as kb:
+        report = kb.add(folder)
+    assert [failure.path for failure in report.failed] == ["guide.md", "other.txt"]
+    assert "invalid literal for int()" in report.failed[0].reason
+    assert secret not in str(report) + caplog.text
 
 
 def test_a_file_that_goes_bad_keeps_the_version_that_was_indexed(tmp_path: Path, folder: Path) -> None:

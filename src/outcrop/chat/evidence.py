@@ -22,7 +22,8 @@ OPENING: Final = "<quote>"
 NONE: Final = "none"
 """What stands in place of a quote where nothing answers."""
 HELD_SHARE: Final = 0.6
-"""Of a quote's pairs of words, those that must be in a source: models drop markup, join lines, leave words out."""
+"""Of a quote's pairs of words, those that must be in a source: models drop markup, join lines, leave words out
+(not measured)."""
 _LONGEST_QUOTE: Final = 4000
 """A quote that goes on for longer is no quote, and what was held back is shown."""
 _MAX_UNSUPPORTED: Final = 8

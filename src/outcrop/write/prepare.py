@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import traceback
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
@@ -45,6 +46,7 @@ _OF_CODE: Final = (
     ValueError,
 )
 """What code raises that is wrong, unlike a system that is out of memory or disk."""
+_MAX_MESSAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +227,13 @@ def _blaming(file: SourceFile) -> Iterator[None]:
     try:
         yield
     except _OF_CODE as error:
-        log.exception("%s: a defect of Outcrop", file.path)
-        what = f"{type(error).__name__}: {error}"
+        from outcrop.mask import mask_secrets  # such a message may quote the file
+
+        what = mask_secrets(f"{type(error).__name__}: {error}"[:_MAX_MESSAGE])[0]
+        steps = "".join(traceback.format_tb(error.__traceback__))
+        log.error("%s: a defect of Outcrop: %s\nTraceback (most recent call last):\n%s", file.path, what, steps)
         raise ParseError(
-            f"a defect of Outcrop, which other files do not suffer from: {what}; please report it"
+            f"a defect of Outcrop that this file brought to light; please report it: {what}"
         ) from error
 
 
