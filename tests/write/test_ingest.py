@@ -186,13 +186,18 @@ def test_a_mistake_of_ours_costs_one_file_and_not_the_run(
             kb.add(text="More on feldspar.", id="feldspar")
 
 
-def test_what_a_mistake_of_ours_quotes_of_a_file_is_masked(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("kind", [ValueError, ParseError])
+def test_what_an_error_quotes_of_a_file_is_masked(
+    kind: type[Exception],
+    tmp_path: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     kept, secret = FAKES["GitHub"]
 
     def chunk(document: Document, options: ChunkOptions) -> tuple[Chunk, ...]:
-        raise ValueError(f"invalid literal for int(): '{kept}{secret}'")
+        raise kind(f"invalid literal for int(): '{kept}{secret}'")
 
     monkeypatch.setattr("outcrop.write.prepare.chunk_document", chunk)
     with open_with(tmp_path / "i.db", CountingEmbedder()) as kb:

@@ -25,8 +25,8 @@ READ_PHRASES: Final = 250
 """Chunks with the words of a phrase that are read first, to see whether they hold the phrase: about 10 ms. Then as many
 again as were read before, and so on."""
 MAX_READ_PHRASES: Final = 2000
-"""And so many at most, about 0.1 s at 50 µs a text (not measured): of `"in of"` a million chunks have a hundred thousand
-with both words, and the whole index would be read to find that none holds them side by side."""
+"""And so many at most, about 0.1 s at 50 µs a text (not measured): of `"in of"` a million chunks have a hundred
+thousand with both words, and the whole index would be read to find that none holds them side by side."""
 
 Masks = Sequence[NDArray[np.bool_] | None]
 Listed = tuple[NDArray[np.intp], NDArray[np.int32]]

@@ -165,7 +165,7 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
             return NoText(file, _OLD_OFFICE if data.startswith(_OLE) else "binary content")
         return prepare_document(file, data, digest, recipe)
     except (SourceError, ParseError) as error:
-        return Unreadable(file, str(error))
+        return Unreadable(file, _masked(str(error)))
 
 
 def prepare_document(
@@ -227,14 +227,19 @@ def _blaming(file: SourceFile) -> Iterator[None]:
     try:
         yield
     except _OF_CODE as error:
-        from outcrop.mask import mask_secrets  # such a message may quote the file
-
-        what = mask_secrets(f"{type(error).__name__}: {error}"[:_MAX_MESSAGE])[0]
+        what = _masked(f"{type(error).__name__}: {error}"[:_MAX_MESSAGE])
         steps = "".join(traceback.format_tb(error.__traceback__))
         log.error("%s: a defect of Outcrop: %s\nTraceback (most recent call last):\n%s", file.path, what, steps)
         raise ParseError(
             f"a defect of Outcrop that this file brought to light; please report it: {what}"
         ) from error
+
+
+def _masked(message: str) -> str:
+    """What is said of a file, which may quote it, as libraries do."""
+    from outcrop.mask import mask_secrets  # see `_without_secrets`
+
+    return mask_secrets(message)[0]
 
 
 def _without_secrets(document: Document, recipe: Recipe) -> tuple[Document, int]:
