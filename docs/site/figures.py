@@ -13,7 +13,7 @@ from docs.site.table import table
 from benchmarks import readme
 from outcrop.embed.static import StaticEmbedder
 from outcrop.rank import signals as ranking
-from outcrop.rank.fusion import MIDPOINT, SEMANTIC_SHARE, dense_weight
+from outcrop.rank.fusion import SEMANTIC_SHARE, dense_weight
 from outcrop.records.candidates import Candidates
 
 CODE_TABLE = "what each part brings"
@@ -39,7 +39,7 @@ def _from(result: dict[str, Any], command: str) -> str:
 
 
 def query_types() -> str:
-    """How much meaning counts for each type of query, and where the score of one half lies."""
+    """How much meaning counts for each type of query."""
     trust = StaticEmbedder().trust
     rows = [
         (
@@ -48,7 +48,6 @@ def query_types() -> str:
             f"{dense_weight(kind, trust.prose):.2f}",
             f"{dense_weight(kind, trust.code):.2f}",
             f"{ranking.NEIGHBOUR_WEIGHT[kind]:g}",
-            f"{MIDPOINT[kind]:.2f}",
         )
         for kind, share in SEMANTIC_SHARE.items()
     ]
@@ -58,7 +57,6 @@ def query_types() -> str:
         "with `static`, prose",
         "with `static`, code",
         "weight of neighbours",
-        "total that scores 0.5",
     )
     return table(head, rows)
 

@@ -1,4 +1,4 @@
-"""What a score means: the chance of code by its file, that of prose by its match, and none that rises."""
+"""What a score means: the chance of code by its file, that of prose by its match and its lead, and none that rises."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.rank.seen import candidates, kinds
-from tests.rank.seen import prose as prose_rows
 
-from outcrop.rank.fusion import MIDPOINT, best_totals, describe_list, file_shares, score_candidates, settle
-from outcrop.rank.signals import apply_signals, chance_of_answer, learnt_weights
+from outcrop.rank.chance import LISTED, chance_of_answer, describe_hits, describe_list, score_hits, settle
+from outcrop.rank.fusion import best_totals, file_shares
+from outcrop.rank.signals import learnt_weights
 from outcrop.records import QueryType
 from outcrop.records.candidates import Candidates, Floats
 
@@ -23,24 +23,24 @@ def floats(values: list[float]) -> Floats:
 
 
 def rows(total: list[float], file: list[int], *, code: bool = True, kind: QueryType = "semantic") -> Candidates:
+    """Candidates that are ranked: `total` is also how well each matches."""
     return Candidates(
         chunk_id=np.arange(len(total)),
+        fused=floats(total),
         final=floats(total),
+        order=np.argsort(-floats(total), kind="stable"),
         file=np.array(file, np.intp),
         code=np.full(len(total), code),
         kind=kind,
     )
 
 
-def score(total: list[float], file: list[int], *, words: int = 5) -> list[float]:
-    return [float(one) for one in score_candidates(rows(total, file), floats(total), floats(total), words)]
+def score(total: list[float], file: list[int], *, words: int = 5, code: bool = True) -> list[float]:
+    return [float(one) for one in score_hits(rows(total, file, code=code), words).score]
 
 
-def prose(match: float, kind: QueryType = "semantic") -> float:
-    (one,) = score_candidates(
-        rows([match], [0], code=False, kind=kind), floats([match]), floats([match]), 3
-    ).tolist()
-    return float(one)
+def prose(total: list[float], *, words: int = 5) -> list[float]:
+    return score(total, list(range(len(total))), words=words, code=False)
 
 
 def test_shares_of_files_add_up_to_one_and_follow_their_best_chunk() -> None:
@@ -72,26 +72,33 @@ def test_a_question_of_more_words_is_answered_more_surely() -> None:
     assert score([1.0, 0.9], [0, 1], words=12)[0] > score([1.0, 0.9], [0, 1], words=2)[0]
 
 
-@pytest.mark.parametrize(
-    ("match", "right"), [(0.15, 0.09), (0.28, 0.17), (0.33, 0.23), (0.43, 0.43), (0.53, 0.55), (0.65, 0.83)]
-)
-def test_the_score_of_prose_is_how_often_such_passages_were_right(match: float, right: float) -> None:
-    assert prose(match) == pytest.approx(right, abs=0.08), "as measured over eight labelled sets"
+def test_prose_that_matches_better_than_all_others_scores_high_and_low_among_equals() -> None:
+    alone, among = prose([0.9, 0.4, 0.4, 0.3]), prose([0.9] * 12)
+    assert alone[0] > 0.5
+    assert among[0] < 0.3
+    assert alone[0] > alone[1] >= alone[3]
 
 
-def test_a_name_found_once_in_a_chunk_of_mean_length_is_shown_as_right() -> None:
-    assert prose(0.45, "exact") > 0.6
-    assert prose(0.45, "mixed") > 0.5
+def test_what_leads_a_list_of_poor_matches_scores_low() -> None:
+    assert prose([0.15, 0.05, 0.04])[0] < 0.2 < prose([0.8, 0.7, 0.69])[0]
 
 
-def test_the_middle_of_the_scale_is_even_odds_for_each_type_of_query() -> None:
-    assert all(prose(middle, kind) == pytest.approx(0.5) for kind, middle in MIDPOINT.items())
+def test_a_text_that_is_alone_in_its_index_is_not_right_for_that() -> None:
+    (well,), (poorly,) = prose([0.9]), prose([0.1])
+    assert well > 0.6
+    assert poorly < 0.15
 
 
-def test_the_score_of_prose_does_not_depend_on_what_else_came_up() -> None:
-    total = floats([0.5, 0.45, 0.4])
-    several = score_candidates(rows(total.tolist(), [0, 1, 2], code=False), total, total, 3)
-    assert several[0] == pytest.approx(prose(0.5))
+def test_files_behind_the_ten_best_change_no_score() -> None:
+    best = [1.0 - place / 20 for place in range(LISTED)]
+    few, many = prose(best), prose(best + [0.5] * 300)
+    assert many[:LISTED] == pytest.approx(few)
+
+
+def test_of_what_a_filter_leaves_no_score_falls() -> None:
+    whole, left = prose([0.9, 0.8, 0.7, 0.6]), prose([0.8, 0.7])
+    assert left[0] > whole[1]
+    assert left[1] >= whole[2]
 
 
 def test_no_candidates_have_no_scores() -> None:
@@ -146,11 +153,29 @@ def test_every_column_of_a_list_has_its_weight() -> None:
     assert {*columns, "offset"} == learnt_weights().answer.keys()
 
 
-@pytest.mark.parametrize("other", [0.2, 0.9])
-def test_prose_scores_the_same_whatever_code_is_there_too(other: float) -> None:
-    alone = apply_signals(prose_rows([0.6])).score[0]
-    beside = apply_signals(candidates([0.6, other], code=[False, True])).score[0]
-    assert beside == pytest.approx(alone, abs=1e-6)
+def test_every_column_of_a_hit_in_prose_has_its_weight() -> None:
+    assert {*describe_hits(rows([0.5, 0.4], [0, 1]), 3), "offset"} == learnt_weights().prose.keys()
+
+
+def test_what_may_not_be_returned_takes_nothing_from_what_may() -> None:
+    found = rows([0.5, 0.9], [0, 1], code=False)
+    assert score_hits(replace(found, order=np.array([0])), 3).score[0] > score_hits(found, 3).score[0]
+
+
+@given(
+    st.lists(st.floats(0, 2, width=32), min_size=1, max_size=30),
+    st.lists(st.booleans(), min_size=30, max_size=30),
+    st.integers(1, 60),
+    kinds,
+)
+def test_a_score_is_a_chance_whatever_came_up(
+    total: list[float], code: list[bool], words: int, kind: QueryType
+) -> None:
+    found = replace(
+        rows(total, [place // 2 for place in range(len(total))], kind=kind), code=np.array(code[: len(total)])
+    )
+    scored = score_hits(found, words).score
+    assert ((scored > 0) & (scored < 1)).all()
 
 
 def test_where_the_answer_is_probably_not_here_no_hit_scores_more_than_that_chance() -> None:

@@ -21,10 +21,8 @@ from outcrop.rank.fusion import (
     fuse_scores,
     meaning_share,
     rerank_scores,
-    score_candidates,
 )
 from outcrop.records import MeaningShare, QueryType, Trust
-from outcrop.records.candidates import Candidates
 
 unit_floats = st.floats(0, 1, width=32)
 some = st.lists(unit_floats, min_size=1, max_size=20)
@@ -167,23 +165,6 @@ def test_how_much_meaning_weighs_follows_from_the_mode_then_the_balance_then_the
     assert by_rank == MeaningShare(RRF_SHARE, RRF_SHARE)
     by_score = meaning_share("mixed", trust, mode="hybrid", fusion="weighted", balance=None)
     assert by_score == MeaningShare(dense_weight("mixed", 1.0), dense_weight("mixed", 0.5))
-
-
-def chance(total: float, kind: QueryType, *, code: bool, prose_scale: float = 1.0) -> float:
-    only = Candidates(
-        chunk_id=np.zeros(1, np.int64), file=np.zeros(1, np.intp), code=np.array([code]), kind=kind
-    )
-    return float(score_candidates(only, floats([total]), floats([total / prose_scale]), 3)[0])
-
-
-def test_the_same_hit_in_code_is_surest_for_a_name_and_least_sure_for_a_mixed_query() -> None:
-    exact, semantic, mixed = (chance(0.5, kind, code=True) for kind in ("exact", "semantic", "mixed"))
-    assert exact > semantic > mixed
-
-
-def test_the_score_of_prose_does_not_depend_on_the_weight_of_its_match() -> None:
-    weighed = chance(0.8, "semantic", code=False, prose_scale=2.0)
-    assert weighed == pytest.approx(chance(0.4, "semantic", code=False))
 
 
 def test_the_shares_of_files_depend_on_the_differences_of_their_totals_however_large_these_are() -> None:

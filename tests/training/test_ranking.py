@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from training.ranking.__main__ import LISTED, list_repositories, main
 from training.ranking.columns import record
 from training.ranking.fit import PRIOR
+from training.ranking.hits import WORTH, fit_hits, record_sets, tell_sets
 from training.ranking.pages import make_page_questions
 from training.ranking.questions import make_questions
 from training.ranking.records import Asked, read_cases
@@ -137,8 +139,6 @@ def test_columns_are_those_that_the_engine_weighs(repositories: Path, tmp_path: 
 def test_the_command_writes_every_weight_and_makes_no_cases_twice(
     repositories: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import json
-
     words = ["--repos", str(repositories), "--only", "acme+pool", "--into", str(tmp_path / "made")]
     assert main(words) == 0
     told = capsys.readouterr().out
@@ -152,6 +152,47 @@ def test_the_command_writes_every_weight_and_makes_no_cases_twice(
     kept = read_cases(tmp_path / "made" / "cases" / "acme+pool.npz")
     assert sum(case.right_file.any() for case in kept) == written["questions"] > 0
     assert kept[0].columns.dtype == np.float32
+
+
+def labelled_set(folder: Path, about: str) -> Path:
+    """A set of ten texts, each of which answers one question."""
+    things = (
+        "kettle",
+        "ladder",
+        "violin",
+        "anchor",
+        "candle",
+        "saddle",
+        "bucket",
+        "mirror",
+        "pillow",
+        "hammer",
+    )
+    folder.mkdir()
+    lines = [
+        {"id": f"{about}-{one}", "text": f"The {one} of the {about} lies behind the door."} for one in things
+    ]
+    asked = [{"id": f"q-{one}", "text": f"where is the {one} of the {about}"} for one in things]
+    for name, rows in (("corpus", lines), ("queries", asked)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    gold = [f"q-{one}\t{about}-{one}\t1" for one in things]
+    (folder / "qrels.tsv").write_text("\n".join(["query\tdocument\tgrade", *gold]) + "\n")
+    return folder
+
+
+def test_labelled_sets_teach_what_the_score_of_prose_says(tmp_path: Path) -> None:
+    folders = [labelled_set(tmp_path / about, about) for about in ("castle", "harbour")]
+    hits = record_sets(folders)
+    assert {one.kind for one in hits} == set(WORTH)
+    assert all(not one.right.any() for one in hits if "strange" in one.kind or "taken" in one.kind)
+    worth = fit_hits(hits)
+    assert worth.keys() == learnt_weights().prose.keys()
+    there = [one for one in hits if one.kind == "there"]
+    rows = np.vstack([one.rows for one in there])
+    odds = rows @ np.array([worth[name] for name in there[0].names]) + worth["offset"]
+    right = np.concatenate([one.right for one in there])
+    assert odds[right].mean() > odds[~right].mean() + 1
+    assert [line.split(":")[0] for line in tell_sets(hits)] == ["castle", "harbour"]
 
 
 def test_without_repositories_there_is_nothing_to_learn(

@@ -1,10 +1,12 @@
 """Learns what the engine's signals are worth, and what the score of a hit in code says.
 
-    python -m training.ranking --repos FOLDER [--only owner+name,…] [--pages FOLDER …] --into FOLDER [--passages]
+    python -m training.ranking --repos FOLDER [--only owner+name,…] [--pages FOLDER …] [--sets FOLDER …]
+        --into FOLDER [--passages]
 
 The folder of repositories holds clones with their history, named `owner+name`; without `--only` those are used that
 `repositories.txt` lists. `--into` gets `trees`, `questions` and `cases` of each source, which are not made again where
-there are cases, and `weights.json` for src/outcrop/rank. The constants of chance.py are printed. With `--passages` it
+there are cases, and `weights.json` for src/outcrop/rank. The constants of chance.py are printed. Labelled `--sets` of
+prose teach what the score of a hit in prose says; without them that stays as it is. With `--passages` it
 also gets `passages`, which a reranker learns from (`training.gpu.lists`).
 """
 
@@ -23,9 +25,11 @@ from pathlib import Path
 from typing import Final
 
 import outcrop
+from outcrop.rank.signals import learnt_weights
 from training.ranking.answers import fit_answers, read_lists, record_lists, split_lists, tell_lists, write_lists
 from training.ranking.columns import record
 from training.ranking.fit import PRIOR, Weights, fit_weights, hand_set, score_by
+from training.ranking.hits import fit_hits, record_sets, tell_sets
 from training.ranking.judge import CHANCE, fit_chance, measure, measure_error, split_cases
 from training.ranking.pages import make_page_questions
 from training.ranking.passages import SUFFIX, write_passages
@@ -106,14 +110,18 @@ def tell_table(cases: Sequence[Case], learnt: Weights) -> list[str]:
     return lines
 
 
-def write_weights(weights: Weights, answer: Mapping[str, float], questions: int, path: Path) -> None:
+def write_weights(
+    weights: Weights, prose: Mapping[str, float], answer: Mapping[str, float], questions: int, path: Path
+) -> None:
     """As the engine reads them."""
     columns = {
         name: {kind: round(float(weights[kind][place]), 4) for kind in TYPES}
         for place, name in enumerate(PRIOR)
     }
-    worth = {name: round(value, 4) for name, value in answer.items()}
-    kept = {"about": ABOUT, "questions": questions, "columns": columns, "answer": worth}
+    of_prose, of_answer = (
+        {name: round(value, 4) for name, value in worth.items()} for worth in (prose, answer)
+    )
+    kept = {"about": ABOUT, "questions": questions, "columns": columns, "prose": of_prose, "answer": of_answer}
     path.write_text(json.dumps(kept, indent=1), "utf-8")
 
 
@@ -127,6 +135,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--repos", type=Path, required=True)
     parser.add_argument("--only", default="", help="owner+name,… instead of what is listed")
     parser.add_argument("--pages", type=Path, nargs="*", default=[], help="folders of HTML pages")
+    parser.add_argument(
+        "--sets", type=Path, nargs="*", default=[], help="folders of labelled sets (see hits.py)"
+    )
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--passages", action="store_true", help="also write what a reranker would be shown")
     options = parser.parse_args(arguments)
@@ -154,7 +165,11 @@ def main(arguments: list[str] | None = None) -> int:
     lists = [one for name, *_ in sources for one in read_lists(options.into / "lists" / f"{name}.jsonl")]
     for line in tell_lists(split_lists(lists)[1], fit_answers(split_lists(lists)[0])):
         say(f"held out, {line}")
-    write_weights(weights, fit_answers(lists), answered, options.into / "weights.json")
+    hits = record_sets(options.sets)
+    for line in tell_sets(hits):
+        say(f"held out, {line}")
+    prose = fit_hits(hits) if hits else learnt_weights().prose
+    write_weights(weights, prose, fit_answers(lists), answered, options.into / "weights.json")
     for name, value in zip(CHANCE, fit_chance(cases, weights), strict=True):
         say(f"{name} {value:.3f}")
     return 0

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 import outcrop
-from outcrop.rank.fusion import describe_list
+from outcrop.rank.chance import describe_list
 from outcrop.rank.signals import apply_signals, learnt_weights
 from outcrop.records import StoredChunk
 from outcrop.records.candidates import Candidates
@@ -54,7 +54,7 @@ def record_lists(
     rng = np.random.default_rng(1)
     chunks: dict[int, StoredChunk] = {}
     lists: list[Listed] = []
-    for asked, found, words in _ask(engine, questions):
+    for asked, found, words in ask(engine, questions):
         missing = [id_ for id_ in found.chunk_id.tolist() if id_ not in chunks]
         chunks.update({chunk.id: chunk for chunk in engine._store.chunks(missing)})
         right = np.array([judge_chunk(chunks[id_], asked)[0] for id_ in found.chunk_id.tolist()], np.bool_)
@@ -67,7 +67,7 @@ def record_lists(
                 (False, some & ~right),
             ):
                 lists.append(Listed(source, asked.kind, describe(leave(found, which), words), answered))
-    for _, found, words in _ask(engine, strange):
+    for _, found, words in ask(engine, strange):
         for which in (np.ones(len(found), np.bool_), draw_files(found, rng)):
             lists.append(Listed(source, ELSEWHERE, describe(leave(found, which), words), False))
     return lists
@@ -81,7 +81,7 @@ def draw_files(found: Candidates, rng: np.random.Generator) -> NDArray[np.bool_]
     return which
 
 
-def _ask(engine: outcrop.Engine, questions: Sequence[Asked]) -> Iterator[tuple[Asked, Candidates, int]]:
+def ask(engine: outcrop.Engine, questions: Sequence[Asked]) -> Iterator[tuple[Asked, Candidates, int]]:
     """Each question with its candidates, before the signals, and how many words it has."""
     parts = engine.parts
     recorder = Recorder(engine._store, parts.index, parts.embedder, parts.terms)
@@ -109,7 +109,7 @@ def _close(ranks: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def describe(found: Candidates, words: int) -> dict[str, float]:
     """A list in columns, as the engine describes it."""
-    ranked = apply_signals(found, words)
+    ranked = apply_signals(found)
     return describe_list(replace(ranked, order=np.argsort(-ranked.final, kind="stable")), words)
 
 

@@ -1,28 +1,21 @@
-"""Scores on their way: two lists become one, a reranker's opinion is blended in, and a hit shows a chance.
+"""Scores on their way: two lists become one, and a reranker's opinion is blended in. What a hit shows is in `chance`.
 
 Lists are fused by weighted scores, or by reciprocal ranks on request. Both legs speak in absolute terms: the lexical
 score is the share of the best score the query allows, the dense one a cosine. So their weighted sum means the same for
 every query, and one leg's confidence can outweigh the other's doubt, which ranks alone cannot express. On seven sets of
 prose equal-weight RRF lost to BM25 alone on six, by .04–.10 nDCG@10; the weighted sum gained .006–.026 on six and lost
 .006, within noise, on one (`benchmarks/quality.py`).
-
-The score of a hit is the chance that it answers the query, 0 to 1. For code it follows from how surely its file is the
-one that is meant, of all files that came up; for prose, from how well the passage matches. Scores never rise from one
-hit to the next. Whether anything here answers the query is told by the list as a whole: one file far ahead of all
-others is a good sign, a list that falls off slowly is not.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from outcrop.records import Fusion, MeaningShare, QueryType, SearchMode, Trust
-from outcrop.records.candidates import Candidates, Floats
-from outcrop.records.found import DOUBTFUL
-from outcrop.system.arrays import NDArray, numbered
+from outcrop.records.candidates import Floats
+from outcrop.system.arrays import NDArray
 
 SEMANTIC_SHARE: Final[dict[QueryType, float]] = {"exact": 0.30, "mixed": 0.60, "semantic": 0.85}
 """How much meaning counts against words for each type of query, given a model that is fully trusted."""
@@ -41,27 +34,6 @@ held-out sources NDCG@10 of names is .937 without a reranker, .934 with half of 
 
 SHARPNESS: Final = 8.0
 """How sharply the chance of a file follows from the best total of its chunks: the weights were learnt on this scale."""
-
-OF_SHARE: Final = 0.799
-OF_DISTANCE: Final = 0.141
-OF_WORDS: Final = 0.414
-OF_TYPE: Final[dict[QueryType, float]] = {"exact": 0.398, "mixed": -0.263, "semantic": 0.0}
-OFFSET: Final = -1.001
-"""Log-odds that a hit in code is right: by its file's share, its distance from the file's best chunk, how many words
-were asked (log), the type of query. Fitted to the ten best hits of 10 000 questions (`python -m training.ranking`).
-Expected calibration error on held-out repositories .03 to .04 by kind of question; on the 21 repositories of
-`benchmarks.code` .07 and on cosqa .02 (.33 and .58 with one curve for prose and code)."""
-
-AHEAD_OF: Final = 5
-"""Files that the best is compared with: the last of so many (not measured)."""
-
-MIDPOINT: Final[dict[QueryType, float]] = {"exact": 0.35, "mixed": 0.42, "semantic": 0.47}
-"""The labelled sets ask questions. A name that stands once in a chunk of mean length reaches 0.45 of the score its
-query allows, and that is as right as it can be: hence the values for exact and mixed queries (not measured)."""
-STEEPNESS: Final = 8.0
-"""Of prose: over eight labelled sets the share of right hits rises with the match along nearly the same curve, whatever
-the query: mean over the sets .09 at .15, .17 at .28, .23 at .33, .43 at .43, .55 at .53, .83 at .65. The logistic
-curve runs through these; `benchmarks/quality.py` prints the table again for the scores as returned."""
 
 
 class Legs(NamedTuple):
@@ -173,54 +145,3 @@ def best_totals(file: NDArray[np.intp], total: Floats) -> NDArray[np.float64]:
     best = np.full(int(file.max(initial=-1)) + 1, -np.inf)
     np.maximum.at(best, file, total.astype(np.float64))
     return best
-
-
-def score_candidates(candidates: Candidates, total: Floats, match: Floats, words: int) -> Floats:
-    """The score of each candidate by itself: of code from its total before repeats, of prose from how well it matches,
-    whatever code is there too. `words` is how many words were asked."""
-    if not len(total):
-        return total
-    below = total - best_totals(candidates.file, total)[candidates.file]
-    share = np.clip(file_shares(candidates.file, total), 1e-4, 1 - 1e-4)
-    odds = OF_SHARE * np.log(share / (1 - share)) + OF_DISTANCE * SHARPNESS * below
-    odds += OF_WORDS * math.log1p(words) + OF_TYPE[candidates.kind] + OFFSET
-    prose = STEEPNESS * (match - MIDPOINT[candidates.kind])
-    return (1 / (1 + np.exp(-np.where(candidates.code, odds, prose)))).astype(np.float32)
-
-
-def describe_list(candidates: Candidates, words: int) -> dict[str, float]:
-    """What the chance of an answer follows from: how well the best matches, and how far it is ahead of other files."""
-    order = candidates.order
-    first, asked = int(order[0]), math.log1p(words)
-    totals = np.sort(best_totals(numbered(candidates.file[order])[1], candidates.final[order]))[::-1]
-    gap = float(totals[0] - totals[min(len(totals) - 1, AHEAD_OF)])
-    match = float(candidates.fused[order].max())
-    role = str(candidates.role[first])
-    return {
-        **{"gap": gap, "gap × words": gap * asked, "match": match, "match × words": match * asked},
-        "rare words": float(candidates.file_rare_words[first]),
-        "cosine": float(candidates.cosine[order].max()),
-        "definition": float(candidates.defines[first]),
-        "aside": float(role != "" and role not in candidates.asked),
-        "words": asked,
-        "code": float(candidates.code[first]),
-    }
-
-
-def settle(candidates: Candidates, answerable: float | None = None) -> Candidates:
-    """The candidates with scores that never rise along their order: a stretch that would is given its mean. Where the
-    answer is probably not here, none is likelier to be right than that it is."""
-    means: list[float] = []
-    sizes: list[int] = []
-    for score in candidates.score[candidates.order].tolist():
-        mean, size = score, 1
-        while means and means[-1] < mean:
-            count = sizes.pop()
-            mean, size = (mean * size + means.pop() * count) / (size + count), size + count
-        means.append(mean)
-        sizes.append(size)
-    settled = candidates.score.copy()
-    settled[candidates.order] = np.repeat(means, sizes)
-    if answerable is not None and answerable < DOUBTFUL:
-        settled = np.minimum(settled, np.float32(answerable))
-    return candidates.put(score=settled)

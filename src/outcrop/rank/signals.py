@@ -14,7 +14,6 @@ after into the commit.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from outcrop.rank.fusion import describe_list, file_shares, score_candidates
+from outcrop.rank.fusion import file_shares
 from outcrop.records import QueryType, Role
 from outcrop.records.candidates import Candidates, Floats
 from outcrop.system.arrays import NDArray
@@ -246,10 +245,11 @@ def repeats(candidates: Candidates, total: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What columns are worth, by name, for each type of query; and what those of a list say of its answer, in log-odds,
-    `offset` included."""
+    """What columns are worth, by name, for each type of query; and in log-odds, `offset` included, what those of a hit
+    in prose say of it, and those of a list of its answer."""
 
     columns: Mapping[str, Mapping[QueryType, float]]
+    prose: Mapping[str, float]
     answer: Mapping[str, float]
 
     def sum(self, columns: Columns, kind: QueryType, count: int) -> Floats:
@@ -264,11 +264,11 @@ class Weights:
 def learnt_weights() -> Weights:
     """The weights that ship."""
     kept = json.loads(WEIGHTS.read_text("utf-8"))
-    return Weights(kept["columns"], kept["answer"])
+    return Weights(kept["columns"], kept["prose"], kept["answer"])
 
 
-def apply_signals(candidates: Candidates, words: int = 1) -> Candidates:
-    """The candidates with their totals, what each signal added, and their scores; `words` is how many were asked."""
+def apply_signals(candidates: Candidates) -> Candidates:
+    """The candidates with their totals and what each signal added."""
     weights, kind, count = learnt_weights(), candidates.kind, len(candidates)
     of_code, of_prose = (weights.columns[name][kind] for name in ("match, code", "match, prose"))
     scale = np.where(candidates.code, of_code, of_prose).astype(np.float32)
@@ -276,19 +276,7 @@ def apply_signals(candidates: Candidates, words: int = 1) -> Candidates:
     legs = {name: scale * getattr(candidates, name) for name in ("words", "meaning", "fused")}
     total = legs["fused"] + sum(boosts.values(), _nothing(candidates))
     boosts["repeats"] = repeats(candidates, total)
-    beside_code = sum((boosts[name] for name in ("prose", "guide") if name in boosts), _nothing(candidates))
-    match = (total - beside_code) / np.float32(of_prose)
-    score = score_candidates(candidates, total, match, words)
-    return candidates.put(**legs, final=total + boosts["repeats"], boosts=boosts, score=score)
-
-
-def chance_of_answer(candidates: Candidates, words: int) -> float:
-    """How likely it is that something here answers the query of so many words, by the candidates in their order."""
-    worth = learnt_weights().answer
-    odds = worth["offset"] + sum(
-        worth[name] * column for name, column in describe_list(candidates, words).items()
-    )
-    return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
+    return candidates.put(**legs, final=total + boosts["repeats"], boosts=boosts)
 
 
 def _nothing(candidates: Candidates) -> Floats:

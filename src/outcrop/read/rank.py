@@ -16,6 +16,7 @@ from outcrop.index.evidence import Nodes
 from outcrop.index.query import Query, asks_for, asks_for_guide
 from outcrop.index.seam import Index, Matches
 from outcrop.index.stretches import read_stretches
+from outcrop.rank.chance import score_hits
 from outcrop.rank.fusion import Legs, fuse_ranks, fuse_scores
 from outcrop.rank.signals import apply_signals
 from outcrop.read.hops import follow_names
@@ -73,14 +74,15 @@ class Ranker:
             further = follow_names(query, options, seen, self._store, self._index, self._terms, score)
             if further is not seen:
                 seen = replace(further, found=_order(query, options, further.found))
-        found, order = seen.found, seen.found.order
+        found = score_hits(seen.found, len(query.text.split()))
+        order = found.order
         if options.cutoff and len(order):
             order = order[found.final[order] >= options.cutoff * found.final[order[0]]]
         return replace(seen, found=found.put(order=order))
 
     def _score(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
-        """The rows with their scores."""
-        return apply_signals(self.describe(query, options, seen), len(query.text.split()))
+        """The rows with their totals."""
+        return apply_signals(self.describe(query, options, seen))
 
     def describe(self, query: Query, options: SearchOptions, seen: Matches) -> Candidates:
         """What came up, with all that the signals read: weights are learnt from that (`python -m training.ranking`)."""

@@ -18,9 +18,9 @@ from outcrop.index.query import Query, read_query
 from outcrop.index.seam import Index, Matches
 from outcrop.index.segment import View
 from outcrop.index.wording import read_language
-from outcrop.rank.fusion import meaning_share, settle
+from outcrop.rank.chance import chance_of_answer, settle
+from outcrop.rank.fusion import meaning_share
 from outcrop.rank.merge import Merger
-from outcrop.rank.signals import chance_of_answer
 from outcrop.read.explain import NOT_HERE, Explainer, find_left_out, tell_empty, tell_phrases
 from outcrop.read.hops import read_ahead
 from outcrop.read.rank import Ranker, trust_in
