@@ -67,6 +67,8 @@ def serve_command(
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
         raise need_extra(ConfigError, "outcrop serve", "serve") from error
+    if find_spec("mcp") is None:  # which is loaded when the first agent comes
+        raise need_extra(ConfigError, "outcrop serve", "serve")
     from outcrop.engine import Engine
     from outcrop.serve.logs import write_logs
     from outcrop.serve.state import make_state
