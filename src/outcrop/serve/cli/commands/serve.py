@@ -40,9 +40,8 @@ EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
 @option(
     "--workers",
     type=click.IntRange(0, 64),
-    default=0,
-    show_default=True,
-    help="Search processes, for many clients at once; each takes about 100 MB.",
+    help="Search processes, for many clients at once; each takes about 100 MB. By default they start when searches"
+    " queue, one a core and four at most, and leave when it is quiet; 0 for none.",
 )
 @option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 def serve_command(
@@ -53,7 +52,7 @@ def serve_command(
     roots: tuple[str, ...],
     read_only: bool,
     kb: Path | None,
-    workers: int,
+    workers: int | None,
     open_page: bool,
 ) -> None:
     """Serve the index over HTTP: the page, the API and agents.
