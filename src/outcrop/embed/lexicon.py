@@ -129,7 +129,7 @@ class Lexicon:
         self._tokens = tokens
         self._spell = spell
         self._entries: dict[str, tuple[bytes, memoryview[int]]] = {}
-        self._forms: dict[str, list[str]] = {}
+        self._forms: dict[str, dict[str, list[str]]] = {}
         self._told: dict[tuple[str, str], Sequence[tuple[str, float]]] = {}
         self.languages = frozenset(card["languages"])
         self._rows: dict[str, int] = {}
@@ -235,12 +235,16 @@ class Lexicon:
 
     def _find_forms(self, word: str) -> list[str]:
         stemmer = Stemmer.Stemmer("english", 0)
-        if not self._forms:
-            forms: dict[str, list[str]] = {}
-            for name, stem in zip(self._names, stemmer.stemWords(self._names), strict=True):
-                forms.setdefault(stem, []).append(name)
-            self._forms = forms
-        return [form for form in self._forms.get(stemmer.stemWord(word), ()) if form != word]
+        stem = stemmer.stemWord(word)
+        # A stem begins as its word does, so only those of one letter are looked through.
+        forms = self._forms.get(stem[:1])
+        if forms is None:
+            names = [name for name in self._names if name[:1] == stem[:1]]
+            forms = {}
+            for name, of in zip(names, stemmer.stemWords(names), strict=True):
+                forms.setdefault(of, []).append(name)
+            self._forms[stem[:1]] = forms
+        return [form for form in forms.get(stem, ()) if form != word]
 
     def _entries_of(self, language: str) -> tuple[bytes, memoryview[int]]:
         """For each token of the static model what it is called in a language, a line each, and where the lines end;
