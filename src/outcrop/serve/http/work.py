@@ -35,6 +35,9 @@ QUEUED: Final = 4
 MOST_ON_DEMAND: Final = 4
 """Processes that are started without being asked for, each of about 100 MB."""
 
+LIGHT_MODEL: Final = "outcrop-static"
+"""The model of which a process takes no more than that."""
+
 T = TypeVar("T")
 
 
@@ -82,9 +85,7 @@ def make_searchers(state: State, workers: int | None) -> Searchers | None:
         return None
 
     def is_light() -> bool:
-        from outcrop.embed.static import StaticEmbedder
-
-        return isinstance(state.engine.parts.embedder, StaticEmbedder)
+        return bool(state.engine.parts.embedder.model.name == LIGHT_MODEL)
 
     return Searchers(state.config, cores, on_demand=is_light)
 
