@@ -97,7 +97,7 @@ def search(segments: list[dict[str, Watched]], wanted: Wanted) -> None:
         watched["summary_vectors"].require_rows(np.unique(here // 2))
         for start in terms:
             for name in ("rows", "frequencies"):
-                watched[name].require_slice(int(start), int(start) + SEGMENT_ROWS // 50)
+                watched[name].require_slices(np.array([start]), np.array([start + SEGMENT_ROWS // 50]))
 
 
 def measure(chunks: int, folder: Path) -> dict[str, float]:

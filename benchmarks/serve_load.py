@@ -166,14 +166,15 @@ def main() -> int:
     parser.add_argument(
         "--think", type=float, default=1.0, help="seconds between an answer and the next question"
     )
-    parser.add_argument("--workers", type=int, default=0, help="as of `outcrop serve`")
+    parser.add_argument("--workers", type=int, help="as of `outcrop serve`")
     parser.add_argument("--corpus", type=Path, help="a folder of prose, or a .jsonl file")
     parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
     given = parser.parse_args()
     report = Report("serve_load", {**vars(given), "corpus": str(given.corpus)})
     db, drawn = build(given.chunks, given.corpus)
     queries = iter(drawn)
-    with serving(db, "--workers", str(given.workers)) as server:
+    workers = () if given.workers is None else ("--workers", str(given.workers))
+    with serving(db, *workers) as server:
         asyncio.run(load(server.port, cycle(drawn[-WARM_QUERIES:]), 4, 1.0, 0.0))
         before, cpu_before = server.rss_mb(), server.cpu_s()
         people = asyncio.run(load(server.port, queries, given.clients, given.seconds, given.think))

@@ -35,6 +35,7 @@ from benchmarks.report import (
     run_child,
     say,
 )
+from benchmarks.starts import measure_mcp, measure_serve
 
 STEPS = ("refresh", "embed", "search", "rank", "fetch")
 COLD_RUNS = 7
@@ -47,6 +48,8 @@ MEMORY_BAR_MB = 400.0
 INGEST_BAR = 1500.0
 SYNC_BAR_S = 1.0
 HELP_BAR_MS = 150.0
+SERVE_BAR_MS = 500.0
+MCP_BAR_MS = 300.0
 COLD_BAR_MS = 400.0
 """For 20 000 chunks; with more it is printed without a bar."""
 
@@ -298,7 +301,7 @@ def report_search(report: Report, options: argparse.Namespace, db: Path, queries
 
 
 def report_cold(report: Report, db: Path, query: str, chunks: int) -> None:
-    """(d) A search and a help text from a standing start."""
+    """(d) A search, a help text and servers from a standing start."""
     how = "command line" if has_command_line() else "library, no command line yet"
     cpu, wall = measure_command(search_command(db, query))
     report.add(f"cold search ({how}), CPU", cpu, "ms", at_most=COLD_BAR_MS if chunks <= 22_000 else None)
@@ -307,6 +310,9 @@ def report_cold(report: Report, db: Path, query: str, chunks: int) -> None:
         cpu, wall = measure_command([sys.executable, "-m", "outcrop", "--help"])
         report.add("--help, CPU", cpu, "ms", at_most=HELP_BAR_MS)
         report.add("--help, wall", wall, "ms")
+        if Path("/proc/self/stat").exists():
+            report.add("serve to its first answer, CPU", measure_serve(db), "ms", at_most=SERVE_BAR_MS)
+            report.add("mcp to its list of tools, CPU", measure_mcp(db), "ms", at_most=MCP_BAR_MS)
     else:
         say("--help: not measured, there is no command line yet")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import Stemmer
 
 from outcrop.embed.letters import MOST_SPELLINGS, spell_in_latin, spell_name, write_name
 from outcrop.embed.lexicon import CARD, FILES, Lexicon, hash_word
@@ -93,8 +94,18 @@ def test_a_question_of_unknown_words_has_no_vector_and_does_not_vote() -> None:
 
 def test_english_words_are_said_in_other_languages() -> None:
     assert "bibliothek" in dict(lexicon().say("library", "de"))
-    assert lexicon().say("library", "xx") == []
-    assert lexicon().say("zzqqxx", "de") == []
+    assert not lexicon().say("library", "xx")
+    assert not lexicon().say("zzqqxx", "de")
+
+
+def test_the_forms_of_a_word_are_all_tokens_with_its_stem() -> None:
+    names = lexicon()._names
+    stems = Stemmer.Stemmer("english").stemWords(names)
+    assert all(name[:1] == stem[:1] for name, stem in zip(names, stems, strict=True))
+    for word in ("election", "elections", "skies", "dying", "zzqqxx", "3", ""):
+        stem = Stemmer.Stemmer("english").stemWord(word)
+        wanted = [name for name, of in zip(names, stems, strict=True) if of == stem and name != word]
+        assert list(lexicon()._forms_of(word)) == wanted
 
 
 def test_names_are_spelled_in_latin_letters() -> None:

@@ -162,7 +162,7 @@ def test_every_byte_counts(size: int) -> None:
         with pytest.raises(DamagedArrays):
             Watched(worse, sums, "segment", "rows").require_rows(np.array([at]))
         with pytest.raises(DamagedArrays):
-            Watched(worse, sums, "segment", "rows").require_slice(at, at + 1)
+            Watched(worse, sums, "segment", "rows").require_slices(np.array([at]), np.array([at + 1]))
         for row in range(0, size, BLOCK_BYTES):
             if row // BLOCK_BYTES != at // BLOCK_BYTES:  # other blocks are as they were
                 Watched(worse, sums, "segment", "rows").require_rows(np.array([row]))

@@ -14,7 +14,7 @@ from tests.rank.test_merge_hits import chunks_of, merge, scored
 
 import outcrop
 from outcrop.engine import Engine
-from outcrop.rank.merge import MAX_PLACES, SAME_SHARE, Fate, join_copies, merge_hits
+from outcrop.rank.merge import MAX_PLACES, SAME_SHARE, Fate, _Passage, join_copies, merge_hits
 from outcrop.records import Hit
 
 HELPER = '''def read_settings_{i}(path: str) -> dict[str, str]:
@@ -191,3 +191,8 @@ def test_prose_that_differs_in_a_number_is_no_copy(kind: str, shown: int) -> Non
     assert len(join_copies(years)) == shown
     same = [hit(i, YEARLY.format(year=2016), kind=kind) for i in (1, 2)]
     assert len(join_copies([same[0], replace(same[1], text=same[1].text.replace("gross", "net"))])) == 1
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=80))
+def test_the_words_of_ascii_are_those_of_the_pattern(text: str) -> None:
+    assert _Passage(hit(1, text)).words == re.findall(r"\w+", text.lower())

@@ -233,10 +233,11 @@ def test_a_process_that_searches_runs_nothing_there(trap: Path, tmp_path: Path) 
     searchers = Searchers(config, 2)
     searchers.start()
     try:
-        _, answer = searchers.search("how is a request retried?", {})
+        found = searchers.search("how is a request retried?", {})
     finally:
         searchers.stop()
-    assert json.loads(answer)["hits"]
+    assert found is not None
+    assert json.loads(found[1])["hits"]
     assert not trap.exists()
 
 

@@ -128,13 +128,15 @@ class Lexicon:
         self._tones: NDArray[np.int8] = tones
         self._tokens = tokens
         self._spell = spell
-        self._entries: dict[str, tuple[bytes, NDArray[np.intp]]] = {}
-        self._forms: dict[str, list[str]] = {}
+        self._entries: dict[str, tuple[bytes, memoryview[int]]] = {}
+        self._forms: dict[str, dict[str, list[str]]] = {}
+        self._told: dict[tuple[str, str], Sequence[tuple[str, float]]] = {}
         self.languages = frozenset(card["languages"])
         self._rows: dict[str, int] = {}
         self._known: dict[str, Senses] = {}
         self._tones_seen = _Tones(self.measure_tone)
         self._last_split = ("", ("", ""))
+        self._last_forms: tuple[str, Sequence[str]] = ("", ())
 
     @cached_property  # only foreign text is translated
     def _names(self) -> list[str]:
@@ -194,19 +196,29 @@ class Lexicon:
         known = (word for word in words if word in self._tokens or word.isalpha())
         return [(word, word, 1.0) for word in islice(known, most)]
 
-    def say(self, word: str, language: str) -> list[tuple[str, float]]:
+    def say(self, word: str, language: str) -> Sequence[tuple[str, float]]:
         """What an English word, or another form of it, is called in another language, and how likely against the
         likeliest. An unknown one may be a name, which is written in the letters of the language."""
+        told = self._told.get((word, language))
+        if told is None:
+            told = self._say(word, language)
+            if len(self._told) >= _CACHED_WORDS:
+                self._told.clear()
+            if len(word) <= _LONG_WORD:
+                self._told[word, language] = told
+        return told
+
+    def _say(self, word: str, language: str) -> Sequence[tuple[str, float]]:
         entries = self._entries_of(language)
         found = self._said(word, entries)
         for form in self._forms_of(word):
             for other, rate in self._said(form, entries).items():
                 found[other] = max(found.get(other, 0.0), _OTHER_FORM * rate)
         if not found and language in self.languages:
-            return [(name, 1.0) for name in write_name(word, language)]
-        return sorted(found.items(), key=lambda said: -said[1])[:_MOST_SAID]
+            return tuple((name, 1.0) for name in write_name(word, language))
+        return tuple(sorted(found.items(), key=lambda said: -said[1])[:_MOST_SAID])
 
-    def _said(self, word: str, entries: tuple[bytes, NDArray[np.intp]]) -> dict[str, float]:
+    def _said(self, word: str, entries: tuple[bytes, memoryview[int]]) -> dict[str, float]:
         text, ends = entries
         token = self._tokens.get(word)
         if token is None or token >= len(ends):
@@ -214,17 +226,27 @@ class Lexicon:
         said = text[ends[token - 1] + 1 if token else 0 : ends[token]].decode("utf-8").split()
         return {entry[:-1]: int(entry[-1]) / 9 for entry in said}
 
-    def _forms_of(self, word: str) -> list[str]:
+    def _forms_of(self, word: str) -> Sequence[str]:
         """The other tokens that have the stem of an English word."""
-        stemmer = Stemmer.Stemmer("english")
-        if not self._forms:
-            forms: dict[str, list[str]] = {}
-            for name, stem in zip(self._names, stemmer.stemWords(self._names), strict=True):
-                forms.setdefault(stem, []).append(name)
-            self._forms = forms
-        return [form for form in self._forms.get(stemmer.stemWord(word), ()) if form != word]
+        last = self._last_forms
+        if last[0] != word:  # which is asked for one language after the other
+            self._last_forms = last = (word, self._find_forms(word))
+        return last[1]
 
-    def _entries_of(self, language: str) -> tuple[bytes, NDArray[np.intp]]:
+    def _find_forms(self, word: str) -> list[str]:
+        stemmer = Stemmer.Stemmer("english", 0)
+        stem = stemmer.stemWord(word)
+        # A stem begins as its word does, so only those of one letter are looked through.
+        forms = self._forms.get(stem[:1])
+        if forms is None:
+            names = [name for name in self._names if name[:1] == stem[:1]]
+            forms = {}
+            for name, of in zip(names, stemmer.stemWords(names), strict=True):
+                forms.setdefault(of, []).append(name)
+            self._forms[stem[:1]] = forms
+        return [form for form in forms.get(stem, ()) if form != word]
+
+    def _entries_of(self, language: str) -> tuple[bytes, memoryview[int]]:
         """For each token of the static model what it is called in a language, a line each, and where the lines end;
         nothing in one that is not here."""
         known = self._entries.get(language)
@@ -236,8 +258,8 @@ class Lexicon:
                 text = gzip.decompress(path.read_bytes()) + b"\n" if language in self.languages else b""
             except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise EmbedError(f"the dictionary {path} cannot be read ({error}): {_REINSTALL}") from error
-            ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-            known = self._entries[language] = text, ends
+            ends: Any = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+            known = self._entries[language] = text, memoryview(ends)
         return known
 
     def has(self, word: str) -> bool:

@@ -202,18 +202,20 @@ def _first_by_score(ids: NDArray[np.int64], scores: NDArray[np.float32], most: i
     return ids[best[np.argsort(-scores[best], kind="stable")][:most]]
 
 
+SAMPLED: Final = 8192
+"""Rows, spread over all, of which the best bound the best of all from below."""
+
+
 def _best(scores: list[NDArray[np.float32]], pool: int) -> list[Listed]:
     """Rows with the highest positive scores over all segments, segment by segment, with their rank."""
-    rows: list[NDArray[np.intp]] = []
-    best = np.zeros(0, np.float32)
-    floor = np.float32(0)
-    for score in scores:
-        # Earlier segments, which win where scores are equal, already have as many rows that are this good.
-        rows.append(np.flatnonzero(score > floor))
-        best = np.concatenate((best, score[rows[-1]]))
-        if len(best) >= pool:
-            best = -np.partition(-best, pool - 1)[:pool]
-            floor = best[pool - 1]
+    least = np.finfo(np.float32).tiny
+    step = max(sum(map(len, scores)) // SAMPLED, 1)
+    if step > 1:
+        # Of some rows the pool-th best is no better than that of all: what is below it is not among the best.
+        some = np.concatenate([score[::step] for score in scores])
+        if len(some) >= pool:
+            least = max(least, np.partition(some, len(some) - pool)[len(some) - pool])
+    rows = [(score >= least).nonzero()[0] for score in scores]
     return rank_rows(rows, [score[row] for score, row in zip(scores, rows, strict=True)], pool)
 
 
@@ -253,13 +255,14 @@ def _gather(
 ) -> Candidates:
     """All that ranking wants to know of one segment's rows and of the rows beside them."""
     segment, gone = view.segments[i], view.deleted[i]
-    own = _union(_union(words[0], meaning[0]), more)
+    own = _union(words[0], meaning[0], more)
     close = _around(own, segment, gone)
     wide = _around(close, segment, gone)
-    place_words, place_meaning = np.searchsorted(wide, words[0]), np.searchsorted(wide, meaning[0])
     lexical_rank, dense_rank = np.zeros(len(wide), np.int32), np.zeros(len(wide), np.int32)
-    lexical_rank[place_words], dense_rank[place_meaning] = words[1], meaning[1]
-    candidate = is_among(wide, close)
+    lexical_rank[wide.searchsorted(words[0])] = words[1]
+    dense_rank[wide.searchsorted(meaning[0])] = meaning[1]
+    candidate = np.zeros(len(wide), np.bool_)
+    candidate[wide.searchsorted(close)] = True
     if mask is not None:  # a neighbour that the filter or a phrase rules out only says what stands beside
         candidate &= mask[wide]
     found = _columns(segment, i, wide, scores[wide], vector)
@@ -270,15 +273,23 @@ def _around(rows: NDArray[np.intp], segment: Segment, gone: NDArray[np.bool_]) -
     """These rows and, of prose, those directly before and after them in the same document: code is not judged by what
     stands beside it."""
     prose = rows[~segment.code[rows]]
-    after = prose[prose + 1 < len(segment)]
-    after = after[segment.is_followed(after)] + 1
-    before = prose[prose > 0] - 1
-    before = before[segment.is_followed(before)]
-    beside = np.concatenate((before, after))
+    if not len(prose):
+        return rows
+    last = len(segment) - 1
+    after = prose[prose < last] if prose[-1] == last else prose
+    before = prose[1:] - 1 if prose[0] == 0 else prose - 1
+    # A row that is followed, and the row that follows one.
+    beside = np.concatenate((before[segment.is_followed(before)], after[segment.is_followed(after)] + 1))
     return _union(rows, beside[~gone[beside]])
 
 
-def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Both, sorted, each once. (np.union1d loads masked arrays, 7 ms of a cold start.)"""
-    both = np.sort(np.concatenate((some, others)))
-    return both[np.concatenate(([True], both[1:] != both[:-1]))] if len(both) else both
+def _union(*rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """All of them, sorted, each once. (np.union1d loads masked arrays, 7 ms of a cold start.)"""
+    every = np.concatenate(rows)
+    if not len(every):
+        return every
+    every.sort()
+    first = np.empty(len(every), np.bool_)
+    first[0] = True
+    np.not_equal(every[1:], every[:-1], out=first[1:])
+    return every[first]

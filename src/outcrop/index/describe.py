@@ -87,11 +87,12 @@ def describe(view: View, found: Candidates, text: str, declared: Declared, terms
         mine = np.flatnonzero(found.segment == number)
         if not len(mine):
             continue
-        rows = found.row[mine]
-        role[mine] = segment.roles[rows]
-        files, place = numbered(segment.files[rows])
-        stem[mine] = _likeness(segment.stems[files], words)[place]
-        folder[mine] = _share(segment.folders[files], words)[place]
+        role[mine] = segment.roles[found.row[mine]]
+        mine = mine[found.code[mine]]
+        if len(mine):  # what prose is about its title says
+            files, place = numbered(segment.files[found.row[mine]])
+            stem[mine] = _likeness(segment.stems[files], words)[place]
+            folder[mine] = _share(segment.folders[files], words)[place]
     defines = np.zeros(count, np.float32)
     for (number, row), sure in declared.items():
         defines[(found.segment == number) & (found.row == row)] = sure
@@ -100,8 +101,8 @@ def describe(view: View, found: Candidates, text: str, declared: Declared, terms
         file=file,
         role=_ROLE_NAMES[role & ~np.uint8(HEADER)],
         header=(role & HEADER) > 0,
-        stem=np.where(found.code, stem, 0).astype(np.float32),
-        folder=np.where(found.code, folder, 0).astype(np.float32),
+        stem=stem,
+        folder=folder,
         defines=defines,
         file_words=np.zeros(count, np.float32),
         file_rare_words=np.zeros(count, np.float32),

@@ -102,12 +102,13 @@ class Watched:
         if not self._check(np.flatnonzero(wanted & ~self._seen)):
             raise DamagedArrays(*self._place)
 
-    def require_slice(self, start: int, end: int) -> None:
-        """The same for the blocks that hold the rows from one to before another."""
-        if start >= end:
-            return
-        first, last = start * self._row_bytes // BLOCK_BYTES, (end * self._row_bytes - 1) // BLOCK_BYTES
-        if not self._check(first + np.flatnonzero(~self._seen[first : last + 1])):
+    def require_slices(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        """The same for the blocks that hold the rows from each start to before its end, which is behind it."""
+        first, last = starts * self._row_bytes // BLOCK_BYTES, (ends * self._row_bytes - 1) // BLOCK_BYTES
+        wanted = np.zeros(len(self._sums) + 1, np.int32)
+        np.add.at(wanted, first, 1)
+        np.add.at(wanted, last + 1, -1)
+        if not self._check(((wanted.cumsum()[:-1] > 0) & ~self._seen).nonzero()[0]):
             raise DamagedArrays(*self._place)
 
     def _check(self, blocks: NDArray[np.intp]) -> bool:
@@ -183,8 +184,8 @@ class Segment:
     """What checks the arrays of a file; None for those that were made in memory."""
     checked_terms: NDArray[np.bool_] | None = None
     """Terms whose postings were checked."""
-    counted: dict[int, int] = field(default_factory=dict)
-    """How many rows hold some terms that every search asks about: those of languages."""
+    counted: dict[tuple[int, ...], Sequence[int]] = field(default_factory=dict)
+    """How many rows hold each of some terms that every search asks about: those of languages."""
 
     def __len__(self) -> int:
         return len(self.chunk_ids)
@@ -213,29 +214,32 @@ class Segment:
         """The rows that hold a term and how often; None where no row does."""
         return self.postings_of((term,)).get(term)
 
-    def count_rows(self, term: int) -> int:
-        """How many rows hold a term, kept for the next search: for the few terms that every one asks about."""
-        count = self.counted.get(term)
-        if count is None:
-            found = self.postings(term)
-            count = self.counted[term] = 0 if found is None else len(found[0])
-        return count
+    def count_rows(self, terms: tuple[int, ...]) -> Sequence[int]:
+        """How many rows hold each of some terms, kept for the next search: for the few that every one asks about."""
+        counts = self.counted.get(terms)
+        if counts is None:
+            found = self.postings_of(terms)
+            counts = self.counted[terms] = [len(found[term][0]) if term in found else 0 for term in terms]
+        return counts
 
     def postings_of(self, terms: Sequence[int]) -> dict[int, Postings]:
         """The same for many terms at once: of those that some row holds."""
         wanted = np.fromiter(terms, np.uint64, len(terms))
-        places = np.searchsorted(self.terms, wanted)
-        held = np.flatnonzero(places < len(self.terms))
-        held = held[self.terms[places[held]] == wanted[held]]
-        return {terms[which]: self._postings_at(int(places[which])) for which in held.tolist()}
-
-    def _postings_at(self, i: int) -> Postings:
-        start, end = int(self.offsets[i]), int(self.offsets[i + 1])
-        if self.watched is not None and self.checked_terms is not None and not self.checked_terms[i]:
-            for name in ("rows", "frequencies"):
-                self.watched[name].require_slice(start, end)
-            self.checked_terms[i] = True
-        return self.rows[start:end], self.frequencies[start:end]
+        places = self.terms.searchsorted(wanted)
+        held = (self.terms.take(places, mode="clip") == wanted).nonzero()[0] if len(self.terms) else places[:0]
+        if not len(held):
+            return {}
+        places = places[held]
+        starts, ends = self.offsets[places].astype(np.int64), self.offsets[places + 1].astype(np.int64)
+        if self.watched is not None and self.checked_terms is not None:
+            fresh = (~self.checked_terms[places]).nonzero()[0]
+            if len(fresh):
+                for name in ("rows", "frequencies"):
+                    self.watched[name].require_slices(starts[fresh], ends[fresh])
+                self.checked_terms[places[fresh]] = True
+        rows, frequencies = self.rows, self.frequencies
+        slices = zip(held.tolist(), starts.tolist(), ends.tolist(), strict=True)
+        return {terms[which]: (rows[start:end], frequencies[start:end]) for which, start, end in slices}
 
 
 PAIR_BYTES: Final = 48

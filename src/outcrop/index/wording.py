@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 from outcrop.errors import QueryError
 from outcrop.system.dataclass import dataclass
@@ -50,8 +51,7 @@ class Spoken:
     told: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(NamedTuple):
     """A word of a query, what it may be called in another language, and how likely that is against the likeliest."""
 
     word: str
@@ -107,11 +107,18 @@ def _likely_languages(held: Mapping[str, int]) -> list[str]:
 
 def count_languages(count: Counts) -> dict[str, int]:
     """How many chunks are in each language, the commonest first."""
+    terms = _language_terms()
+    counts = count(tuple(terms))
+    found = {code: counts[term] for term, code in terms.items() if counts.get(term)}
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0] != ENGLISH, item[0])))
+
+
+@cache
+def _language_terms() -> dict[int, str]:
+    """The terms that stand for languages, with the codes of those."""
     from outcrop.text.languages import known_languages
 
-    terms = {language_term(code): code for code in known_languages()}
-    found = {terms[term]: chunks for term, chunks in count(terms).items() if chunks}
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0] != ENGLISH, item[0])))
+    return {language_term(code): code for code in known_languages()}
 
 
 def read_words(text: str, terms: Terms, spoken: Spoken = _AS_ENGLISH) -> Wording:

@@ -132,17 +132,24 @@ def describe_list(candidates: Candidates, words: int) -> dict[str, float]:
 def settle(candidates: Candidates, answerable: float | None = None) -> Candidates:
     """The candidates with scores that never rise along their order: a stretch that would is given its mean. Where the
     answer is probably not here, none is likelier to be right than that it is."""
+    settled = candidates.score.copy()
+    ordered = settled[candidates.order]
+    if (ordered[1:] > ordered[:-1]).any():
+        settled[candidates.order] = _level(ordered)
+    if answerable is not None and answerable < DOUBTFUL:
+        settled = np.minimum(settled, np.float32(answerable))
+    return candidates.put(score=settled)
+
+
+def _level(scores: Floats) -> NDArray[np.float64]:
+    """Scores whose rising stretches are given their means."""
     means: list[float] = []
     sizes: list[int] = []
-    for score in candidates.score[candidates.order].tolist():
+    for score in scores.tolist():
         mean, size = score, 1
         while means and means[-1] < mean:
             count = sizes.pop()
             mean, size = (mean * size + means.pop() * count) / (size + count), size + count
         means.append(mean)
         sizes.append(size)
-    settled = candidates.score.copy()
-    settled[candidates.order] = np.repeat(means, sizes)
-    if answerable is not None and answerable < DOUBTFUL:
-        settled = np.minimum(settled, np.float32(answerable))
-    return candidates.put(score=settled)
+    return np.repeat(np.array(means, np.float64), sizes)

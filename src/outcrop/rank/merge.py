@@ -28,6 +28,10 @@ MAX_PLACES: Final = 20
 """Copies of a hit that are named; more are counted (not measured)."""
 
 _WORD: Final = re.compile(r"\w+")
+_ASCII_WORDS: Final = "".join(
+    chr(code).lower() if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128)
+)
+"""What each character of ASCII becomes before a text is split into words: a quarter of the time of the pattern."""
 
 
 class _Passage:
@@ -47,7 +51,10 @@ class _Passage:
     def words(self) -> list[str]:
         """All its words; from then on `distinct` has each of them once."""
         if self._words is None:
-            self._words = _WORD.findall(self.text.lower())
+            text = self.text
+            self._words = (
+                text.translate(_ASCII_WORDS).split() if text.isascii() else _WORD.findall(text.lower())
+            )
             self.distinct = frozenset(self._words)
         return self._words
 
@@ -63,9 +70,12 @@ class _Passage:
         # What was not found by words (a chunk that others refer to) was not asked for by any.
         if self.asked != other.asked and self.asked and other.asked:
             return False
-        most = max(len(self.words), len(other.words))
+        least, most = sorted((len(self.words), len(other.words)))
         may_differ = int((1 - SAME_SHARE) * most + 1e-9)
-        if most < MIN_WORDS or len(self.distinct ^ other.distinct) > 2 * may_differ:
+        if most < MIN_WORDS or least < most - may_differ:
+            return False
+        mine, theirs = self.distinct, other.distinct
+        if abs(len(mine) - len(theirs)) > 2 * may_differ or len(mine ^ theirs) > 2 * may_differ:
             return False
         if (Counter(self.words) & Counter(other.words)).total() < most - may_differ:
             return False

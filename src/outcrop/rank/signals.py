@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, get_args
 
@@ -102,6 +102,8 @@ def labels(candidates: Candidates) -> Columns:
 def covered(candidates: Candidates) -> Columns:
     """How much of the query the best passages of a file of code hold between them, each word once."""
     code = candidates.code
+    if not code.any():
+        return dict.fromkeys(("words of the file", "rare words of the file"), _nothing(candidates))
     return {
         "words of the file": np.where(code, candidates.file_words, 0),
         "rare words of the file": np.where(code, candidates.file_rare_words, 0),
@@ -111,6 +113,9 @@ def covered(candidates: Candidates) -> Columns:
 def standing(candidates: Candidates) -> Columns:
     """Where a passage of code stands in the list of each leg: to be among the first says more than a score."""
 
+    if not candidates.code.any():
+        return dict.fromkeys(("rank by words", "rank by meaning"), _nothing(candidates))
+
     def column(rank: NDArray[np.int32]) -> Floats:
         return np.where((rank > 0) & candidates.code, RANK_SCALE / (RANK_SCALE + rank), 0)
 
@@ -119,22 +124,22 @@ def standing(candidates: Candidates) -> Columns:
 
 def definition(candidates: Candidates) -> Columns:
     """Whoever asks for a name first wants to see its declaration."""
-    return {"definition": candidates.best * candidates.defines}
+    return {"definition": _scaled(candidates, candidates.defines)}
 
 
 def quoted(candidates: Candidates) -> Columns:
     """What a longer text quotes (an error message, a setting) stands word for word where it comes from."""
-    return {"quoted": candidates.best * candidates.quoted}
+    return {"quoted": _scaled(candidates, candidates.quoted)}
 
 
 def file_name(candidates: Candidates) -> Columns:
     """People name a file after what it is about."""
-    return {"file name": candidates.best * candidates.stem}
+    return {"file name": _scaled(candidates, candidates.stem)}
 
 
 def folder_name(candidates: Candidates) -> Columns:
     """And its folder, more loosely."""
-    return {"folder name": candidates.best * candidates.folder}
+    return {"folder name": _scaled(candidates, candidates.folder)}
 
 
 def project_name(candidates: Candidates) -> Columns:
@@ -143,7 +148,7 @@ def project_name(candidates: Candidates) -> Columns:
     A query of which a third is the name lifts the project by somewhat more than a third of the best match, as words in
     the text would, which also count for its rank (not measured: no training question names a project).
     """
-    return {"project name": candidates.best * candidates.project}
+    return {"project name": _scaled(candidates, candidates.project)}
 
 
 def coherence(candidates: Candidates) -> Columns:
@@ -170,8 +175,9 @@ def prose(candidates: Candidates) -> Columns:
 
 def guide(candidates: Candidates) -> Columns:
     """A question about using a program is answered by its documentation, though the code has all the words too."""
-    wanted = candidates.wants_guide and bool(candidates.code.any())
-    return {"guide": np.where(candidates.code, 0, candidates.best * wanted)}
+    if not (candidates.wants_guide and candidates.code.any()):
+        return {"guide": _nothing(candidates)}
+    return {"guide": np.where(candidates.code, 0, candidates.best)}
 
 
 def links(candidates: Candidates) -> Columns:
@@ -181,8 +187,9 @@ def links(candidates: Candidates) -> Columns:
 
 def role(candidates: Candidates) -> Columns:
     """A question about a program is seldom one about its tests, examples or generated files."""
+    there = set(candidates.role.tolist())
     return {
-        name: np.where(candidates.role == name, candidates.best, 0)
+        name: np.where(candidates.role == name, candidates.best, 0) if name in there else _nothing(candidates)
         for name in ROLES
         if name not in candidates.asked
     }
@@ -190,6 +197,8 @@ def role(candidates: Candidates) -> Columns:
 
 def header(candidates: Candidates) -> Columns:
     """Imports and licences name everything and explain nothing."""
+    if not candidates.header.any():
+        return {"header": _nothing(candidates)}
     return {"header": np.where(candidates.header, candidates.best, 0)}
 
 
@@ -254,9 +263,12 @@ class Weights:
 
     def sum(self, columns: Columns, kind: QueryType, count: int) -> Floats:
         """What some columns come to for each of `count` candidates."""
-        total = np.zeros(count, np.float32)
+        nothing = _zeros(count)
+        total = nothing
         for name, column in columns.items():
-            total += np.float32(self.columns[name][kind]) * column
+            if column is not nothing:
+                added = np.float32(self.columns[name][kind]) * column
+                total = added.astype(np.float32) if total is nothing else (total + added).astype(np.float32)
         return total
 
 
@@ -274,10 +286,24 @@ def apply_signals(candidates: Candidates) -> Candidates:
     scale = np.where(candidates.code, of_code, of_prose).astype(np.float32)
     boosts = {name: weights.sum(signal(candidates), kind, count) for name, signal in SIGNALS.items()}
     legs = {name: scale * getattr(candidates, name) for name in ("words", "meaning", "fused")}
-    total = legs["fused"] + sum(boosts.values(), _nothing(candidates))
+    nothing = _nothing(candidates)
+    total = legs["fused"] + sum((boost for boost in boosts.values() if boost is not nothing), nothing)
     boosts["repeats"] = repeats(candidates, total)
     return candidates.put(**legs, final=total + boosts["repeats"], boosts=boosts)
 
 
+def _scaled(candidates: Candidates, share: Floats) -> Floats:
+    """A share of the best match."""
+    return candidates.best * share if share.any() else _nothing(candidates)
+
+
 def _nothing(candidates: Candidates) -> Floats:
-    return np.zeros(len(candidates), np.float32)
+    return _zeros(len(candidates))
+
+
+@lru_cache(256)
+def _zeros(count: int) -> Floats:
+    """What most signals add to most candidates: told by being this very column, so nobody has to sum it up."""
+    nothing = np.zeros(count, np.float32)
+    nothing.flags.writeable = False
+    return nothing

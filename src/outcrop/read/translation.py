@@ -39,11 +39,13 @@ def _translate(query: Query, lexicon: Lexicon, held: list[str]) -> tuple[Transla
     _, foreign = lexicon.split(query.text)
     found = lexicon.translate(foreign, MAX_WORDS) if foreign else lexicon.list_english(query.text, MAX_WORDS)
     given = [Translation(word, other, ENGLISH, share) for word, other, share in found if foreign]
-    for language in [code for code in held if code not in (ENGLISH, query.language)][:MAX_LANGUAGES]:
+    others = [code for code in held if code not in (ENGLISH, query.language)][:MAX_LANGUAGES]
+    said = {english: [lexicon.say(english, language) for language in others] for _, english, _ in found}
+    for at, language in enumerate(others):
         for word, english, share in found:
             given += [
                 Translation(word, other, language, share * rate)
-                for other, rate in lexicon.say(english, language)
+                for other, rate in said[english][at]
                 if other != word
             ]
     return tuple(given)

@@ -53,7 +53,9 @@ def fetch(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) 
 
 def document_info(row: tuple[Any, ...]) -> DocumentInfo:
     """A DocumentInfo from DOCUMENT_COLUMNS."""
-    return DocumentInfo(*(*row[:8], tuple(json.loads(row[8])), load_meta(row[9]), *row[10:]))
+    tags = tuple(json.loads(row[8])) if row[8] != "[]" else ()  # most have neither
+    meta = load_meta(row[9]) if row[9] != "{}" else {}
+    return DocumentInfo(*(*row[:8], tags, meta, *row[10:]))
 
 
 def stored_chunk(row: tuple[Any, ...], documents: Mapping[int, DocumentInfo]) -> StoredChunk:

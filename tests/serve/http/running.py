@@ -55,7 +55,9 @@ def write_notes(folder: Path) -> Path:
 
 
 @contextmanager
-def serving(folder: Path, *, read_only: bool = False, workers: int = 0, **settings: Any) -> Iterator[Running]:
+def serving(
+    folder: Path, *, read_only: bool = False, workers: int | None = 0, **settings: Any
+) -> Iterator[Running]:
     """A server over an index in this folder that holds the notes."""
     notes = write_notes(folder / "notes")
     config = load_config({"db": folder / "index.db", "port": 0, **settings}, environ={"HOME": str(folder)})

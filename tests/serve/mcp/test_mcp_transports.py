@@ -358,3 +358,18 @@ def test_the_longest_idle_session_makes_room() -> None:
     sessions.leave("nobody")
     sessions.forget("b")
     assert len(sessions) == 3
+
+
+def test_a_server_starts_without_the_library_of_agents(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from outcrop.serve.http.server import make_app\n"
+        "from outcrop.engine import Engine\n"
+        "from outcrop.config import load_config\n"
+        "from outcrop.serve.state import make_state\n"
+        f"with Engine(load_config({{'db': {str(tmp_path / 'index.db')!r}}})) as engine:\n"
+        "    make_app(make_state(engine))\n"
+        "print([name for name in ('mcp', 'mcp_types', 'outcrop.serve.mcp.server') if name in sys.modules])\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n", result.stdout

@@ -20,8 +20,11 @@ _COLUMN: Final = 26
 class GroupedOption(click.Option):
     """An option with its heading; a `rare` one is shown by --help-all only."""
 
-    def __init__(self, *args: Any, group: str = _OTHERS, rare: bool = False, **attributes: Any) -> None:
+    def __init__(
+        self, *args: Any, group: str = _OTHERS, rare: bool = False, help: str | None = None, **attributes: Any
+    ) -> None:
         super().__init__(*args, **attributes)
+        self.help = help  # one line; click would look for indentation in each of 440
         self.group = group or _OTHERS
         self.rare = rare
 

@@ -21,9 +21,8 @@ from outcrop.serve.http.metrics import Metrics
 from outcrop.serve.http.problems import Refused, body_of, describe_invalid, refusal_of
 from outcrop.serve.http.routes import documents, embed, jobs, kb, search, status
 from outcrop.serve.http.routes.chat import chat_router
-from outcrop.serve.http.searchers import Searchers
 from outcrop.serve.http.security import Guard
-from outcrop.serve.http.work import THREADS, Shared, search_threads
+from outcrop.serve.http.work import THREADS, Shared, make_searchers, search_threads
 from outcrop.serve.mcp.http import McpApp
 from outcrop.serve.page.routes import page_router
 from outcrop.serve.state import State
@@ -31,15 +30,15 @@ from outcrop.serve.state import State
 DESCRIPTION: Final = "Documents in, the right passages out, with exact sources."
 
 
-def make_app(state: State, *, workers: int = 0) -> FastAPI:
+def make_app(state: State, *, workers: int | None = 0) -> FastAPI:
     """The ASGI application over one state. Its lifespan starts and stops the jobs and the background work; `workers` is
-    how many processes search for it."""
+    how many processes search for it, None for as many as are good once searches queue."""
     shared = Shared(
         state=state,
         metrics=Metrics(),
         background=Background(state.engine, state.kb, read_only=state.read_only),
-        searches=CapacityLimiter(max(workers, search_threads())),
-        searchers=Searchers(state.config, workers) if workers else None,
+        searches=CapacityLimiter(max(workers or 0, search_threads())),
+        searchers=make_searchers(state, workers),
     )
     agents = McpApp(state)
 

@@ -169,8 +169,8 @@ def url_of(listening: socket.socket, host: str) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(state: State, listening: socket.socket, *, workers: int = 0) -> None:
-    """Serve until SIGINT or SIGTERM; with `workers`, so many processes do the searching."""
+def serve(state: State, listening: socket.socket, *, workers: int | None = None) -> None:
+    """Serve until SIGINT or SIGTERM; with `workers`, so many processes do the searching (see `make_app`)."""
     _send_logs_to_ours()
     most = most_connections()
     config = uvicorn.Config(

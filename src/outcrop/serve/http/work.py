@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -28,6 +29,14 @@ from outcrop.system.machine import usable_cores
 
 THREADS: Final = 16
 """Requests worked on at a time, searches apart (not measured): most of them wait for a disk or a remote model."""
+
+QUEUED: Final = 4
+"""Searches that wait for others when processes are started for them (not measured): who types quickly makes two."""
+MOST_ON_DEMAND: Final = 4
+"""Processes that are started without being asked for, each of about 100 MB."""
+
+LIGHT_MODEL: Final = "outcrop-static"
+"""The model of which a process takes no more than that."""
 
 T = TypeVar("T")
 
@@ -55,6 +64,8 @@ class Shared:
 
     async def search(self, work: Callable[[], T]) -> T:
         """Do this work in one of the threads for searches; its `check_wanted()` ends it when the client has left."""
+        if self.searchers is not None and self.searches.statistics().tasks_waiting >= QUEUED:
+            self.searchers.demand()
         return await to_thread.run_sync(work, limiter=self.searches)
 
 
@@ -62,6 +73,21 @@ def search_threads() -> int:
     """Searches done at a time. They hold the interpreter for most of their time: more threads than cores only make
     each of them slower (`benchmarks/serve_load.py`)."""
     return max(2, min(4, usable_cores()))
+
+
+def make_searchers(state: State, workers: int | None) -> Searchers | None:
+    """So many processes that search; None for as many as there are cores, once searches queue. A store on a server has
+    connections to be spared, and a transformer takes hundreds of megabytes in each: there none is started unasked."""
+    if workers is not None:
+        return Searchers(state.config, workers) if workers else None
+    cores = min(usable_cores(), MOST_ON_DEMAND)
+    if cores < 2 or not isinstance(state.config.db, Path):
+        return None
+
+    def is_light() -> bool:
+        return bool(state.engine.parts.embedder.model.name == LIGHT_MODEL)
+
+    return Searchers(state.config, cores, on_demand=is_light)
 
 
 class TookTooLong(Exception):

@@ -7,16 +7,18 @@ a thousand calls of `initialize` would lock every agent out. Here the one that w
 from __future__ import annotations
 
 import logging
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+import anyio
+import anyio.to_thread
 
-from outcrop.serve.mcp.desk import Desk
-from outcrop.serve.mcp.server import make_server
+from outcrop.serve.mcp.tools import choose_tools
 from outcrop.system.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import Message, Receive, Scope, Send
 
     from outcrop.serve.state import State
@@ -82,17 +84,44 @@ class McpApp:
     checks neither Host, Origin nor token: what routes to it does."""
 
     def __init__(self, state: State) -> None:
-        server = make_server(Desk(lambda: state, read_only=state.read_only), state.config.tools)
+        choose_tools(state.config.tools)  # what is wrong with the setting is said now
+        self._state = state
         self._open = Sessions(MAX_SESSIONS)
-        # Twice as many, for those that are just being opened; then the SDK says 503.
-        self._sessions = StreamableHTTPSessionManager(server, max_sessions=2 * MAX_SESSIONS)
+        self._asked, self._ready = anyio.Event(), anyio.Event()
+        self._sessions: StreamableHTTPSessionManager | None = None
 
-    def run(self) -> AbstractAsyncContextManager[None]:
-        """Serve while the block runs; once in the life of an app."""
-        return self._sessions.run()
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Serve while the block runs; once in the life of an app. The SDK is loaded when the first agent comes: it is
+        two fifths of what a server takes to start, and many a server never meets one."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._serve)
+            yield
+            group.cancel_scope.cancel()
+
+    async def _serve(self) -> None:
+        await self._asked.wait()
+        sessions = await anyio.to_thread.run_sync(self._make)
+        async with sessions.run():
+            self._sessions = sessions
+            self._ready.set()
+            await anyio.sleep_forever()
+
+    def _make(self) -> StreamableHTTPSessionManager:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from outcrop.serve.mcp.desk import Desk
+        from outcrop.serve.mcp.server import make_server
+
+        state = self._state
+        server = make_server(Desk(lambda: state, read_only=state.read_only), state.config.tools)
+        # Twice as many, for those that are just being opened; then the SDK says 503.
+        return StreamableHTTPSessionManager(server, max_sessions=2 * MAX_SESSIONS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
+        self._asked.set()
+        await self._ready.wait()
         session = _session_in(scope["headers"])
         self._open.enter(session)
 
@@ -102,10 +131,14 @@ class McpApp:
             await send(message)
 
         try:
-            await self._sessions.handle_request(scope, receive, watch)
+            await self._handle(scope, receive, watch)
         finally:
             self._open.leave(session)
         await self._make_room(scope)
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._sessions is not None  # noqa: S101 - it is ready
+        await self._sessions.handle_request(scope, receive, send)
 
     def _note(self, method: str, session: str, start: Message) -> None:
         """Note what the head of an answer says: a session was opened, or it is gone."""
@@ -120,7 +153,7 @@ class McpApp:
             log.info("closing the longest idle of too many sessions")
             host = [header for header in scope["headers"] if header[0] == b"host"]
             closing = {**scope, "method": "DELETE", "headers": [*host, (_HEADER, surplus.encode("ascii"))]}
-            await self._sessions.handle_request(closing, _no_body, _no_answer)
+            await self._handle(closing, _no_body, _no_answer)
 
 
 def _session_in(headers: object) -> str:

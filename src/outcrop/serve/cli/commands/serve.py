@@ -40,9 +40,8 @@ EXTRA: Final = frozenset({"fastapi", "uvicorn", "mcp", "starlette", "pydantic"})
 @option(
     "--workers",
     type=click.IntRange(0, 64),
-    default=0,
-    show_default=True,
-    help="Search processes, for many clients at once; each takes about 100 MB.",
+    help="Search processes, for many clients at once; each takes about 100 MB. By default they start when searches"
+    " queue, one a core and four at most, and leave when it is quiet; 0 for none.",
 )
 @option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 def serve_command(
@@ -53,7 +52,7 @@ def serve_command(
     roots: tuple[str, ...],
     read_only: bool,
     kb: Path | None,
-    workers: int,
+    workers: int | None,
     open_page: bool,
 ) -> None:
     """Serve the index over HTTP: the page, the API and agents.
@@ -67,6 +66,8 @@ def serve_command(
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
         raise need_extra(ConfigError, "outcrop serve", "serve") from error
+    if find_spec("mcp") is None:  # which is loaded when the first agent comes
+        raise need_extra(ConfigError, "outcrop serve", "serve")
     from outcrop.engine import Engine
     from outcrop.serve.logs import write_logs
     from outcrop.serve.state import make_state

@@ -65,9 +65,10 @@ def _add_search(router: APIRouter, shared: Shared) -> None:
         def work() -> Response:
             # The reranker is opened once, here: each process would load its own.
             if shared.searchers is not None and not body.given().get("rerank"):
-                timings_ms, found_json = shared.searchers.search(body.query, body.given())
-                shared.metrics.note_search(timings_ms)
-                return send(found_json)
+                apart = shared.searchers.search(body.query, body.given())
+                if apart is not None:
+                    shared.metrics.note_search(apart[0])
+                    return send(apart[1])
             found = engine.search(body.query, **body.given())
             shared.metrics.note_search(found.timings_ms)
             return answer(found)
