@@ -95,3 +95,35 @@ def test_every_byte_that_begins_a_character_has_its_offset(text: str) -> None:
     data = text.encode()
     offset = offsets_of(text, data)
     assert [offset(len(text[:at].encode())) for at in range(len(text) + 1)] == list(range(len(text) + 1))
+
+
+SWIFT = """let top = 1
+class Point {
+    let x: Int
+    func length() -> Int { let local = 2; return local }
+    static func == (a: Point, b: Point) -> Bool { true }
+}
+"""
+
+
+def test_what_a_pattern_leaves_to_be_looked_at_is_found_as_by_the_pattern() -> None:
+    outline = read_code(SWIFT, "point.swift").outline
+    assert outline is not None
+    found = [
+        (item.name, item.kind, item.scope, SWIFT[item.body : item.body + 1]) for item in outline.declarations
+    ]
+    assert found == [
+        ("top", "constant", (), "\n"),
+        ("Point", "class", (), "{"),
+        ("x", "property", ("Point",), "\n"),
+        ("length", "method", ("Point",), "{"),
+        ("==", "operator", ("Point",), "{"),
+    ]
+
+
+def test_what_patterns_set_is_known() -> None:
+    known = {"name", "inside"}
+    for language in LANGUAGES:
+        grammar = grammar_of(language)
+        assert all(told.keys() <= known for told in grammar.settings.values()), language.name
+        assert all(kinds for told in grammar.settings.values() for kinds in told.values()), language.name

@@ -212,7 +212,8 @@ class NoGrammar(ParseError):
 
 
 class Grammar:
-    """A loaded grammar and its compiled query. Parsers and cursors are per thread."""
+    """A loaded grammar, its compiled query, and what some patterns set, by their number. Parsers and cursors are per
+    thread."""
 
     def __init__(self, language: Language) -> None:
         module, _, function = language.grammar.partition(":")
@@ -228,6 +229,13 @@ class Grammar:
         names = language.queries or (language.name,)
         source = "\n".join(folder.joinpath(f"{name}.scm").read_text("utf-8") for name in names)
         self.query = tree_sitter.Query(self._grammar, source)
+        count: int = self.query.pattern_count  # type: ignore[assignment]  # the stubs take it for a method
+        found = ((number, self.query.pattern_settings(number)) for number in range(count))
+        self.settings = {
+            number: {key: frozenset((said or "").split()) for key, said in told.items()}
+            for number, told in found
+            if told
+        }
         self._local = threading.local()
 
     def parser(self) -> tree_sitter.Parser:
