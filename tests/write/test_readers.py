@@ -21,7 +21,16 @@ from outcrop.errors import Cancelled, ConfigError, SourceError
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Outline, SourceFile
 from outcrop.write import readers
-from outcrop.write.prepare import Job, Prepared, Recipe, Unreadable, prepare_file, prepare_here
+from outcrop.write.prepare import (
+    Batch,
+    Job,
+    Prepared,
+    Recipe,
+    Unreadable,
+    cut_batches,
+    prepare_file,
+    prepare_here,
+)
 from outcrop.write.readers import ReadersPrepare
 
 RECIPE = Recipe(ChunkOptions(), ParseLimits(60.0, 2**30), 1_000_000, "notes")
@@ -100,8 +109,13 @@ def test_a_reader_starts_for_each_core_that_the_writer_leaves(
     monkeypatch.setattr(readers, "WORTH_BYTES", 1)
     monkeypatch.setattr(readers, "usable_cores", lambda: cores)
     counts: list[int] = []
-    cut = readers.cut_batches
-    monkeypatch.setattr(readers, "cut_batches", lambda jobs, count: counts.append(count) or cut(jobs, count))
+    cut = cut_batches
+
+    def counted(jobs: list[Job], count: int) -> list[Batch]:
+        counts.append(count)
+        return cut(jobs, count)
+
+    monkeypatch.setattr(readers, "cut_batches", counted)
     assert len(list(ReadersPrepare(2)(jobs_in(folder), RECIPE, go_on))) == len(jobs_in(folder))
     assert counts == [started]
 

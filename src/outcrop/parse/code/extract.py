@@ -39,6 +39,7 @@ from operator import itemgetter
 import numpy as np
 import tree_sitter
 
+from outcrop.parse.code.conditionals import WORTH_BYTES, first_branches, spoiled_bytes
 from outcrop.parse.code.declarations import (
     Found,
     attach_docs,
@@ -92,11 +93,25 @@ def extract_outline(text: str, language: Language) -> Outline:
         again = parse_within(grammar.parser(), straight)
         if not again.root_node.has_error:
             readable, tree = straight, again
+    if language.has_conditionals and tree.root_node.has_error:
+        readable, tree = _read_first_branches(readable, tree, grammar)
     outline = _outline_of(text, readable, tree.root_node, grammar, deadline)
     if language.loose is not None:
         known = (*outline.declarations, *_loose(text, language.loose))
         outline = replace(outline, declarations=tuple(sorted(known, key=lambda item: (item.start, -item.end))))
     return outline
+
+
+def _read_first_branches(
+    data: bytes, tree: tree_sitter.Tree, grammar: Grammar
+) -> tuple[bytes, tree_sitter.Tree]:
+    """The same, or without the branches that leave braces open, where that spares half of what errors spoil."""
+    spoiled = spoiled_bytes(tree.root_node)
+    if spoiled >= WORTH_BYTES and (straight := first_branches(data)) != data:
+        again = parse_within(grammar.parser(), straight)
+        if 2 * spoiled_bytes(again.root_node) < spoiled:
+            return straight, again
+    return data, tree
 
 
 def _loose(text: str, pattern: re.Pattern[str]) -> Iterator[Declaration]:
