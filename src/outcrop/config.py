@@ -71,8 +71,8 @@ class Config:
     parse_memory_bytes: int = 1024 * 1024 * 1024
     """The most memory that reading a PDF, an Office file or a page may take."""
     readers: int = 2
-    """Processes that read and parse files beside this one while a large folder is added; 0: this one does it all. Two
-    keep the writing of an index busy, more do not."""
+    """Processes that read and parse files beside this one while a large folder is added, at most one for each further
+    core; 0: this one does it all. Two keep the writing of an index busy, more do not."""
     ocr: Literal["auto", "models", "tesseract", "off"] = "auto"
     """What reads scans and pictures: `models` (with `pip install 'outcrop[ocr]'`; Latin and Greek letters, Chinese and
     Japanese), `tesseract` (the system's), `auto` the first of them that is installed, `off` nothing."""

@@ -11,6 +11,7 @@ import pytest
 
 import outcrop
 from outcrop.parse.code import LANGUAGES, find_language, missing_grammars, read_code
+from outcrop.parse.code.conditionals import first_branches
 from outcrop.parse.code.extract import offsets_of
 from outcrop.parse.code.languages import NoGrammar, grammar_of
 
@@ -95,3 +96,90 @@ def test_every_byte_that_begins_a_character_has_its_offset(text: str) -> None:
     data = text.encode()
     offset = offsets_of(text, data)
     assert [offset(len(text[:at].encode())) for at in range(len(text) + 1)] == list(range(len(text) + 1))
+
+
+SWIFT = """let top = 1
+class Point {
+    let x: Int
+    func length() -> Int { let local = 2; return local }
+    static func == (a: Point, b: Point) -> Bool { true }
+}
+"""
+
+
+def test_what_a_pattern_leaves_to_be_looked_at_is_found_as_by_the_pattern() -> None:
+    outline = read_code(SWIFT, "point.swift").outline
+    assert outline is not None
+    found = [
+        (item.name, item.kind, item.scope, SWIFT[item.body : item.body + 1]) for item in outline.declarations
+    ]
+    assert found == [
+        ("top", "constant", (), "\n"),
+        ("Point", "class", (), "{"),
+        ("x", "property", ("Point",), "\n"),
+        ("length", "method", ("Point",), "{"),
+        ("==", "operator", ("Point",), "{"),
+    ]
+
+
+def test_what_patterns_set_is_known() -> None:
+    known = {"name", "inside"}
+    for language in LANGUAGES:
+        grammar = grammar_of(language)
+        assert all(told.keys() <= known for told in grammar.settings.values()), language.name
+        assert all(kinds for told in grammar.settings.values() for kinds in told.values()), language.name
+
+
+SPLIT = """#include <poll.h>
+
+static int first(int x) {
+#ifdef HAS_POLL
+    if (poll(x)) {
+#else
+    if (select(x)) {
+#endif
+        return 1;
+    }
+    return 0;
+}
+
+#ifdef HAS_POLL
+int second(void) { return 2; }
+#else
+int second_without(void) { return 3; }
+#endif
+
+/* The last of them. */
+int third(int a) {
+    return first(a) + second() + first(a + 1) + first(a + 2) + first(a + 3) + first(a + 4) + first(a + 5);
+}
+"""
+
+
+@pytest.mark.parametrize("path", ["a.c", "a.cpp"])
+def test_functions_around_branches_that_leave_braces_open_are_found(path: str) -> None:
+    outline = read_code(SPLIT, path).outline
+    assert outline is not None
+    found = {item.name: (item.kind, item.doc) for item in outline.declarations}
+    assert found == {
+        "first": ("function", ""),
+        "second": ("function", ""),
+        "second_without": ("function", ""),
+        "third": ("function", "The last of them."),
+    }
+    assert [item.name for item in outline.references if item.name == "poll"] == ["poll"]
+
+
+def test_branches_whose_braces_match_stay_and_others_leave_their_place() -> None:
+    data = SPLIT.encode()
+    straight = first_branches(data)
+    assert len(straight) == len(data)
+    assert (b"select(x)" in straight, b"poll(x)" in straight, b"second_without" in straight) == (
+        False,
+        True,
+        True,
+    )
+    assert first_branches(b"#if 1\n{\n#if 2\n}\n#else\n  ;\n#endif\n#endif\n#else\n#endif") == (
+        b"#if 1\n{\n     \n}\n     \n   \n      \n#endif\n#else\n#endif"
+    )
+    assert first_branches(b"#endif\n#else\n{\n#if 1") == b"#endif\n#else\n{\n#if 1"

@@ -19,9 +19,18 @@ import outcrop
 from outcrop.chunk.strategies import ChunkOptions
 from outcrop.errors import Cancelled, ConfigError, SourceError
 from outcrop.parse.limits import ParseLimits
-from outcrop.records import SourceFile
+from outcrop.records import Outline, SourceFile
 from outcrop.write import readers
-from outcrop.write.prepare import Job, Prepared, Recipe, Unreadable, prepare_here
+from outcrop.write.prepare import (
+    Batch,
+    Job,
+    Prepared,
+    Recipe,
+    Unreadable,
+    cut_batches,
+    prepare_file,
+    prepare_here,
+)
 from outcrop.write.readers import ReadersPrepare
 
 RECIPE = Recipe(ChunkOptions(), ParseLimits(60.0, 2**30), 1_000_000, "notes")
@@ -38,8 +47,8 @@ def job(path: Path) -> Job:
 
 
 @pytest.fixture(autouse=True)
-def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "usable_cores", lambda: 2)
+def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "usable_cores", lambda: 3)
 
 
 @pytest.fixture
@@ -84,6 +93,31 @@ def test_readers_give_the_same_outcomes_in_the_same_order_as_one_process(
     for count in (1, 2):
         assert list(ReadersPrepare(count)(jobs, RECIPE, go_on)) == here
     assert children() == []
+
+
+def test_of_a_file_of_code_the_writer_gets_its_language_and_its_chunks(folder: Path) -> None:
+    outcome = prepare_file(job(folder / "07.py"), RECIPE)
+    assert isinstance(outcome, Prepared)
+    assert outcome.write.document.outline == Outline("python")
+    assert [chunk.code.symbol for chunk in outcome.write.chunks if chunk.code] == ["part_7"]
+
+
+@pytest.mark.parametrize(("cores", "started"), [(2, 1), (3, 2), (16, 2)])
+def test_a_reader_starts_for_each_core_that_the_writer_leaves(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, cores: int, started: int
+) -> None:
+    monkeypatch.setattr(readers, "WORTH_BYTES", 1)
+    monkeypatch.setattr(readers, "usable_cores", lambda: cores)
+    counts: list[int] = []
+    cut = cut_batches
+
+    def counted(jobs: list[Job], count: int) -> list[Batch]:
+        counts.append(count)
+        return cut(jobs, count)
+
+    monkeypatch.setattr(readers, "cut_batches", counted)
+    assert len(list(ReadersPrepare(2)(jobs_in(folder), RECIPE, go_on))) == len(jobs_in(folder))
+    assert counts == [started]
 
 
 @pytest.mark.parametrize(("count", "cores", "worth"), [(2, 2, 10**9), (0, 2, 1), (2, 1, 1)])

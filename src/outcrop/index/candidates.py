@@ -178,23 +178,30 @@ def rows_with_phrases(
     if len(ordered) > READ_PHRASES:
         weights = bm25.weigh_terms(query.text, terms, view.segments, query.language)
         scores = [score[held] for score, held in zip(score_rows(view, likely, weights), likely, strict=True)]
-        ordered = _first_by_score(ordered, np.concatenate(scores), MAX_READ_PHRASES)
-    holding = [np.zeros(0, np.int64)]
-    start = 0
-    while start < len(ordered) and sum(map(len, holding)) < pool:
-        end = start + max(READ_PHRASES, start)
-        found = np.sort(ordered[start:end])
-        for phrase in query.phrases:
-            found = store.match_phrase(phrase, found)
-        holding.append(found)
-        start = end
-    every = np.sort(np.concatenate(holding))
+        ordered = first_by_score(ordered, np.concatenate(scores), MAX_READ_PHRASES)
+    every = read_for_phrases(store, ordered, query.phrases, pool)
     # Those that come after enough that hold the phrases are not missed.
     unread = sum(map(len, ids)) - len(ordered) if len(every) < pool else 0
     return [is_among(segment.chunk_ids, every) for segment in view.segments], unread
 
 
-def _first_by_score(ids: NDArray[np.int64], scores: NDArray[np.float32], most: int) -> NDArray[np.int64]:
+def read_for_phrases(
+    store: Store, ordered: NDArray[np.int64], phrases: Sequence[str], pool: int
+) -> NDArray[np.int64]:
+    """Those of some chunks, read in this order until `pool` of them do, whose text holds every phrase; ascending."""
+    holding = [np.zeros(0, np.int64)]
+    start = 0
+    while start < len(ordered) and sum(map(len, holding)) < pool:
+        end = start + max(READ_PHRASES, start)
+        found = np.sort(ordered[start:end])
+        for phrase in phrases:
+            found = store.match_phrase(phrase, found)
+        holding.append(found)
+        start = end
+    return np.sort(np.concatenate(holding))
+
+
+def first_by_score(ids: NDArray[np.int64], scores: NDArray[np.float32], most: int) -> NDArray[np.int64]:
     """The ids with the best scores, in that order; of equal ones the first."""
     best = np.arange(len(ids))
     if len(ids) > most:

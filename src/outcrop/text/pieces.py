@@ -16,9 +16,7 @@ from __future__ import annotations
 import threading
 import unicodedata
 from array import array
-from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Final
 
 import Stemmer
@@ -34,6 +32,7 @@ from outcrop.text.terms import (
     Numbers,
     Seen,
     Terms,
+    pack_terms,
     split_surfaces,
 )
 
@@ -112,8 +111,8 @@ class Pieces:
             if text.isascii():
                 return array("Q")
             words = (word for word in split_surfaces(text) if not word.isascii())
-            return array("Q", chain.from_iterable(map(self._seen_in("").__getitem__, words)))
-        return array("Q", chain.from_iterable(map(self._seen_in(language).__getitem__, split_surfaces(text))))
+            return array("Q", b"".join(map(self._seen_in("").__getitem__, words)))
+        return array("Q", b"".join(map(self._seen_in(language).__getitem__, split_surfaces(text))))
 
     def stem_of(self, surface: str, language: str) -> int | None:
         """The term of the stem of a word, or of what it is without accents; None of an identifier and a number, and of
@@ -137,7 +136,7 @@ class Pieces:
             seen = self._seen.setdefault(language, Seen(lambda surface: self._analyse(surface, language)))
         return seen
 
-    def _analyse(self, surface: str, language: str) -> Sequence[int]:
+    def _analyse(self, surface: str, language: str) -> bytes:
         found: list[int] = []
         for piece in split_pieces(surface):
             stem = self.stem_of(piece, language)
@@ -145,7 +144,7 @@ class Pieces:
                 if stem not in self._terms.of(piece):
                     found.append(stem)
                 found += self.pieces_of(piece, language)
-        return tuple(found)
+        return pack_terms(found)
 
     def _stem(self, word: str, language: str) -> str:
         if not has_stemmer(language):

@@ -18,7 +18,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import Stemmer
@@ -95,11 +94,11 @@ class Terms:
     def of(self, text: str) -> array[int]:
         """All terms of a text, in order, repeated as often as they occur."""
         stretches = text.translate(_STRETCHES).split() if text.isascii() else split_surfaces(text)
-        return array("Q", chain.from_iterable(map(self._seen.__getitem__, stretches)))
+        return array("Q", b"".join(map(self._seen.__getitem__, stretches)))
 
     def words(self, text: str) -> list[tuple[str, tuple[int, ...]]]:
         """Surface tokens with their terms, for queries and for showing what matched."""
-        return [(surface, tuple(self._seen[surface])) for surface in split_surfaces(text)]
+        return [(surface, tuple(array("Q", self._seen[surface]))) for surface in split_surfaces(text)]
 
     def recall(
         self, key: tuple[str, str], work_out: Callable[[tuple[str, str]], Sequence[int]]
@@ -115,29 +114,27 @@ class Terms:
                 self._recalled[key] = found
         return found
 
-    def _analyse(self, surface: str) -> Sequence[int]:
-        """The terms of a surface token, or of a stretch of ASCII, which may hold several."""
+    def _analyse(self, surface: str) -> bytes:
+        """The terms of a surface token, or of a stretch of ASCII, which may hold several; packed."""
         if surface.isascii():
             if surface.isdigit():  # a table may hold a million different numbers, each one term
-                return (term_number(surface[:MAX_SURFACE_CHARS]),)
+                return pack_terms((term_number(surface[:MAX_SURFACE_CHARS]),))
             if not surface.isalnum() and (inside := _SURFACE_ASCII.findall(surface)) != [surface]:
-                return self._gather(inside, len(surface))
+                return self._gather(inside)
         pieces = [surface] if surface.isalnum() else [piece for piece in JOINTS.split(surface) if piece]
         if pieces == [surface]:
             number = term_number if surface.isascii() else self._numbers.__getitem__
             with self._lock:
-                return tuple(map(number, self._analyse_piece(surface)))
+                return pack_terms(map(number, self._analyse_piece(surface)))
         # Compounds rarely recur but their pieces do, so each piece is looked up.
-        numbers = self._gather(pieces, len(surface))
-        return (*numbers, term_number(surface.lower())) if len(surface) <= MAX_WHOLE_CHARS else numbers
+        numbers = self._gather(pieces)
+        if len(surface) > MAX_WHOLE_CHARS:
+            return numbers
+        return numbers + pack_terms((term_number(surface.lower()),))
 
-    def _gather(self, pieces: Sequence[str], length: int) -> Sequence[int]:
-        """The terms of all pieces of a stretch of so many characters. One of megabytes stays an array: as a tuple its
-        numbers would take eight times the memory."""
-        if len(pieces) == 1:
-            return self._seen[pieces[0]]
-        numbers = chain.from_iterable(map(self._seen.__getitem__, pieces))
-        return tuple(numbers) if length <= MAX_SURFACE_CHARS else array("Q", numbers)
+    def _gather(self, pieces: Iterable[str]) -> bytes:
+        """The terms of all pieces of a stretch."""
+        return b"".join(map(self._seen.__getitem__, pieces))
 
     def _analyse_piece(self, piece: str) -> Iterable[str]:
         if not piece.isascii() and TERM_CHARACTERS.search(piece):
@@ -178,15 +175,16 @@ class Numbers(dict[str, int]):
         return number
 
 
-class Seen(dict[str, Sequence[int]]):
-    """Surface token → its terms, worked out when first seen; a hit never leaves C."""
+class Seen(dict[str, bytes]):
+    """Surface token → its terms, packed, worked out when first seen; a hit never leaves C, and bytes are joined in a
+    third of the time that numbers take."""
 
-    def __init__(self, analyse: Callable[[str], Sequence[int]]) -> None:
+    def __init__(self, analyse: Callable[[str], bytes]) -> None:
         super().__init__()
         self._analyse = analyse
-        self._older: dict[str, Sequence[int]] = {}
+        self._older: dict[str, bytes] = {}
 
-    def __missing__(self, surface: str) -> Sequence[int]:
+    def __missing__(self, surface: str) -> bytes:
         found = self._older.get(surface)
         if found is None:
             found = self._analyse(surface)
@@ -212,6 +210,11 @@ def split_surfaces(text: str) -> list[str]:
 def _marked() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Finds a mark, and surface tokens that hold some; made for the first text that is not ASCII (5 ms)."""
     return re.compile(f"[{MARKS}]"), re.compile(_JOINED.format(word=rf"(?:[^\W_]|[{MARKS}])++"))
+
+
+def pack_terms(numbers: Iterable[int]) -> bytes:
+    """Terms as they are kept in a cache."""
+    return array("Q", numbers).tobytes()
 
 
 def term_number(term: str) -> int:

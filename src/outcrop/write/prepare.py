@@ -25,7 +25,7 @@ from outcrop.parse.limits import ParseLimits
 from outcrop.parse.scan.engines import say_missing
 from outcrop.parse.scan.formats import PICTURE_SUFFIXES
 from outcrop.parse.scan.pages import leave_pages
-from outcrop.records import Chunk, Document, DocumentWrite, Meta, SourceFile, Vector
+from outcrop.records import Chunk, Document, DocumentWrite, Meta, Outline, SourceFile, Vector
 from outcrop.records.meta import fit_meta
 from outcrop.sources.exclusions import CREDENTIALS, holds_credentials, looks_binary
 from outcrop.sources.files import read_file
@@ -207,6 +207,8 @@ def prepare_parsed(file: SourceFile, document: Document, digest: str, recipe: Re
         summaries = tuple(
             summary_key(chunk.code.summary) if chunk.code and chunk.code.summary else b"" for chunk in chunks
         )
+        # The chunks have what is kept of it; the rest would take as long to reach the writer as to be read.
+        document = replace(document, outline=Outline(document.outline.language))
     write = DocumentWrite(
         file=file,
         collection=recipe.collection,

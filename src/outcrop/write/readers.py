@@ -27,8 +27,8 @@ POLL_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ReadersPrepare:
-    """Prepares files in up to `readers` processes beside this one (as `prepare.Prepare`), or in this one when there is
-    little to do or only one core."""
+    """Prepares files in up to `readers` processes beside this one (as `prepare.Prepare`), one for each core that it
+    leaves, or in this one when there is little to do or only one core."""
 
     readers: int
 
@@ -37,8 +37,8 @@ class ReadersPrepare:
     ) -> Generator[Outcome, None, None]:
         """One outcome per job, in order. A file that kills its reader twice is unreadable."""
         cores = usable_cores()
-        readers = min(self.readers, cores)
-        if readers < 1 or cores < 2 or sum(job.file.size or 0 for job in jobs) < WORTH_BYTES:
+        readers = min(self.readers, cores - 1)
+        if readers < 1 or sum(job.file.size or 0 for job in jobs) < WORTH_BYTES:
             yield from prepare_here(jobs, recipe, check_stopped)
             return
         batches = deque([job for _, job in batch] for batch in cut_batches(jobs, readers))

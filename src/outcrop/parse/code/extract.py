@@ -17,6 +17,12 @@ A query may capture:
 
 Where two patterns match the same name or declaration, the first in the query wins.
 
+Compiling a pattern takes 5 to 100 ms where its nodes may hold much. So a pattern may leave to us what is asked of few
+nodes, which are then looked at one by one:
+
+    (#set! name "KIND …")    @name is the declaration's field `name`, of one of these kinds, and @body its field `body`
+    (#set! inside "KIND …")  the declaration's parent is of one of these kinds
+
 Comments before a declaration, attributes and decorators are found by looking at its neighbours, not by queries. Names
 in a tree with errors are taken as they are: a file that is being edited is still worth finding.
 """
@@ -26,13 +32,14 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from operator import itemgetter
 
 import numpy as np
 import tree_sitter
 
+from outcrop.parse.code.conditionals import WORTH_BYTES, first_branches, spoiled_bytes
 from outcrop.parse.code.declarations import (
     Found,
     attach_docs,
@@ -67,6 +74,7 @@ LONG_CHARS = 800
 """Inside longer declarations statements are places to cut too: two thirds of a full chunk (not measured)."""
 
 _LETTERS = re.compile(rb"[^\n]")
+Settings = Mapping[str, frozenset[str]]
 _START = itemgetter(Reference._fields.index("start"))
 
 
@@ -85,11 +93,25 @@ def extract_outline(text: str, language: Language) -> Outline:
         again = parse_within(grammar.parser(), straight)
         if not again.root_node.has_error:
             readable, tree = straight, again
+    if language.has_conditionals and tree.root_node.has_error:
+        readable, tree = _read_first_branches(readable, tree, grammar)
     outline = _outline_of(text, readable, tree.root_node, grammar, deadline)
     if language.loose is not None:
         known = (*outline.declarations, *_loose(text, language.loose))
         outline = replace(outline, declarations=tuple(sorted(known, key=lambda item: (item.start, -item.end))))
     return outline
+
+
+def _read_first_branches(
+    data: bytes, tree: tree_sitter.Tree, grammar: Grammar
+) -> tuple[bytes, tree_sitter.Tree]:
+    """The same, or without the branches that leave braces open, where that spares half of what errors spoil."""
+    spoiled = spoiled_bytes(tree.root_node)
+    if spoiled >= WORTH_BYTES and (straight := first_branches(data)) != data:
+        again = parse_within(grammar.parser(), straight)
+        if 2 * spoiled_bytes(again.root_node) < spoiled:
+            return straight, again
+    return data, tree
 
 
 def _loose(text: str, pattern: re.Pattern[str]) -> Iterator[Declaration]:
@@ -128,6 +150,7 @@ class _Reading:
     docs: list[tree_sitter.Node] = field(default_factory=list)
     headers: list[tuple[int, int]] = field(default_factory=list)
     attached: dict[int, str] = field(default_factory=dict)
+    settings: Mapping[int, Settings] = field(default_factory=dict)
     plain: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     def read(self, matches: Iterable[tuple[int, Captured]]) -> None:
@@ -137,7 +160,9 @@ class _Reading:
             known = plain.get(pattern)
             if known is not None:
                 note_use(used, pattern, captured, known[1], captured[known[0]][0])
-            else:
+                continue
+            told = self.settings.get(pattern)
+            if told is None or _complete(captured, told):
                 for label, nodes in captured.items():
                     self._take(pattern, captured, label, nodes[0])
 
@@ -165,13 +190,27 @@ class _Reading:
             self.headers.append(span(node))
 
 
+def _complete(captured: Captured, told: Settings) -> bool:
+    """Whether a declaration is what its pattern set; its name and body are captured where the pattern left that."""
+    node = next(nodes[0] for label, nodes in captured.items() if label.startswith("def."))
+    if "inside" in told and (node.parent is None or node.parent.type not in told["inside"]):
+        return False
+    if "name" in told:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is None or name.type not in told["name"]:
+            return False
+        captured["name"] = [name]
+        captured |= {} if body is None else {"body": [body]}
+    return True
+
+
 def _outline_of(
     text: str, data: bytes, root: tree_sitter.Node, grammar: Grammar, deadline: Deadline
 ) -> Outline:
     """The outline of a tree parsed from `data`, the bytes of `text` without noise."""
     language = grammar.language
     offset = offsets_of(text, data)
-    reading = _Reading(data, offset)
+    reading = _Reading(data, offset, settings=grammar.settings)
     reading.read(grammar.matches(root))
     spans = set(reading.headers)  # a constant that is an import is only an import
     kept = (item for item in reading.found.values() if item.kind != "constant" or span(item.node) not in spans)

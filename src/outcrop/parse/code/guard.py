@@ -53,20 +53,30 @@ class TooHard(ParseError):
 
 
 class Deadline:
-    """A limit on the CPU time this thread spends on one file; other threads do not count."""
+    """A limit on the CPU time this thread spends on one file from the first look at its clock on, to which most files
+    never come; other threads do not count."""
 
     def __init__(self, seconds: float = TIME_LIMIT_S) -> None:
-        self._end = time.thread_time() + seconds
+        self._seconds = seconds
+        self._end: float | None = None
         self._checks = 0
 
     def is_over(self) -> bool:
         """Whether the time is spent."""
-        return time.thread_time() > self._end
+        now = time.thread_time()
+        if self._end is None:
+            self._end = now + self._seconds
+        return now > self._end
 
     def check(self) -> None:
         """Raise TooHard when the time is spent; the clock is read every so often."""
         self._checks += 1
-        if self._checks % CHECKS_A_LOOK == 1 and self.is_over():
+        if self._checks % CHECKS_A_LOOK == 0:
+            self.look()
+
+    def look(self) -> None:
+        """Raise TooHard when the time is spent."""
+        if self.is_over():
             raise TooHard("reading this as source code takes too long")
 
 
@@ -100,13 +110,13 @@ def limit_time(machine: tree_sitter.Parser | tree_sitter.QueryCursor, seconds: f
 
 def parse_within(parser: tree_sitter.Parser, data: bytes) -> tree_sitter.Tree:
     """The tree of a text; TooHard when parsing takes too long or no query could handle the tree."""
-    deadline = Deadline()
+    began = time.thread_time()
     tree = None
     while tree is None:
         try:
             tree = parser.parse(data)  # resumes where the clock stopped it
         except ValueError as error:  # the library only says that parsing failed
-            if deadline.is_over():
+            if time.thread_time() - began > TIME_LIMIT_S:
                 parser.reset()
                 raise TooHard("reading this as source code takes too long") from error
     _check_depth(tree.root_node)
@@ -123,8 +133,11 @@ def match_within(cursor: tree_sitter.QueryCursor, root: tree_sitter.Node) -> Que
     while others had the processor is run again with more wall-clock time to match."""
     began, spent = time.monotonic(), time.thread_time()
     found: QueryMatches = cursor.matches(root)
-    wall, own = time.monotonic() - began, time.thread_time() - spent
-    if wall < TIME_LIMIT_S or own > TIME_LIMIT_S / 2:
+    wall = time.monotonic() - began
+    if wall < TIME_LIMIT_S:
+        return found
+    own = time.thread_time() - spent
+    if own > TIME_LIMIT_S / 2:
         return found
     limit_time(cursor, TIME_LIMIT_S * wall / max(own, wall / MAX_LOAD))
     try:

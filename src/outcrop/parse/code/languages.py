@@ -31,8 +31,9 @@ class Language:
     default the one of its name. `embeds`: other languages are embedded in script and style elements. `clauses` are
     kinds of declaration that may come in several consecutive pieces (the equations of a function); `sections` are kinds
     that extend to the next of their kind. `noise` is what its grammar cannot read, blanked before parsing (C's macros);
-    `branches` what is blanked too when that leaves errors. `loose` finds declarations that its grammar does not know at
-    all, with the groups `doc`, `kind`, `name` and `body`.
+    `branches` what is blanked too when that leaves errors; with `has_conditionals` single
+    branches are (see `conditionals.py`). `loose` finds declarations that its grammar does not know at all, with the
+    groups `doc`, `kind`, `name` and `body`.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Language:
     embeds: bool = False
     noise: tuple[re.Pattern[bytes], ...] = ()
     branches: re.Pattern[bytes] | None = None
+    has_conditionals: bool = False
     clauses: frozenset[str] = frozenset()
     sections: frozenset[str] = frozenset()
     loose: re.Pattern[str] | None = None
@@ -125,12 +127,12 @@ LANGUAGES: tuple[Language, ...] = (
     Language("java", "tree_sitter_java", (".java",), attached=_set("annotation marker_annotation")),
     Language(
         "c", "tree_sitter_c", (".c", ".h"), attached=_set("attribute_declaration"),
-        wrappers=_set("linkage_specification"), noise=_MACROS,
+        wrappers=_set("linkage_specification"), noise=_MACROS, has_conditionals=True,
     ),
     Language(
         "cpp", "tree_sitter_cpp", (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".h++", ".ipp", ".inl", ".tcc",
         ".cu", ".cuh", ".ino"), attached=_set("attribute_declaration"),
-        wrappers=_set("template_declaration"), queries=("cpp", "c"), noise=_MACROS,
+        wrappers=_set("template_declaration"), queries=("cpp", "c"), noise=_MACROS, has_conditionals=True,
     ),
     Language(
         "c_sharp", "tree_sitter_c_sharp", (".cs", ".csx"), attached=_set("attribute_list"),
@@ -212,7 +214,8 @@ class NoGrammar(ParseError):
 
 
 class Grammar:
-    """A loaded grammar and its compiled query. Parsers and cursors are per thread."""
+    """A loaded grammar, its compiled query, and what some patterns set, by their number. Parsers and cursors are per
+    thread."""
 
     def __init__(self, language: Language) -> None:
         module, _, function = language.grammar.partition(":")
@@ -228,6 +231,13 @@ class Grammar:
         names = language.queries or (language.name,)
         source = "\n".join(folder.joinpath(f"{name}.scm").read_text("utf-8") for name in names)
         self.query = tree_sitter.Query(self._grammar, source)
+        count: int = self.query.pattern_count  # type: ignore[assignment]  # the stubs take it for a method
+        found = ((number, self.query.pattern_settings(number)) for number in range(count))
+        self.settings = {
+            number: {key: frozenset((said or "").split()) for key, said in told.items()}
+            for number, told in found
+            if told
+        }
         self._local = threading.local()
 
     def parser(self) -> tree_sitter.Parser:

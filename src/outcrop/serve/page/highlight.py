@@ -128,7 +128,7 @@ def _spans(tree: tree_sitter.Tree, data: bytes) -> Iterator[tuple[int, int, str]
     while True:
         steps += 1
         if steps % STEPS == 0:
-            deadline.check()
+            deadline.look()
             check_wanted()
         node = cursor.node
         if node is None:

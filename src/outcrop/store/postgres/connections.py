@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import errors, sql
@@ -35,6 +36,8 @@ POOL_SIZE: Final = 16
 """Connections of one process: a server answers as many searches at once. Postgres allows 100 in all by default."""
 PATIENCE_S: Final = 30.0
 """How long to try again when the server cannot be reached: a replica is promoted within that."""
+SURE_S: Final = 0.5
+"""How long a connection that answered is taken for alive (not measured)."""
 FIRST_PAUSE_S: Final = 0.05
 LONGEST_PAUSE_S: Final = 2.0
 FORGOTTEN_S: Final = 300
@@ -86,6 +89,7 @@ class Connections:
         self._lock = threading.Lock()
         self._local = threading.local()
         self._pool: ConnectionPool[Connection] | None = None
+        self._checked: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
 
     # ------------------------------------------------------------------ opening
 
@@ -113,6 +117,14 @@ class Connections:
         connection.execute(self._search_path() + settings)
         register_vectors(connection)
 
+    def _check(self, connection: Connection) -> None:
+        """Whether a connection is alive, unless that was asked a moment ago: a search takes one ten times, and what is
+        lost in between is tried again on another."""
+        now = time.monotonic()
+        if now - self._checked.get(connection, -SURE_S) >= SURE_S:
+            ConnectionPool.check_connection(connection)
+            self._checked[connection] = now
+
     def _connections(self) -> ConnectionPool[Connection]:
         if self._closed:
             raise StoreError(f"{self.name} was closed; open it again")
@@ -126,7 +138,7 @@ class Connections:
                     max_size=POOL_SIZE,
                     kwargs={"application_name": "outcrop"},
                     configure=self._configure,
-                    check=ConnectionPool.check_connection,
+                    check=self._check,
                     timeout=self._patience_s,
                     max_idle=60.0,
                     reconnect_timeout=self._patience_s,
@@ -169,9 +181,9 @@ class Connections:
             yield
             return
         with self.translated():
-            pool, connection = self._persistently(self._begin_snapshot)
+            pool, connection, known = self._persistently(self._begin_snapshot)
         local = self._local
-        local.held, local.known = connection, {}
+        local.held, local.known = connection, known
         try:
             yield
         finally:
@@ -189,21 +201,24 @@ class Connections:
         found: T = known[name]
         return found
 
-    def _begin_snapshot(self) -> tuple[ConnectionPool[Connection], Connection]:
+    def _begin_snapshot(self) -> tuple[ConnectionPool[Connection], Connection, dict[str, Any]]:
+        """A connection in a snapshot, and what is known of that."""
         pool = self._connections()
         connection = pool.getconn()
         try:
             connection.autocommit = False
-            connection.execute(
+            cursor = connection.execute(
                 "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT version FROM state"
             )
+            cursor.nextset()
+            row = cursor.fetchone()
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()
                 connection.autocommit = True
             pool.putconn(connection)
             raise
-        return pool, connection
+        return pool, connection, {} if row is None else {"version": int(row[0])}
 
     # ------------------------------------------------------------------ writing
 

@@ -38,6 +38,9 @@ passes, it takes 200 to 360 ms to find them, and with less memory they are too f
 
 PHRASE_CHUNKS: Final = 500
 """Chunks whose text is read at a time to look for a phrase: bounds memory."""
+READ_AT_ONCE: Final = 2000
+"""Chunks that are read for a phrase without a look at the lists of its words, which may name a hundred thousand: as
+many as a search has looked at (`candidates.MAX_READ_PHRASES`)."""
 
 INDEX_SEEN_S: Final = 30.0
 """How long the kind of the vector index is remembered: a look takes a millisecond. The time itself was not measured."""
@@ -92,16 +95,18 @@ class Searching(ABC):
 
     def match_phrase(self, phrase: str, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Ids of the chunks, of those named or of all, whose text holds these words in this order, ascending. Looked up
-        in the lists of its words, then read: only a phrase of nothing but common words is slow."""
+        in the lists of its words, then read; where few are named, they are read at once."""
         with self._connections.translated():
             phrase.encode()
         words = phrase_words(phrase)
         if not words:
             return np.zeros(0, np.int64)
         with self.snapshot():
-            likely = self._holding(self._deriver().phrase_terms(words))
-            if among is not None:
-                likely = likely[is_among(likely, np.sort(among))]
+            if among is not None and len(among) <= READ_AT_ONCE:
+                likely = np.sort(among)
+            else:
+                likely = self._holding(self._deriver().phrase_terms(words))
+                likely = likely if among is None else likely[is_among(likely, np.sort(among))]
             found: list[int] = []
             holds = phrase_finder(words)
             for start in range(0, len(likely), PHRASE_CHUNKS):
@@ -236,15 +241,19 @@ class Searching(ABC):
         chosen = "SELECT chunk_id FROM rows WHERE chunk_id = ANY (%(ids)s::bigint[])"
         if around:
             chosen += (
-                " UNION SELECT b.chunk_id FROM rows a JOIN rows b ON b.document_id = a.document_id"
-                " AND b.position BETWEEN a.position - %(around)s AND a.position + %(around)s"
+                " UNION SELECT b.chunk_id FROM rows a CROSS JOIN LATERAL"
+                " (SELECT chunk_id FROM rows WHERE rows.document_id = a.document_id"
+                " AND rows.position BETWEEN a.position - %(around)s AND a.position + %(around)s OFFSET 0) b"
                 " WHERE a.chunk_id = ANY (%(ids)s::bigint[]) AND NOT a.code"
             )
         values = {"ids": id_array(chunk_ids), "around": around}
         with self.snapshot():
+            # A row at a time (OFFSET keeps it so): a join is planned as a hash of the whole table, which at 20 000
+            # chunks wrote a file and took five times as long.
             rows = self._look_up(
-                f"WITH chosen AS MATERIALIZED ({chosen}) SELECT r.chunk_id, r.document_id, r.position, r.code,"
-                " r.length, r.words, r.facts FROM chosen JOIN rows r USING (chunk_id) ORDER BY r.chunk_id",
+                f"WITH chosen AS MATERIALIZED ({chosen}) SELECT r.* FROM chosen CROSS JOIN LATERAL (SELECT chunk_id,"
+                " document_id, position, code, length, words, facts FROM rows WHERE rows.chunk_id = chosen.chunk_id"
+                " OFFSET 0) r ORDER BY r.chunk_id",
                 values,
             )
             ids = [row[0] for row in rows]

@@ -2,7 +2,7 @@
 
 A block holds some chunks that follow each other in one document: their texts, what lies between them, their headings
 and what is noted of code. Compressed together they take 27 % of the bytes of the text alone, or 36 % in blocks of a
-quarter of the size (30 000 chunks of PyPI's sources, zlib at level 6; levels 1 and 9 give 31 and 27 %).
+quarter of the size (30 000 chunks of PyPI's sources, zlib at level 6; see `_LEVEL`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from outcrop.text.phrases import phrase_finder
 BLOCK_CHARS: Final = 16_000
 """Characters a block, or one chunk: unpacking one takes 40 µs, and a search shows chunks of ten. Blocks of twice the
 size would save 5 % of the bytes."""
-_LEVEL: Final = 6
-"""12 µs a chunk against 7 at level 1, for an eighth fewer bytes."""
+_LEVEL: Final = 4
+"""13 µs a chunk of aiohttp and 8 of prose, where level 6 takes 17 and 10 for 3 and 2 % fewer bytes, and level 1 takes 9
+and 6 for 11 and 9 % more."""
 _HEAD: Final = struct.Struct("<I")
 OPEN_BLOCKS: Final = 1024
 """Blocks that are kept open, unless they are larger than `OPEN_BYTES` packed: about 24 MB. Opening those of one search

@@ -11,14 +11,13 @@
 (given_definition name: (identifier) @name body: (_)? @body) @def.object
 (extension_definition parameters: (parameters (parameter type: (_) @name))) @scope.of
 (type_definition name: (type_identifier) @name) @def.type
-([(compilation_unit (val_definition pattern: (identifier) @name) @def.constant)
-  (template_body (val_definition pattern: (identifier) @name) @def.constant)] (#match? @name "^[A-Z]"))
-(template_body (val_definition pattern: (identifier) @name) @def.property)
-(template_body (var_definition pattern: (identifier) @name) @def.variable)
-(template_body (val_declaration name: (identifier) @name) @def.property)
-(template_body (var_declaration name: (identifier) @name) @def.variable)
-(compilation_unit (val_definition pattern: (identifier) @name) @def.variable)
-(compilation_unit (var_definition pattern: (identifier) @name) @def.variable)
+((val_definition pattern: (identifier) @name) @def.constant (#match? @name "^[A-Z]") (#set! inside "compilation_unit template_body"))
+((val_definition pattern: (identifier) @name) @def.property (#set! inside "template_body"))
+((var_definition pattern: (identifier) @name) @def.variable (#set! inside "template_body"))
+((val_declaration name: (identifier) @name) @def.property (#set! inside "template_body"))
+((var_declaration name: (identifier) @name) @def.variable (#set! inside "template_body"))
+((val_definition pattern: (identifier) @name) @def.variable (#set! inside "compilation_unit"))
+((var_definition pattern: (identifier) @name) @def.variable (#set! inside "compilation_unit"))
 
 (package_clause) @header
 (import_declaration) @header

@@ -4,8 +4,8 @@
 (class_declaration name: (type_identifier) @name body: (_) @body) @def.class
 (protocol_declaration name: (type_identifier) @name body: (_) @body) @def.protocol
 (enum_entry name: (simple_identifier) @name) @def.variant
-(function_declaration name: (simple_identifier) @name body: (_)? @body) @def.function
-(function_declaration name: [(custom_operator) (bang) "==" "!=" "<" ">" "<=" ">=" "+" "-" "*" "/" "%" "+=" "-=" "===" "|" "&" "^" "~" "<<" ">>"] @name body: (_)? @body) @def.operator
+((function_declaration) @def.function (#set! name "simple_identifier"))
+((function_declaration) @def.operator (#set! name "custom_operator bang == != < > <= >= + - * / % += -= === | & ^ ~ << >>"))
 (protocol_function_declaration name: [(simple_identifier) "==" "<" "+"] @name) @def.method
 (init_declaration name: "init" @name body: (_)? @body) @def.constructor
 (deinit_declaration "deinit" @name body: (_)? @body) @def.destructor
@@ -14,11 +14,10 @@
 (associatedtype_declaration name: (type_identifier) @name) @def.type
 (macro_declaration (simple_identifier) @name definition: (_)? @body) @def.macro
 (operator_declaration (custom_operator) @name) @def.operator
-(class_body (property_declaration name: (pattern bound_identifier: (simple_identifier) @name) computed_value: (_)? @body) @def.property)
-(enum_class_body (property_declaration name: (pattern bound_identifier: (simple_identifier) @name) computed_value: (_)? @body) @def.property)
+((property_declaration name: (_ bound_identifier: (simple_identifier) @name) computed_value: (_)? @body) @def.property (#set! inside "class_body enum_class_body"))
 (protocol_property_declaration name: (pattern bound_identifier: (simple_identifier) @name) (protocol_property_requirements)) @def.property
-(source_file (property_declaration (value_binding_pattern mutability: "let") name: (pattern bound_identifier: (simple_identifier) @name)) @def.constant)
-(source_file (property_declaration name: (pattern bound_identifier: (simple_identifier) @name) computed_value: (_)? @body) @def.variable)
+((property_declaration (value_binding_pattern mutability: "let") name: (_ bound_identifier: (simple_identifier) @name)) @def.constant (#set! inside "source_file"))
+((property_declaration name: (_ bound_identifier: (simple_identifier) @name) computed_value: (_)? @body) @def.variable (#set! inside "source_file"))
 
 (import_declaration) @header
 (import_declaration (identifier) @ref.import)

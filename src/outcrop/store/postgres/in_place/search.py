@@ -12,6 +12,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +38,7 @@ from outcrop.records.candidates import Candidates
 from outcrop.records.derived import DeclaredRows
 from outcrop.store.postgres.in_place.derive import unpack_facts
 from outcrop.store.postgres.in_place.gathered import graph_around, segment_of_rows
+from outcrop.store.postgres.in_place.phrases import find_phrases
 from outcrop.store.postgres.in_place.postings import Ids, Passing, choose_terms, keep_best, score_postings
 from outcrop.system.arrays import NDArray, distinct, is_among
 from outcrop.system.dataclass import dataclass
@@ -74,6 +76,7 @@ class DatabaseSearch:
         self._lock = threading.Lock()
         self._view = _NEVER
         self._whole: SearchArrays | None = None
+        self._languages: tuple[int, Mapping[int, int]] = (-1, {})
 
     # ------------------------------------------------------------------ the state of the index
 
@@ -112,12 +115,12 @@ class DatabaseSearch:
         """The store runs the legs; what comes up is described by a segment of its own."""
         if vector is not None and not (np.isfinite(vector).all() and vector.any()):
             vector = None
-        allowed = self._allowed(query.phrases, where)
         words, counts = (
             (None, {})
             if mode == "semantic"
             else self._look_up(view, query.text, query.language, query.translations)
         )
+        allowed, unread = self._allowed(view, query, where, pool)
         symbols = query.symbols if words is not None else ()
         declared = self._declaring(symbols, allowed)
         by_words = self._by_words(view, words, counts, allowed, pool)
@@ -126,9 +129,8 @@ class DatabaseSearch:
         if not len(wanted):
             nobody = allowed.ids is not None and not len(allowed.ids)
             filtered_out = nobody and not where.is_empty()
-            return Matches(
-                view, words, add_times(_NOTHING, words), {}, query.phrases, filtered_out, vector=vector
-            )
+            found = add_times(_NOTHING, words)
+            return Matches(view, words, found, {}, query.phrases, filtered_out, vector=vector, unread=unread)
         segment = segment_of_rows(self._store.chunk_rows(wanted, BESIDE), _looked_up(words), declared)
         seen = replace(view, segments=(segment,), deleted=(np.zeros(len(segment), np.bool_),))
         words = None if words is None else _with_postings(words, segment)
@@ -139,7 +141,8 @@ class DatabaseSearch:
         rows = _rows_of(segment, by_words)
         listed = rank_rows([rows], [scores[0][rows]], pool)
         found = gather_rows(seen, masks, scores, listed, _near(segment, by_meaning, vector), vector, sure)
-        return Matches(seen, words, add_times(found, words), sure, query.phrases, vector=vector)
+        found = add_times(found, words)
+        return Matches(seen, words, found, sure, query.phrases, vector=vector, unread=unread)
 
     def find_titled(
         self,
@@ -169,13 +172,19 @@ class DatabaseSearch:
         found = describe_rows(view, (None,) * len(view.segments), words, seen.vector, ids)
         return replace(seen, view=view, words=words, found=found)
 
-    def _allowed(self, phrases: Sequence[str], where: Filter) -> _Allowed:
-        if not phrases:
-            return _Allowed(None if where.is_empty() else self._store.narrow(where, FEW_CHUNKS), where)
-        ids, *others = (self._store.match_phrase(phrase) for phrase in phrases)
-        for other in others:
-            ids = ids[is_among(ids, other)]
-        return _Allowed(ids if where.is_empty() else self._store.passing(ids, where), where)
+    def _allowed(self, view: View, query: Query, where: Filter, pool: int) -> tuple[_Allowed, int]:
+        """Which chunks may be returned, and how many might hold the phrases too and were not read."""
+        if not query.phrases:
+            return _Allowed(None if where.is_empty() else self._store.narrow(where, FEW_CHUNKS), where), 0
+
+        def weigh() -> LexicalQuery:
+            return self._look_up(view, query.text, query.language)[0]
+
+        passing = None if where.is_empty() else partial(self._store.passing, where=where)
+        ids, unread = find_phrases(
+            self._store, self._terms, query.phrases, passing, weigh, view.mean_length, pool
+        )
+        return _Allowed(ids, where), unread
 
     def _passing(self, allowed: _Allowed) -> Passing | None:
         """What tells those of some chunks that may be returned; None where all may."""
@@ -188,7 +197,7 @@ class DatabaseSearch:
         self, view: View, text: str, forced: str = "", translations: Collection[Translation] = ()
     ) -> tuple[LexicalQuery, dict[int, int]]:
         """The terms of a query with their weights, still without postings; and how many chunks hold each."""
-        spoken = find_language(text, forced, self._store.term_counts)
+        spoken = find_language(text, forced, partial(self._count_languages, view.version))
         asked = add_translations(read_words(text, self._terms, spoken), self._terms, translations)
         counts = self._store.term_counts(asked.words)
         weights, ideal, across = weigh_counts(asked, counts, view.chunks)
@@ -204,6 +213,17 @@ class DatabaseSearch:
             across,
             *labels_of_query(text, self._terms),
         ), held
+
+    def _count_languages(self, version: int, terms: Collection[int]) -> dict[int, int]:
+        """How many chunks hold the terms that tell languages, looked up once while nothing is written."""
+        seen, known = self._languages
+        if seen != version:
+            known = {}
+        new = [term for term in terms if term not in known]
+        if new:
+            known = {**known, **dict.fromkeys(new, 0), **self._store.term_counts(new)}
+            self._languages = version, known
+        return {term: known[term] for term in terms if known[term]}
 
     def weigh(self, view: View, text: str) -> dict[int, float]:
         """The terms of a query with their weights."""
