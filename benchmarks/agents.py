@@ -344,6 +344,17 @@ class Studied:
             self.found.setdefault(agent, []).extend(readers)
         say(f"{name}: {len(next(iter(found.values())))}")
 
+    def each(self) -> list[dict[str, Any]]:
+        """A row for each question: tokens and calls of every agent that has seen the lines."""
+        return [
+            {"question": readers[0].question.id}
+            | {
+                agent: f"{reader.tokens:,} in {reader.calls}" if reader.done else None
+                for agent, reader in zip(self.found, readers, strict=True)
+            }
+            for readers in zip(*self.found.values(), strict=True)
+        ]
+
     def rows(self) -> list[dict[str, Any]]:
         """A row for each agent."""
         return [row_of(agent, readers) for agent, readers in self.found.items()]
@@ -400,6 +411,8 @@ def main() -> None:
         parameters |= {f"{title}, repositories": studied.names}
         parameters |= {title: len(next(iter(studied.found.values())))}
         report.add_table(f"{title}: until the lines have been seen", studied.rows())
+        if title == "reports":
+            report.add_table("reports, each", studied.each())
     if not given.dry:
         report.keep()
 

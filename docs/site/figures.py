@@ -281,7 +281,9 @@ def agents() -> str:
     head = ("agent", "found %", "tokens, median", "tokens, at 90 %", "calls, median", "calls, at 90 %")
     parts = []
     for title, found in result["tables"].items():
-        asked = title.partition(":")[0]
+        asked, colon, _ = title.partition(":")
+        if not colon:  # each report
+            continue
         rows = []
         for row in found:
             name = row["agent"]
