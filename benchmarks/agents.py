@@ -52,6 +52,8 @@ MATCHING: Final = 30
 """Matching lines of a file that are shown."""
 WINDOWS: Final = (40, 100, 400)
 READ_TOKENS: Final = 4_000
+WIDE: Final = 400
+"""Lines around a place, where it did not say enough: as wide as the widest window of the agent that has grep."""
 PAGE: Final = 10
 PAGES: Final = 5
 """Of one search that an agent looks at."""
@@ -157,12 +159,15 @@ def places_in(text: str) -> Iterator[Seen]:
 
 
 def search_and_read(call: Call, reader: Reader) -> None:
-    """The agent that has Outcrop: places first, then what stands there."""
+    """The agent that has Outcrop: places first, then what stands there, then the best places of each file with more
+    around them."""
     for offset in range(0, PAGES * PAGE, PAGE):
         text = search.search(call, reader.question.text, detail="places", limit=PAGE, offset=offset).text
         reader.hear(text)
         places = list(places_in(text)) if "<data" in text else []
-        for path, first, last in places:
+        around = {path: (first + last) // 2 - WIDE // 2 for path, first, last in reversed(places)}
+        wide = [(path, max(1, around[path]), max(1, around[path]) + WIDE - 1) for path, _, _ in places]
+        for path, first, last in (*places, *dict.fromkeys(wide)):
             if reader.ended:
                 return
             shown = find.read_document(call, f"{path}:{first}-{last}", max_tokens=READ_TOKENS).text
