@@ -25,7 +25,8 @@ from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.engine.reading import SIGNATURES
 from outcrop.index.trigrams import Signatures
-from outcrop.read.grep import find_ripgrep, sign_files
+from outcrop.read.grep import sign_files
+from outcrop.read.ripgrep import find_ripgrep
 from outcrop.records import GrepOptions, SourceFile
 
 PATTERNS: Final = (

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.serve.cli.runner import Outcrop
 
-from outcrop.read.grep import find_ripgrep
+from outcrop.read.ripgrep import find_ripgrep
 
 
 def ripgrep(folder: Path, *arguments: str) -> str:
@@ -36,6 +36,9 @@ def ripgrep(folder: Path, *arguments: str) -> str:
         ("-n", "-F", "tag."),
         ("-n", "-g", "*.md", "the"),
         ("-n", "-g", "!deploy", "the"),
+        ("-l", "-C", "1", "the"),
+        ("-c", "-C", "1", "the"),
+        ("-A", "1", "the"),
     ],
 )
 def test_the_output_is_that_of_ripgrep(
@@ -100,3 +103,4 @@ def test_a_terminal_gets_colours_and_line_numbers_and_no_control_characters(kb: 
     assert "\x1b[32m1" in shown
     assert "\x1b[1;31mbudget" in shown
     assert "\x07" not in shown
+    assert "the ␛[31mred␛]0;title␇ " in shown  # as what it is, and in no colour

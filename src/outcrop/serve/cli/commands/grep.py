@@ -13,11 +13,12 @@ import click
 from outcrop.records import Filter, GrepOptions, MatchedFile, MatchedLine
 from outcrop.serve.cli.options import command, many, option, search_option
 from outcrop.serve.cli.session import Session
-from outcrop.serve.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line, clean_marked
 from outcrop.system.dataclass import dataclass
 
 Styled = tuple[str, str]
 _PATH, _NUMBER, _MATCH, _JOINT = "magenta", "green", "bold red", "cyan"
+_CYAN, _RESET = b"\x1b[36m%b\x1b[0m", b"\x1b[0m"
 _COUNT = click.IntRange(min=0, max=1000)
 
 
@@ -71,6 +72,8 @@ def grep_command(
     grep` does. With --json, each file is one JSON document on a line of its own. Exits with 0 when a line matches, 1
     when none does, 2 after an error.
     """
+    if names_only or count_only:
+        before = after = context = 0
     wanted = tuple(glob for glob in globs if not glob.startswith("!"))
     options = GrepOptions(
         literal=literal,
@@ -85,15 +88,57 @@ def grep_command(
     )
     with session.open_existing() as index:
         matches = index.grep(pattern, options, masked=False)  # as ripgrep would show them
-        found: Iterable[MatchedFile] = index.rank_files(pattern, matches) if rank else matches
-        shown = _Printer(session, names_only, count_only, line_number, bool(options.before or options.after))
         any_line = False
-        for file in found:
-            any_line = True
-            shown.show(file)
+        if rank or session.as_json or matches.reads_branches:
+            found: Iterable[MatchedFile] = index.rank_files(pattern, matches) if rank else matches
+            shown = _Printer(
+                session, names_only, count_only, line_number, bool(options.before or options.after)
+            )
+            for file in found:
+                any_line = True
+                shown.show(file)
+        else:
+            paint = _Paint.of(session)
+            numbers = line_number or paint.terminal
+            for piece in matches.printed(_shown_path, numbers, names_only, count_only, paint.shades):
+                any_line = True
+                click.echo(paint.apply(piece), nl=False)
         for problem in matches.problems:
             click.echo(clean_line(problem), err=True)
     return 2 if matches.problems else 0 if any_line else 1
+
+
+@dataclass(frozen=True)
+class _Paint:
+    """Makes lines that ripgrep printed fit to be shown. For a terminal it is asked for colours that nobody can guess,
+    so that no document can use them; they become those that are shown."""
+
+    terminal: bool
+    shades: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, session: Session) -> _Paint:
+        """For where the output of a run goes."""
+        if not sys.stdout.isatty():
+            return cls(False)
+        plain = session.out.console.color_system is None
+        shades = ("{},{},{}".format(*os.urandom(3)) for _ in range(0 if plain else 3))
+        return cls(True, tuple(shades))
+
+    def apply(self, piece: bytes) -> bytes:
+        """A piece as it is shown; a pipe gets the text as it is."""
+        if not self.terminal:
+            return piece.replace(b"\0", b"")
+        shown = {b":": _CYAN % b":", b"--\n": _CYAN % b"--" + b"\n", b"-": _CYAN % b"-", b"r": _RESET}
+        for shade, letter, code in zip(self.shades, (b"p", b"n", b"m"), (b"35", b"32", b"1;31"), strict=False):
+            red, green, blue = shade.encode().split(b",")
+            piece = piece.replace(b"\x1b[38;2;%b;%b;%bm" % (red, green, blue), b"\0" + letter)
+            shown[letter] = b"\x1b[%bm" % code
+        piece = piece.replace(_RESET, b"\0r")
+        piece = clean_marked(piece.decode("utf-8", "replace")).encode()
+        for mark, code in shown.items():
+            piece = piece.replace(b"\0" + mark, code if self.shades else b"" if mark == b"r" else mark)
+        return piece
 
 
 @dataclass
