@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import outcrop
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.engine.reading import SIGNATURES
@@ -247,6 +248,27 @@ def test_context_lines_and_spans_are_told_apart(small: Tree) -> None:
         (6, False, ()),
     ]
     assert file.count == 1
+
+
+def test_an_index_on_postgres_gives_the_same_lines(small: Tree, postgres_url: str, tmp_path: Path) -> None:
+    with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
+        engine.add(small.folder)
+        (small.folder / "pool.py").write_text("def borrow(): acquire()\n")
+        for options in (
+            GrepOptions(before=1),
+            GrepOptions(where=Filter(paths=("*.md",))),
+            GrepOptions(without=("*.md",)),
+            GrepOptions(below=(str(small.folder / "pool.py"),)),
+            GrepOptions(below=(str(small.folder),), ignore_case=True),
+        ):
+            there, here = (index.grep("acquire", options) for index in (engine, small.engine))
+            shown = [(file.document.path, file.lines) for file in there]
+            assert shown == [(file.document.path, file.lines) for file in here]
+            assert shown
+        printed = engine.grep("acquire", masked=False).printed(str, True, False, False, ())
+        assert b"".join(printed).count(b"acquire") == 2
+        ranked = engine.rank_files("acquire.*connection", engine.grep("acquire"))
+        assert {file.document.path for file in ranked} == {"notes.md", "pool.py"}
 
 
 def test_folders_globs_and_filters_narrow(small: Tree) -> None:

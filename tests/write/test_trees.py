@@ -245,6 +245,23 @@ def test_a_shallow_clone_and_a_lost_commit(index: Engine, project: Path) -> None
     assert "README.md" in documents(index, ref="main")  # what was read before is kept
 
 
+def test_a_partial_clone_has_what_it_holds_and_tells_what_it_lacks(index: Engine, project: Path) -> None:
+    git(project, "config", "uploadpack.allowFilter", "true")
+    clone = project.parent / "clone"
+    git(
+        project.parent, "clone", "-q", "--filter=blob:none", project.as_uri(), str(clone)
+    )  # main is checked out
+    report = index.add(clone, branches=["main", "origin/feature/*"])
+    (lacking,) = report.failed
+    assert "drone.py" in lacking.path
+    assert "partial" in lacking.reason
+    assert documents(index, ref="main") == {*SHARED, "README.md"}
+    assert "src/drone.py" not in documents(index, ref="origin/feature/x")
+    git(clone, "checkout", "-q", "origin/feature/x")  # which fetches it
+    assert not index.sync().failed
+    assert "src/drone.py" in documents(index, ref="origin/feature/x")
+
+
 def test_removing_a_collection_removes_all_of_its_trees(index: Engine, project: Path) -> None:
     index.add(project, branches=["main", "feature/x"])
     index.delete(where=Filter(collections=("project",)))

@@ -14,7 +14,7 @@ import logging
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -25,7 +25,7 @@ import numpy as np
 
 from outcrop.contracts import Store
 from outcrop.errors import QueryError, SourceError
-from outcrop.index.trigrams import MIN_FILES, Signatures, key_of
+from outcrop.index.trigrams import MAX_SIGNED_BYTES, MIN_FILES, Signatures, key_of
 from outcrop.read.ripgrep import command_of, read_complaints, run_on, try_pattern
 from outcrop.records import Filter, GrepOptions, Grepped, MatchedFile, MatchedLine
 from outcrop.sources.files import read_plain
@@ -52,13 +52,14 @@ def list_files(store: Store, options: GrepOptions) -> dict[str, str]:
     found: dict[str, str] = {}
     for collection in where.collections or store.collection_names():
         for below in options.below or (None,):
-            states = store.states(collection, below)
+            files = store.files(collection, below)
             if below is not None and (info := store.find(collection, below)) is not None:
                 found.setdefault(info.uri, collection)
-            for uri, state in states.items():
-                wanted = chosen is None or state.document_id in chosen
-                if wanted and state.mtime_ns is not None and state.document_id not in left_out:
+            for uri, id_ in files.items() if chosen is not None or left_out else ():
+                if (chosen is None or id_ in chosen) and id_ not in left_out:
                     found.setdefault(uri, collection)
+            if chosen is None and not left_out:
+                found = dict.fromkeys(files, collection) | found
     return {uri: found[uri] for uri in sorted(found)}
 
 
@@ -129,7 +130,9 @@ class MatchedFiles:
         """The files, each with its collection; and those that can match."""
         check_wanted()
         files = list_files(self._store, self._options)
-        return files, self._narrow({uri: state for uri in files if (state := self._look_at(uri)) is not None})
+        kept, problems = look_at_all(files, self._max_bytes)
+        self.problems += problems
+        return files, self._narrow(kept)
 
     def _match_blobs(self, complaints: IO[bytes]) -> Iterator[MatchedFile]:
         """The files of branches, which are no files on disk."""
@@ -168,14 +171,6 @@ class MatchedFiles:
                 files.append(file)
         return Grepped(tuple(files), False, tuple(self.problems))
 
-    def _look_at(self, uri: str) -> os.stat_result | None:
-        """The state of a file, if it still is a plain one and no larger than one that would be indexed."""
-        state = look_at(uri)
-        if state is not None and state.st_size > self._max_bytes:
-            self.problems.append(f"{uri}: has grown past the limit of {self._max_bytes} bytes")
-            return None
-        return state
-
     def _narrow(self, files: Mapping[str, os.stat_result]) -> list[str]:
         """Those that can match, as far as their signatures tell."""
         if len(files) < MIN_FILES or not self._wanted:
@@ -185,13 +180,21 @@ class MatchedFiles:
         return [uri for uri, out in zip(files, excluded.tolist(), strict=True) if not out]
 
 
-def look_at(uri: str) -> os.stat_result | None:
-    """The state of a file; None where it is gone, or no plain file any more."""
-    try:
-        state = os.lstat(uri)
-    except (OSError, ValueError):
-        return None
-    return state if stat.S_ISREG(state.st_mode) else None
+def look_at_all(files: Iterable[str], max_bytes: int) -> tuple[dict[str, os.stat_result], list[str]]:
+    """The states of files, of those that still are plain ones and no larger than one that would be indexed; and a line
+    for each that has grown."""
+    look, found, problems = os.lstat, {}, []
+    for uri in files:
+        try:
+            state = look(uri)
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(state.st_mode):
+            if state.st_size <= max_bytes:
+                found[uri] = state
+            else:
+                problems.append(f"{uri}: has grown past the limit of {max_bytes} bytes")
+    return found, problems
 
 
 def sign_files(store: Store, signatures: Signatures) -> int:
@@ -199,7 +202,7 @@ def sign_files(store: Store, signatures: Signatures) -> int:
     files = list_files(store, GrepOptions())
     if len(files) < MIN_FILES:
         return 0
-    return signatures.refresh({uri: state for uri in files if (state := look_at(uri)) is not None})
+    return signatures.refresh(look_at_all(files, MAX_SIGNED_BYTES)[0])
 
 
 def _read(
