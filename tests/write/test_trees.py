@@ -194,6 +194,19 @@ def test_a_switch_of_branches_is_seen_at_once(
     assert "src/drone.py" not in documents(index)
 
 
+def test_a_tag_with_a_message_is_the_commit_it_names(
+    index: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(project, "tag", "-a", "-m", "the flying one", "v2", "feature/x")
+    index.add(project, branches=["main", "v2"])
+    (hit, *_) = index.search("launch a delivery drone", ref="v2").hits
+    assert hit.revision == git(project, "rev-parse", "feature/x")
+    assert index.sync().unchanged == len(SHARED) + 1  # the checkout alone is looked at again
+    monkeypatch.chdir(project)
+    git(project, "checkout", "-q", "v2")
+    assert "src/drone.py" in documents(index)
+
+
 def test_a_worktree_that_is_removed_leaves_and_one_that_is_unplugged_stays(
     index: Engine, project: Path
 ) -> None:
