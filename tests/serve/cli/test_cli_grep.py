@@ -76,6 +76,13 @@ def test_a_path_narrows_and_elsewhere_names_are_whole(
     assert kb("grep", "-l", "retried").stdout == f"{kb.notes.resolve() / 'retries.md'}\n"
 
 
+def test_a_path_that_leads_nowhere_is_told(kb: Outcrop) -> None:
+    told = kb("grep", "the", kb.notes / "deploy", kb.notes / "depoly")
+    assert told.exit_code == 2
+    assert "depoly: there is no such file" in told.stderr
+    assert "rollback.md" in told.stdout
+
+
 def test_json_is_a_line_for_each_file(kb: Outcrop) -> None:
     files = [json.loads(line) for line in kb("grep", "the", "--json").stdout.splitlines()]
     assert [file["document"]["path"] for file in files] == ["budget.txt", "deploy/rollback.md"]

@@ -103,9 +103,17 @@ def grep_command(
             for piece in matches.printed(_shown_path, numbers, names_only, count_only, paint.shades):
                 any_line = True
                 click.echo(paint.apply(piece), nl=False)
-        for problem in matches.problems:
+        problems = [*matches.problems, *(_find_missing(paths) if ref is None else ())]
+        for problem in problems:
             click.echo(clean_line(problem), err=True)
-    return 2 if matches.problems else 0 if any_line else 1
+    return 2 if problems else 0 if any_line else 1
+
+
+def _find_missing(paths: Iterable[Path]) -> Iterator[str]:
+    """A line for each path that leads nowhere, so that a slip is not taken for a pattern without matches."""
+    for path in paths:
+        if not path.expanduser().exists():
+            yield f"{path}: there is no such file or folder"
 
 
 @dataclass(frozen=True)
