@@ -25,7 +25,7 @@ import numpy as np
 
 from outcrop.contracts import Store
 from outcrop.errors import QueryError, SourceError
-from outcrop.index.trigrams import MAX_SIGNED_BYTES, MIN_FILES, Signatures, key_of
+from outcrop.index.trigrams import MAX_SIGNED_BYTES, MIN_FILES, Signatures, is_telling, key_of
 from outcrop.read.ripgrep import command_of, read_complaints, run_on, try_pattern
 from outcrop.records import Filter, GrepOptions, Grepped, MatchedFile, MatchedLine
 from outcrop.sources.files import read_plain
@@ -173,7 +173,7 @@ class MatchedFiles:
 
     def _narrow(self, files: Mapping[str, os.stat_result]) -> list[str]:
         """Those that can match, as far as their signatures tell."""
-        if len(files) < MIN_FILES or not self._wanted:
+        if len(files) < MIN_FILES or not is_telling(self._wanted):
             return list(files)
         keys = np.fromiter((key_of(uri, state) for uri, state in files.items()), np.uint64, len(files))
         excluded = self._signatures.exclude(keys, self._wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -88,19 +88,18 @@ def grep_command(
     )
     with session.open_existing() as index:
         matches = index.grep(pattern, options, masked=False)  # as ripgrep would show them
-        any_line = False
+        any_line, name = False, _name_from_here()
         if rank or session.as_json or matches.reads_branches:
             found: Iterable[MatchedFile] = index.rank_files(pattern, matches) if rank else matches
-            shown = _Printer(
-                session, names_only, count_only, line_number, bool(options.before or options.after)
-            )
+            grouped = bool(options.before or options.after)
+            shown = _Printer(session, names_only, count_only, line_number, grouped, name)
             for file in found:
                 any_line = True
                 shown.show(file)
         else:
             paint = _Paint.of(session)
             numbers = line_number or paint.terminal
-            for piece in matches.printed(_shown_path, numbers, names_only, count_only, paint.shades):
+            for piece in matches.printed(name, numbers, names_only, count_only, paint.shades):
                 any_line = True
                 click.echo(paint.apply(piece), nl=False)
         problems = [*matches.problems, *(_find_missing(paths) if ref is None else ())]
@@ -156,6 +155,7 @@ class _Printer:
     count_only: bool
     numbers: bool
     grouped: bool
+    name: Callable[[str], str]
     _begun: bool = False
 
     def show(self, file: MatchedFile) -> None:
@@ -171,7 +171,7 @@ class _Printer:
             click.echo("\n".join(lines), nl=bool(lines))
 
     def _lines(self, file: MatchedFile, *, terminal: bool) -> Iterator[list[Styled]]:
-        name = (f"{file.ref}:{file.document.path}" if file.ref else _shown_path(file.document.uri), _PATH)
+        name = (f"{file.ref}:{file.document.path}" if file.ref else self.name(file.document.uri), _PATH)
         if self.names_only:
             yield [name]
         elif self.count_only:
@@ -196,7 +196,12 @@ def _highlight(line: MatchedLine) -> Iterator[Styled]:
     yield line.text[done:], ""
 
 
-def _shown_path(uri: str) -> str:
-    """Below this folder as one would type it from here, elsewhere in full."""
-    here = str(Path.cwd())
-    return os.path.relpath(uri, here) if uri.startswith(here.rstrip(os.sep) + os.sep) else uri
+def _name_from_here() -> Callable[[str], str]:
+    """Makes of a full path what is shown: below this folder as one would type it from here, elsewhere in full."""
+    here = str(Path.cwd()).rstrip(os.sep) + os.sep
+
+    def name(uri: str) -> str:
+        shown = uri.removeprefix(here)
+        return uri if shown == "-" else shown  # which ripgrep takes for its input
+
+    return name
