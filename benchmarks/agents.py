@@ -14,6 +14,7 @@ and all are told. `outcrop` asks search for places and reads them one after anot
 `semble` reads what semble's search shows, ten chunks a call. `aider` is given aider's map of the repository, then reads
 the files that the map names, those first whose part of the map holds more words of the question. Both are installed
 into places of their own below `--work`, in the versions of benchmarks.compare, semble with the stand-in model there.
+What was done on a report is kept there too, so that a run that was ended goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.report import WORK, Report, run_child, say  # first: it holds numpy to one core
+from benchmarks.report import ROOT, WORK, Report, commit_of, run_child, say  # first: it holds numpy to one core
 
 import outcrop  # isort: skip
 from benchmarks import issues  # isort: skip
@@ -52,6 +53,8 @@ MATCHING: Final = 30
 """Matching lines of a file that are shown."""
 WINDOWS: Final = (40, 100, 400)
 READ_TOKENS: Final = 4_000
+WIDE: Final = 400
+"""Lines around a place, where it did not say enough: as wide as the widest window of the agent that has grep."""
 PAGE: Final = 10
 PAGES: Final = 5
 """Of one search that an agent looks at."""
@@ -157,12 +160,15 @@ def places_in(text: str) -> Iterator[Seen]:
 
 
 def search_and_read(call: Call, reader: Reader) -> None:
-    """The agent that has Outcrop: places first, then what stands there."""
+    """The agent that has Outcrop: places first, then what stands there, then the best places of each file with more
+    around them."""
     for offset in range(0, PAGES * PAGE, PAGE):
         text = search.search(call, reader.question.text, detail="places", limit=PAGE, offset=offset).text
         reader.hear(text)
         places = list(places_in(text)) if "<data" in text else []
-        for path, first, last in places:
+        around = {path: (first + last) // 2 - WIDE // 2 for path, first, last in reversed(places)}
+        wide = [(path, max(1, around[path]), max(1, around[path]) + WIDE - 1) for path, _, _ in places]
+        for path, first, last in (*places, *dict.fromkeys(wide)):
             if reader.ended:
                 return
             shown = find.read_document(call, f"{path}:{first}-{last}", max_tokens=READ_TOKENS).text
@@ -314,7 +320,9 @@ def load_reports(path: Path) -> tuple[str, list[tuple[str, Question]]]:
     return content["repo"].replace("/", "+"), found
 
 
-def study_reports(data: Path, gits: Path, only: Sequence[str], sample: int, peers: Peers) -> Studied:
+def study_reports(
+    data: Path, gits: Path, only: Sequence[str], sample: int, peers: Peers, work: Path
+) -> Studied:
     """Bug reports, each asked of the tree before its fix."""
     names = [name for name in sorted(path.stem for path in data.glob("*.json")) if not only or name in only]
     sets = [load_reports(data / f"{name}.json") for name in names]
@@ -322,12 +330,26 @@ def study_reports(data: Path, gits: Path, only: Sequence[str], sample: int, peer
     random.Random(15).shuffle(every)
     studied = Studied()
     for name, commit, question in every[:sample]:
+        repository, kept = Repository(name, "", "", (question,)), place_of(question, work)
+        if kept.is_file():
+            done = json.loads(kept.read_text("utf-8"))
+            studied.add(name, {agent: [Reader(question, repository, *row)] for agent, row in done.items()})
+            continue
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / "tree"
             folder.mkdir()
             issues.lay_out(issues.git_directory(gits, name), commit, folder)
-            studied.add(name, study(Repository(name, "", "", (question,)), folder, peers))
+            found = study(repository, folder, peers)
+        rows = {agent: (one.tokens, one.calls, one.done) for agent, (one,) in found.items()}
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(rows), "utf-8")
+        studied.add(name, found)
     return studied
+
+
+def place_of(question: Question, work: Path) -> Path:
+    """Where what the agents did on a report is kept, by commit."""
+    return work / "agents" / commit_of(ROOT)[0] / f"{question.id}.json"
 
 
 @dataclass
@@ -343,6 +365,17 @@ class Studied:
         for agent, readers in found.items():
             self.found.setdefault(agent, []).extend(readers)
         say(f"{name}: {len(next(iter(found.values())))}")
+
+    def each(self) -> list[dict[str, Any]]:
+        """A row for each question: tokens and calls of every agent that has seen the lines."""
+        return [
+            {"question": readers[0].question.id}
+            | {
+                agent: f"{reader.tokens:,} in {reader.calls}" if reader.done else None
+                for agent, reader in zip(self.found, readers, strict=True)
+            }
+            for readers in zip(*self.found.values(), strict=True)
+        ]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each agent."""
@@ -400,6 +433,8 @@ def main() -> None:
         parameters |= {f"{title}, repositories": studied.names}
         parameters |= {title: len(next(iter(studied.found.values())))}
         report.add_table(f"{title}: until the lines have been seen", studied.rows())
+        if title == "reports":
+            report.add_table("reports, each", studied.each())
     if not given.dry:
         report.keep()
 
@@ -414,7 +449,10 @@ def _studies(given: argparse.Namespace, only: Sequence[str], peers: Peers) -> It
         names = [name for name in only if (given.reports / f"{name}.json").is_file()]
         if only and not names:
             raise SystemExit(f"{given.reports} holds none of {', '.join(only)}")
-        yield "reports", study_reports(given.reports, given.gits, names, given.sample, peers)
+        yield (
+            "reports",
+            study_reports(given.reports, given.gits, names, given.sample, peers, given.work.resolve()),
+        )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 Copies the text files of the folders into one tree, so that both look at the same files, and takes their names (not the
 texts, which grep never asks the index for) into an index. Then both look for the same patterns, turn by turn: ripgrep
-walks the tree; Outcrop as a command, which starts Python each time, and in a process that is warm, as a server is. CPU
-time counts all processes. Fails if they find different lines.
+walks the tree; Outcrop as a command, which starts Python each time, and in a process that is warm, as a server is. The
+first two count lines, then print them; the last makes records of them. CPU time counts all processes. Fails if they
+find different lines.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +27,8 @@ from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.engine.reading import SIGNATURES
 from outcrop.index.trigrams import Signatures
-from outcrop.read.grep import find_ripgrep, sign_files
+from outcrop.read.grep import sign_files
+from outcrop.read.ripgrep import find_ripgrep
 from outcrop.records import GrepOptions, SourceFile
 
 PATTERNS: Final = (
@@ -35,6 +38,7 @@ PATTERNS: Final = (
     ("two alternatives", "ECONNREFUSED|EADDRINUSE"),
     ("a common word", "deprecated"),
     ("no text at all", r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b"),
+    ("a hundred thousand lines", "return self"),
 )
 HEAD: Final = 65_536
 """Bytes in which a NUL tells a binary file, as ripgrep has it."""
@@ -123,13 +127,13 @@ def _places(output: bytes, kind: str) -> set[tuple[str, int]]:
     }
 
 
-def count_by_ripgrep(tree: Path, pattern: str) -> bytes:
-    command = [find_ripgrep(), "--no-config", "-uu", "-c", "-e", pattern, str(tree)]
+def print_by_ripgrep(tree: Path, form: str, pattern: str) -> bytes:
+    command = [find_ripgrep(), "--no-config", "-uu", form, "-e", pattern, str(tree)]
     return subprocess.run(command, capture_output=True, check=False).stdout
 
 
-def count_by_command(db: Path, pattern: str) -> bytes:
-    command = [str(Path(sys.executable).with_name("outcrop")), "--db", str(db), "grep", "-c", pattern]
+def print_by_command(db: Path, form: str, pattern: str) -> bytes:
+    command = [str(Path(sys.executable).with_name("outcrop")), "--db", str(db), "grep", form, pattern]
     return subprocess.run(command, capture_output=True, check=False).stdout
 
 
@@ -145,8 +149,10 @@ def run(engine: Engine, db: Path, tree: Path, rounds: int) -> Iterator[dict[str,
         if ours != ask_ripgrep(tree, pattern):
             raise SystemExit(f"{pattern} finds other lines than ripgrep does")
         ways: dict[str, Callable[[], Any]] = {
-            "ripgrep": lambda pattern=pattern: count_by_ripgrep(tree, pattern),  # type: ignore[misc]
-            "command": lambda pattern=pattern: count_by_command(db, pattern),  # type: ignore[misc]
+            "ripgrep": partial(print_by_ripgrep, tree, "-c", pattern),
+            "command": partial(print_by_command, db, "-c", pattern),
+            "ripgrep -n": partial(print_by_ripgrep, tree, "-n", pattern),
+            "command -n": partial(print_by_command, db, "-n", pattern),
             "warm": lambda pattern=pattern: list(engine.grep(pattern, masked=False)),  # type: ignore[misc]
         }
         taken: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}

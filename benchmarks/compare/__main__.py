@@ -28,6 +28,7 @@ from benchmarks.compare.first import FIRST, first_group  # isort: skip
 from benchmarks.compare.install import install  # isort: skip
 from benchmarks.agents import Peers, study_questions  # isort: skip
 from benchmarks.compare.maps import map_rows  # isort: skip
+from benchmarks.compare.page import AGENTS_TABLE  # isort: skip
 from benchmarks.compare.peers import OUTCROP, PEERS, Peer, pins  # isort: skip
 from benchmarks.compare.run import Outcome, run_measured  # isort: skip
 from benchmarks.compare.score import MB, quality_rows, speed_row  # isort: skip
@@ -41,7 +42,6 @@ half of that."""
 QUICK_EVERY, QUICK_SETS = 5, 4
 """Sets include one whose gold is spans and the largest of them, which is left out of a quick run."""
 FIRST_TABLE = "installation and first answer"
-AGENTS_TABLE = "agents, until the lines have been seen"
 LEGS = {"dense": "outcrop, dense leg", "lexical": "outcrop, lexical leg"}
 
 

@@ -17,6 +17,7 @@ from benchmarks.readme import ROOT, latest
 PAGE: Final = ROOT / "docs" / "explanation" / "compare.md"
 PLOTS: Final = ROOT / "docs" / "explanation" / "compare"
 _PART: Final = re.compile(r"(<!-- compare: (.+?) -->\n).*?(<!-- /compare -->)", re.DOTALL)
+AGENTS_TABLE: Final = "agents, until the lines have been seen"
 Result = Mapping[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
@@ -181,6 +182,26 @@ def maps_part(result: Result) -> str:
     return table(head, made) if made else "Not in this run."
 
 
+def agents_part(result: Result) -> str:
+    """What scripted agents read with each tool until they have seen the lines."""
+    rows = result["tables"].get(AGENTS_TABLE, [])
+    made = [
+        (
+            _ours(row["agent"]),
+            f"{row['answered %']:g}",
+            *(
+                number(row[f"{what} {where}"], "{:,.0f}")
+                for what in ("tokens", "calls")
+                for where in ("median", "at 90 %")
+            ),
+        )
+        for row in rows
+    ]
+    head = ("", "found %", "tokens, median", "tokens, at 90 %", "calls, median", "calls, at 90 %")
+    own = "[a run of its own](../how-to/coding-agents.md#how-much-it-saves)"
+    return table(head, made) if made else f"Not in this run; {own} is on the page for coding agents."
+
+
 def cases_part(result: Result) -> str:
     """Which files and how many questions."""
     rows = [
@@ -221,6 +242,7 @@ PARTS: Final[dict[str, Callable[[Result], str]]] = {
     "speed": speed_part,
     "install": install_part,
     "maps": maps_part,
+    "agents": agents_part,
     "cases": cases_part,
 }
 

@@ -275,19 +275,21 @@ AGENTS = {
 
 def agents() -> str:
     """What scripted agents read until they have seen the lines, for questions and for bug reports."""
-    result = newest("agents")
     head = ("agent", "found %", "tokens, median", "tokens, at 90 %", "calls, median", "calls, at 90 %")
     parts = []
-    for title, found in result["tables"].items():
-        asked = title.partition(":")[0]
+    for asked, label in (("questions", "questions about code"), ("reports", "bug reports")):
+        title = f"{asked}: until the lines have been seen"
+        try:
+            result = newest("agents", title)
+        except NoResult:
+            continue
         rows = []
-        for row in found:
+        for row in result["tables"][title]:
             name = row["agent"]
             cells = [row[f"{what} {where}"] for what in ("tokens", "calls") for where in ("median", "at 90 %")]
             shown = [f"{cell:,}" if cell is not None else "–" for cell in cells]
             rows.append((AGENTS.get(name, name), f"{row['answered %']:g}", *shown))
         trees = len(result["parameters"][f"{asked}, repositories"])
-        label = "questions about code" if asked == "questions" else "bug reports"
-        parts.append(f"{result['parameters'][asked]} {label}, {trees} repositories:\n\n{table(head, rows)}")
-    note = "A dash: fewer than that were ever found."
-    return "\n\n".join([*parts, f"{note} {_from(result, 'agents')}"])
+        count = f"{result['parameters'][asked]} {label}, {trees} repositories"
+        parts.append(f"{count}:\n\n{table(head, rows)}\n\n{_from(result, 'agents')}")
+    return "\n\n".join([*parts, "A dash: fewer than that were ever found."])

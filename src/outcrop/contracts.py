@@ -206,6 +206,9 @@ class Store(Protocol):
         """uri → state of every document of a collection, or of those below a root: what was added with this root, and
         files that lie in it whatever root they were added with."""
 
+    def files(self, collection: str, root: str | None = None) -> dict[str, int]:
+        """uri → id of those of these documents that have a time of change, as files have."""
+
     def roots(self) -> list[tuple[str, str]]:
         """(collection, root) of every folder that documents came from."""
 

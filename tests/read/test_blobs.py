@@ -16,7 +16,7 @@ from outcrop import open as open_index
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, NotFound
 from outcrop.read import blobs
-from outcrop.read.grep import find_ripgrep
+from outcrop.read.ripgrep import find_ripgrep
 from outcrop.records import DocumentInfo, Filter, GrepOptions
 from outcrop.serve.cli.app import cli
 from outcrop.system.limits import wanted_while

@@ -15,15 +15,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import outcrop
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.engine.reading import SIGNATURES
 from outcrop.errors import Cancelled, NotFound, QueryError
 from outcrop.index import trigrams
 from outcrop.index.trigrams import Signatures
-from outcrop.read import grep
-from outcrop.read.grep import find_ripgrep
-from outcrop.records import Filter, GrepOptions
+from outcrop.read import grep, printed, ripgrep
+from outcrop.read.ripgrep import command_of, find_ripgrep
+from outcrop.records import Filter, GrepOptions, MatchedFile
 from outcrop.system.limits import wanted_while
 
 NAMES = ("a.py", "b.md", "deep/c.txt", "deep/er/d.rs")
@@ -139,6 +140,83 @@ def test_a_literal_is_taken_as_it_stands(
     assert tree.ours(literal, options) == tree.theirs(literal, options)
 
 
+FORMS = ("", "numbers", "names", "counts")
+
+
+def as_text(files: list[MatchedFile], form: str, *, grouped: bool) -> bytes:
+    """Records of lines in the form in which ripgrep prints them."""
+    printed: list[str] = []
+    for file in files:
+        path = file.document.uri
+        if form in ("names", "counts"):
+            printed.append(path if form == "names" else f"{path}:{file.count}")
+            continue
+        last = -1
+        for line in file.lines:
+            if grouped and printed and line.number != last + 1:
+                printed.append("--")
+            joint, last = ":" if line.matched else "-", line.number
+            number = f"{line.number}{joint}" if form else ""
+            printed.append(f"{path}{joint}{number}{line.text}")
+    return "".join(f"{line}\n" for line in printed).encode()
+
+
+@given(
+    contents=st.tuples(
+        *[CONTENTS | st.just(b"foo\nfoo bar\n\0\n") | st.just(b"x\n" * 9 + b"foo\n" * 9)] * len(NAMES)
+    ),
+    pattern=PATTERNS,
+    form=st.sampled_from(FORMS),
+    context=st.sampled_from([0, 1, 3]),
+    apart=st.booleans(),
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_printed_are_the_same_lines(
+    tree: Tree, contents: tuple[bytes, ...], pattern: str, form: str, context: int, apart: bool
+) -> None:
+    for name, content in zip(NAMES, contents, strict=True):
+        (tree.folder / name).write_bytes(content)
+    options = GrepOptions(before=context, after=context)
+    wanted = as_text(list(tree.engine.grep(pattern, options, masked=False)), form, grouped=context > 0)
+    if form in ("names", "counts"):
+        options = GrepOptions(max_per_file=1 if form == "names" else None)
+    with pytest.MonkeyPatch.context() as patch:
+        if apart:  # each file in a process of its own, a few bytes at a time
+            patch.setattr(ripgrep, "_split", lambda files: iter([[file] for file in files]))
+            patch.setattr(printed, "_PIECE", 7)
+        shown = tree.engine.grep(pattern, options, masked=False).printed(
+            str, form == "numbers", form == "names", form == "counts", ()
+        )
+        assert b"".join(shown).replace(b"\0", b"").decode("utf-8", "replace").encode() == wanted
+
+
+def test_a_binary_file_leaves_no_line_even_if_its_nul_comes_late(tree: Tree) -> None:
+    for name, content in zip(
+        NAMES, (b"foo\n", b"foo\n" * 60_000 + b"\0\nfoo\n", b"foo\0", b"foo\n"), strict=True
+    ):
+        (tree.folder / name).write_bytes(content)
+    a, d = (str(tree.folder / NAMES[0]), str(tree.folder / NAMES[3]))
+    for form, wanted in (
+        ("numbers", f"{a}:1:foo\n--\n{d}:1:foo\n"),
+        ("counts", f"{a}:1\n{d}:1\n"),
+    ):
+        options = GrepOptions(after=int(form == "numbers"))
+        shown = tree.engine.grep("foo", options, masked=False).printed(
+            str, form == "numbers", False, form == "counts", ()
+        )
+        assert b"".join(shown).replace(b"\0", b"").decode() == wanted
+
+
+def test_a_line_that_reads_like_a_word_of_ripgreps_is_a_line(tree: Tree) -> None:
+    said = f'{tree.folder / NAMES[1]}: binary file matches (found "\\0" byte around offset 5)'
+    for name in NAMES:
+        (tree.folder / name).write_text(f"{said}\n")
+    shown = tree.engine.grep("binary file", masked=False).printed(str, False, False, False, ())
+    assert b"".join(shown).replace(b"\0", b"").decode() == "".join(
+        f"{tree.folder / name}:{said}\n" for name in NAMES
+    )
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Tree]:
     folder = tmp_path.resolve() / "tree"
@@ -170,6 +248,27 @@ def test_context_lines_and_spans_are_told_apart(small: Tree) -> None:
         (6, False, ()),
     ]
     assert file.count == 1
+
+
+def test_an_index_on_postgres_gives_the_same_lines(small: Tree, postgres_url: str, tmp_path: Path) -> None:
+    with outcrop.open(postgres_url, data_dir=tmp_path) as engine:
+        engine.add(small.folder)
+        (small.folder / "pool.py").write_text("def borrow(): acquire()\n")
+        for options in (
+            GrepOptions(before=1),
+            GrepOptions(where=Filter(paths=("*.md",))),
+            GrepOptions(without=("*.md",)),
+            GrepOptions(below=(str(small.folder / "pool.py"),)),
+            GrepOptions(below=(str(small.folder),), ignore_case=True),
+        ):
+            there, here = (index.grep("acquire", options) for index in (engine, small.engine))
+            shown = [(file.document.path, file.lines) for file in there]
+            assert shown == [(file.document.path, file.lines) for file in here]
+            assert shown
+        printed = engine.grep("acquire", masked=False).printed(str, True, False, False, ())
+        assert b"".join(printed).count(b"acquire") == 2
+        ranked = engine.rank_files("acquire.*connection", engine.grep("acquire"))
+        assert {file.document.path for file in ranked} == {"notes.md", "pool.py"}
 
 
 def test_folders_globs_and_filters_narrow(small: Tree) -> None:
@@ -245,7 +344,7 @@ def test_work_ends_when_nobody_waits_even_while_ripgrep_is_silent(small: Tree) -
             raise Cancelled("the client has left")
 
     with TemporaryFile() as complaints, wanted_while(leave), pytest.raises(Cancelled):
-        list(grep._run(grep._command("acquire", GrepOptions()), [str(pipe)], complaints))
+        list(grep._read(command_of("acquire", GrepOptions()), [str(pipe)], complaints))
 
 
 def test_ranking_brings_the_best_files_first(small: Tree) -> None:

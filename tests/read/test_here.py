@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,16 @@ from outcrop.serve.cli.app import cli
 ROOTS = [("home", "/home/me"), ("project", "/home/me/project"), ("docs", "/home/me/project/docs")]
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an index is: a file, or a URL."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return str(tmp_path / "index.db")
+
+
 @pytest.fixture
-def index(tmp_path: Path) -> Engine:
+def index(place: str, tmp_path: Path) -> Iterator[Engine]:
     for name, text in {
         "bakery": "# Bread\n\nThe oven is heated to 230 degrees before the loaf goes in.\n",
         "garage": "# Brakes\n\nThe oven of the paint shop is locked. Bleed the brakes every two years.\n",
@@ -25,10 +34,10 @@ def index(tmp_path: Path) -> Engine:
         folder = tmp_path / name
         folder.mkdir()
         (folder / "guide.md").write_text(text)
-    engine = open_index(tmp_path / "index.db")
-    engine.add(tmp_path / "bakery")
-    engine.add(tmp_path / "garage")
-    return engine
+    with open_index(place, data_dir=tmp_path) as engine:
+        engine.add(tmp_path / "bakery")
+        engine.add(tmp_path / "garage")
+        yield engine
 
 
 def test_the_innermost_folder_is_the_project() -> None:
@@ -58,11 +67,11 @@ def test_another_project_is_named_where_it_is_clearly_better(index: Engine, tmp_
 
 
 def test_the_command_line_stands_in_the_current_folder(
-    index: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: Engine, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index.close()
     monkeypatch.chdir(tmp_path / "garage")
-    asked = ["--db", str(tmp_path / "index.db"), "search", "--json", "oven"]
+    asked = ["--db", place, "search", "--json", "oven"]
     inside = json.loads(CliRunner().invoke(cli, asked).stdout)
     assert {hit["document"]["collection"] for hit in inside["hits"]} == {"garage"}
     everything = json.loads(CliRunner().invoke(cli, [*asked, "--all"]).stdout)
@@ -86,11 +95,11 @@ def test_a_context_is_of_the_project_one_stands_in(index: Engine, tmp_path: Path
 
 
 def test_context_on_the_command_line_stands_in_the_current_folder(
-    index: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: Engine, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index.close()
     monkeypatch.chdir(tmp_path / "garage")
-    base = ["--db", str(tmp_path / "index.db"), "context", "oven"]
+    base = ["--db", place, "context", "oven"]
     here = CliRunner().invoke(cli, base)
     assert "paint shop" in here.stdout
     assert "loaf" not in here.stdout

@@ -199,6 +199,11 @@ def test_states_are_of_one_collection_and_what_lies_below_a_root(store: Store) -
     assert set(store.states("main", "/one/inner")) == {"/one/inner/e.md"}
     assert len(store.states("main", "/")) == 5
     assert store.states("nothing") == {}
+    for root in (None, "/one", "/one/inner", "/"):
+        states = store.states("main", root).items()
+        files = {uri: state.document_id for uri, state in states if state.mtime_ns is not None}
+        assert store.files("main", root) == files
+    assert "id-7" not in store.files("main")
 
 
 def test_roots_are_the_folders_documents_came_from(store: Store) -> None:

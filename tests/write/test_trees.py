@@ -194,6 +194,19 @@ def test_a_switch_of_branches_is_seen_at_once(
     assert "src/drone.py" not in documents(index)
 
 
+def test_a_tag_with_a_message_is_the_commit_it_names(
+    index: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(project, "tag", "-a", "-m", "the flying one", "v2", "feature/x")
+    index.add(project, branches=["main", "v2"])
+    (hit, *_) = index.search("launch a delivery drone", ref="v2").hits
+    assert hit.revision == git(project, "rev-parse", "feature/x")
+    assert index.sync().unchanged == len(SHARED) + 1  # the checkout alone is looked at again
+    monkeypatch.chdir(project)
+    git(project, "checkout", "-q", "v2")
+    assert "src/drone.py" in documents(index)
+
+
 def test_a_worktree_that_is_removed_leaves_and_one_that_is_unplugged_stays(
     index: Engine, project: Path
 ) -> None:
@@ -243,6 +256,23 @@ def test_a_shallow_clone_and_a_lost_commit(index: Engine, project: Path) -> None
     report = index.sync()
     assert any("main" in failure.path for failure in report.failed)
     assert "README.md" in documents(index, ref="main")  # what was read before is kept
+
+
+def test_a_partial_clone_has_what_it_holds_and_tells_what_it_lacks(index: Engine, project: Path) -> None:
+    git(project, "config", "uploadpack.allowFilter", "true")
+    clone = project.parent / "clone"
+    git(
+        project.parent, "clone", "-q", "--filter=blob:none", project.as_uri(), str(clone)
+    )  # main is checked out
+    report = index.add(clone, branches=["main", "origin/feature/*"])
+    (lacking,) = report.failed
+    assert "drone.py" in lacking.path
+    assert "partial" in lacking.reason
+    assert documents(index, ref="main") == {*SHARED, "README.md"}
+    assert "src/drone.py" not in documents(index, ref="origin/feature/x")
+    git(clone, "checkout", "-q", "origin/feature/x")  # which fetches it
+    assert not index.sync().failed
+    assert "src/drone.py" in documents(index, ref="origin/feature/x")
 
 
 def test_removing_a_collection_removes_all_of_its_trees(index: Engine, project: Path) -> None:

@@ -53,6 +53,11 @@ def hash_trigrams(data: bytes) -> NDArray[np.uint32]:
     return np.asarray(whole * np.uint32(2_654_435_761) // np.uint32((1 << 32) // BITS), np.uint32)
 
 
+def is_telling(wanted: Sequence[Iterable[str]]) -> bool:
+    """Whether each of the alternatives has a text that is long enough for a trigram."""
+    return bool(wanted) and all(any(len(text.encode()) >= 3 for text in texts) for texts in wanted)
+
+
 class Signatures:
     """Those that lie in a folder."""
 

@@ -3,8 +3,7 @@
 The index says which files there are, signatures of their trigrams which of them need not be read; ripgrep says which
 lines match, so that no answer can differ from its own. Rust's regular expressions take time linear in the text,
 whatever the pattern. (Python's `re` is another syntax, takes exponential time on some patterns and cannot be stopped;
-RE2 knows no Unicode `\\b`.) Processes of one thread each take the files in order, as many at a time as there are cores:
-what they print waits in their pipes, so memory stays small and the order of the answer is that of the paths.
+RE2 knows no Unicode `\\b`.)
 """
 
 from __future__ import annotations
@@ -13,31 +12,25 @@ import base64
 import json
 import logging
 import os
-import shutil
 import stat
-import sysconfig
 import tempfile
-import threading
-from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from contextvars import copy_context
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from outcrop.contracts import Store
-from outcrop.errors import Cancelled, ConfigError, QueryError, SourceError
-from outcrop.index.trigrams import MIN_FILES, Signatures, key_of
+from outcrop.errors import QueryError, SourceError
+from outcrop.index.trigrams import MAX_SIGNED_BYTES, MIN_FILES, Signatures, is_telling, key_of
+from outcrop.read.ripgrep import command_of, read_complaints, run_on, try_pattern
 from outcrop.records import Filter, GrepOptions, Grepped, MatchedFile, MatchedLine
 from outcrop.sources.files import read_plain
 from outcrop.system.limits import check_wanted
-from outcrop.system.machine import need_extra, usable_cores
 from outcrop.text.literals import required_texts
-from outcrop.workers.process import PIPE, Popen, start_program
 
 if TYPE_CHECKING:
     from outcrop.read.blobs import Blob
@@ -46,22 +39,8 @@ log = logging.getLogger(__name__)
 
 MAX_PATTERN_CHARS: Final = 4_000
 """As long as any query of an agent; ripgrep itself limits the size of what it compiles."""
-_ARGUMENT_CHARS: Final = 30_000 if os.name == "nt" else 120_000
-"""Of the names that one process is given: Windows takes 32 767, others a megabyte or more. Starting one takes 4 ms."""
-_WATCH_S: Final = 0.2
-"""Between two questions whether anybody still waits (not measured)."""
 _CHECK_EVERY: Final = 512
-"""The same, in lines of output."""
-
-
-@cache
-def find_ripgrep() -> str:
-    """The program: the one installed beside this Python, or the system's."""
-    beside = shutil.which("rg", path=sysconfig.get_path("scripts"))
-    found = beside or shutil.which("rg")
-    if found is None or not Path(found).is_absolute():  # a PATH with "." finds what lies in the current folder
-        raise need_extra(ConfigError, "grep", "grep")
-    return found
+"""Lines of output between two questions whether anybody still waits."""
 
 
 def list_files(store: Store, options: GrepOptions) -> dict[str, str]:
@@ -73,13 +52,14 @@ def list_files(store: Store, options: GrepOptions) -> dict[str, str]:
     found: dict[str, str] = {}
     for collection in where.collections or store.collection_names():
         for below in options.below or (None,):
-            states = store.states(collection, below)
+            files = store.files(collection, below)
             if below is not None and (info := store.find(collection, below)) is not None:
                 found.setdefault(info.uri, collection)
-            for uri, state in states.items():
-                wanted = chosen is None or state.document_id in chosen
-                if wanted and state.mtime_ns is not None and state.document_id not in left_out:
+            for uri, id_ in files.items() if chosen is not None or left_out else ():
+                if (chosen is None or id_ in chosen) and id_ not in left_out:
                     found.setdefault(uri, collection)
+            if chosen is None and not left_out:
+                found = dict.fromkeys(files, collection) | found
     return {uri: found[uri] for uri in sorted(found)}
 
 
@@ -103,8 +83,8 @@ class MatchedFiles:
         if "\n" in pattern or "\0" in pattern:
             raise QueryError("a pattern is matched within a line, so it can hold no line break")
         self._store = store
-        self._command = _command(pattern, options)
-        _try_pattern(self._command)
+        self._command = command_of(pattern, options)
+        try_pattern(self._command)
         self._options = options
         self._max_bytes = max_bytes
         self._masked = masked
@@ -114,11 +94,9 @@ class MatchedFiles:
         self.problems: list[str] = []
 
     def __iter__(self) -> Generator[MatchedFile, None, None]:
-        check_wanted()
-        files = list_files(self._store, self._options)
-        kept = self._narrow({uri: state for uri in files if (state := self._look_at(uri)) is not None})
+        files, kept = self._list()
         with tempfile.TemporaryFile() as complaints:
-            for uri, lines in _run(self._command, kept, complaints):
+            for uri, lines in _read(self._command, kept, complaints):
                 document = self._store.find(files[uri], uri)
                 if document is None or document.origin != "file":
                     continue
@@ -127,7 +105,34 @@ class MatchedFiles:
                 if shown is not None:
                     yield shown
             yield from self._match_blobs(complaints)
-            self.problems += _read_complaints(complaints)
+            self.problems += read_complaints(complaints)
+
+    @property
+    def reads_branches(self) -> bool:
+        """Whether files are looked into that lie in no folder."""
+        return bool(self._blobs)
+
+    def printed(
+        self, name: Callable[[str], str], numbers: bool, names: bool, counts: bool, colours: Sequence[str]
+    ) -> Iterator[bytes]:
+        """The lines of files on disk as ripgrep prints them, unmasked (`read.printed` says in which form). `name` makes
+        of a full path what is shown, which must lead to it from here."""
+        from outcrop.read.printed import Form, print_lines
+
+        shown = [name(uri) for uri in self._list()[1]]
+        with tempfile.TemporaryFile() as complaints:
+            run = partial(run_on, files=shown, complaints=complaints)
+            form = Form(numbers, names, counts, tuple(colours))
+            yield from print_lines(lambda more: run([*self._command, *more]), self._options, form)
+            self.problems += read_complaints(complaints)
+
+    def _list(self) -> tuple[dict[str, str], list[str]]:
+        """The files, each with its collection; and those that can match."""
+        check_wanted()
+        files = list_files(self._store, self._options)
+        kept, problems = look_at_all(files, self._max_bytes)
+        self.problems += problems
+        return files, self._narrow(kept)
 
     def _match_blobs(self, complaints: IO[bytes]) -> Iterator[MatchedFile]:
         """The files of branches, which are no files on disk."""
@@ -137,7 +142,7 @@ class MatchedFiles:
 
         fold, most = self._options.ignore_case, self._max_bytes
         blobs = Blobs(self._blobs, most, self._wanted, fold, self.problems)
-        for found, data in blobs.match(partial(_run, self._command), complaints):
+        for found, data in blobs.match(partial(_read, self._command), complaints):
             shown = mask_matches(found, data) if self._masked else found
             if shown is not None:
                 yield shown
@@ -166,30 +171,30 @@ class MatchedFiles:
                 files.append(file)
         return Grepped(tuple(files), False, tuple(self.problems))
 
-    def _look_at(self, uri: str) -> os.stat_result | None:
-        """The state of a file, if it still is a plain one and no larger than one that would be indexed."""
-        state = look_at(uri)
-        if state is not None and state.st_size > self._max_bytes:
-            self.problems.append(f"{uri}: has grown past the limit of {self._max_bytes} bytes")
-            return None
-        return state
-
     def _narrow(self, files: Mapping[str, os.stat_result]) -> list[str]:
         """Those that can match, as far as their signatures tell."""
-        if len(files) < MIN_FILES or not self._wanted:
+        if len(files) < MIN_FILES or not is_telling(self._wanted):
             return list(files)
         keys = np.fromiter((key_of(uri, state) for uri, state in files.items()), np.uint64, len(files))
         excluded = self._signatures.exclude(keys, self._wanted)
         return [uri for uri, out in zip(files, excluded.tolist(), strict=True) if not out]
 
 
-def look_at(uri: str) -> os.stat_result | None:
-    """The state of a file; None where it is gone, or no plain file any more."""
-    try:
-        state = os.lstat(uri)
-    except (OSError, ValueError):
-        return None
-    return state if stat.S_ISREG(state.st_mode) else None
+def look_at_all(files: Iterable[str], max_bytes: int) -> tuple[dict[str, os.stat_result], list[str]]:
+    """The states of files, of those that still are plain ones and no larger than one that would be indexed; and a line
+    for each that has grown."""
+    look, found, problems = os.lstat, {}, []
+    for uri in files:
+        try:
+            state = look(uri)
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(state.st_mode):
+            if state.st_size <= max_bytes:
+                found[uri] = state
+            else:
+                problems.append(f"{uri}: has grown past the limit of {max_bytes} bytes")
+    return found, problems
 
 
 def sign_files(store: Store, signatures: Signatures) -> int:
@@ -197,88 +202,15 @@ def sign_files(store: Store, signatures: Signatures) -> int:
     files = list_files(store, GrepOptions())
     if len(files) < MIN_FILES:
         return 0
-    return signatures.refresh({uri: state for uri in files if (state := look_at(uri)) is not None})
+    return signatures.refresh(look_at_all(files, MAX_SIGNED_BYTES)[0])
 
 
-def _command(pattern: str, options: GrepOptions) -> list[str]:
-    flags = ["--json", "--no-config", "--no-mmap", "--threads=1", "--line-number", "-uuu", "--case-sensitive"]
-    flags += ["--fixed-strings"] if options.literal else ["--engine=default"]
-    flags += ["--ignore-case"] if options.ignore_case else []
-    flags += ["--word-regexp"] if options.whole_words else []
-    flags += [f"--before-context={options.before}", f"--after-context={options.after}"]
-    flags += [f"--max-count={options.max_per_file}"] if options.max_per_file else []
-    return [find_ripgrep(), *flags, f"--regexp={pattern}", "--"]
-
-
-def _try_pattern(command: Sequence[str]) -> None:
-    """QueryError, in ripgrep's words, where it cannot read the pattern."""
-    try:
-        tried = start_program([*command, "-"], stderr=PIPE)
-    except (OSError, ValueError) as error:
-        raise QueryError("the pattern cannot be handed to ripgrep; it is no text") from error
-    _, complaint = tried.communicate()
-    if tried.returncode == 2:
-        said = complaint.decode("utf-8", "replace").removeprefix("rg: ").strip()
-        said = said.partition("\n\nConsider enabling")[0]  # by an option that only ripgrep has
-        raise QueryError(f"{said}\nthe syntax is that of Rust: https://docs.rs/regex/latest/regex/#syntax")
-
-
-def _run(
+def _read(
     command: Sequence[str], files: Sequence[str], complaints: IO[bytes]
 ) -> Iterator[tuple[str, tuple[MatchedLine, ...]]]:
     """Each file with its lines, in the order of the files."""
-    batches = _split(files)
-    running: deque[Popen[bytes]] = deque()
-    with _ended(running):
-        while True:
-            check_wanted()
-            while len(running) < usable_cores() and (batch := next(batches, None)):
-                running.append(start_program([*command, *batch], stderr=complaints))
-            if not running:
-                return
-            assert running[0].stdout is not None  # noqa: S101 - it was asked for
-            yield from _read_messages(running[0].stdout)
-            check_wanted()  # it may have been ended for that
-            running.popleft().__exit__(None, None, None)
-
-
-@contextmanager
-def _ended(running: deque[Popen[bytes]]) -> Iterator[None]:
-    """Whatever happens, no process is left behind; all are ended as soon as nobody waits for them, also while they have
-    nothing to say."""
-    done, context = threading.Event(), copy_context()
-
-    def watch() -> None:
-        try:
-            while not done.wait(_WATCH_S):
-                context.run(check_wanted)
-        except Cancelled:
-            for process in tuple(running):
-                process.kill()
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-        for process in running:
-            process.kill()
-            process.__exit__(None, None, None)
-
-
-def _split(files: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    room = _ARGUMENT_CHARS
-    for file in files:
-        room -= len(os.fsencode(file)) + 1
-        if room < 0 and batch:
-            yield batch
-            batch, room = [], _ARGUMENT_CHARS - len(os.fsencode(file)) - 1
-        batch.append(file)
-    if batch:
-        yield batch
+    for stream in run_on([*command, "--json", "--line-number"], files, complaints):
+        yield from _read_messages(stream)
 
 
 _read_json: Final = json.JSONDecoder().raw_decode
@@ -316,13 +248,6 @@ def _as_line(data: dict[str, Any], matched: bool) -> MatchedLine:
             for start, end in spans
         ]
     return MatchedLine(data["line_number"], text, matched, tuple(spans))
-
-
-def _read_complaints(complaints: IO[bytes]) -> list[str]:
-    """What could not be read. A file that went away since it was listed is none of them."""
-    complaints.seek(0)
-    said = complaints.read().decode("utf-8", "replace").splitlines()
-    return [line.removeprefix("rg: ") for line in said if "(os error 2)" not in line]
 
 
 def mask_matches(found: MatchedFile, data: bytes) -> MatchedFile | None:

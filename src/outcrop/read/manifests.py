@@ -245,6 +245,14 @@ class TreeView:
                     self._listed[collection, uri] = replace(info, uri=uri, origin="file", root=each.folder)
         return found
 
+    def files(self, collection: str, root: str | None = None) -> dict[str, int]:
+        """As the store's, without documents of trees; with the files of checkouts."""
+        if any(each.folder is not None and each.collection == collection for each in self._chosen):
+            found = self.states(collection, root).items()
+            return {uri: state.document_id for uri, state in found if state.mtime_ns is not None}
+        stored = self._store.files(collection, root)
+        return {uri: id_ for uri, id_ in stored.items() if not uri.startswith("blob:")}
+
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
         """As the store's, of these trees."""
         return self._placed(self._store.chunks(chunk_ids))

@@ -34,9 +34,10 @@ def plain(value: object) -> object:
         return value
     names = _members(kind)  # type: ignore[arg-type]  # a class is hashable
     if names is not None:
-        return {name: plain(getattr(value, name)) for name in names}
+        members = [(name, getattr(value, name)) for name in names]
+        return {name: member if type(member) in _ATOMS else plain(member) for name, member in members}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        return [item if type(item) in _ATOMS else plain(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Path | DatabaseUrl):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from functools import cache
 from typing import Final
 
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 # C0 and DEL become their pictures (␛ for escape); C1, which some terminals obey too, and the marks that reverse the
 # direction of text or hide it become replacement characters.
-_HARMLESS: Final = {
+_HARMLESS: Final[dict[int, str]] = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
     0x7F: "\N{SYMBOL FOR DELETE}",
     **dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT),
@@ -23,6 +25,16 @@ def clean(text: str) -> str:
     """The text with control characters made visible; line breaks and tabs stay."""
     text = text.replace("\r\n", "\n").translate(_HARMLESS)
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def clean_marked(text: str) -> str:
+    """As `clean`, of a long text in which a NUL marks something."""
+    return _steering().sub(lambda match: _HARMLESS[ord(match[0])], text.replace("\r\n", "\n"))
+
+
+@cache
+def _steering() -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(''.join(map(chr, _HARMLESS.keys() - {0})))}]")
 
 
 def clean_line(text: str) -> str:

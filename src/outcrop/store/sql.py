@@ -89,13 +89,24 @@ class SqlStore(ABC):
         return [info for info in found if not info.meta.keys().isdisjoint(names)]
 
     def states(self, collection: str, root: str | None = None) -> dict[str, FileState]:
-        condition, values = "collection = %s", [collection]
-        if root is not None:
-            below = root.rstrip(os.sep)
-            condition += " AND (root = %s OR (origin IN ('file', 'part') AND uri > %s AND uri < %s))"
-            values += [root, below + os.sep, below + chr(ord(os.sep) + 1)]
+        condition, values = self._below(collection, root)
         rows = self._ask(f"SELECT uri, id, mtime_ns, size, sha256 FROM documents WHERE {condition}", values)
         return {uri: FileState(*state) for uri, *state in rows}
+
+    def files(self, collection: str, root: str | None = None) -> dict[str, int]:
+        condition, values = self._below(collection, root)
+        return dict(
+            self._ask(f"SELECT uri, id FROM documents WHERE {condition} AND mtime_ns IS NOT NULL", values)
+        )
+
+    def _below(self, collection: str, root: str | None) -> tuple[str, list[str]]:
+        if root is None:
+            return "collection = %s", [collection]
+        below = root.rstrip(os.sep)
+        return (
+            "collection = %s AND (root = %s OR (origin IN ('file', 'part') AND uri > %s AND uri < %s))",
+            [collection, root, below + os.sep, below + chr(ord(os.sep) + 1)],
+        )
 
     def collections(self) -> list[CollectionInfo]:
         rows = self._ask(

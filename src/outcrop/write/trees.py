@@ -172,18 +172,21 @@ class Trees:
         report = IngestReport(skipped=tuple(Skipped(each, "no branch matches any more") for each in unmatched))
         for name, revision in refs.items():
             before = known.get(name)
-            if before is not None and before.revision == revision and not self.options.force:
-                continue
-            report += self._sync_ref(history, name, revision)
+            had = None if before is None or self.options.force else before.revision
+            if had != revision:  # which is no commit where a tag has a message
+                report += self._sync_ref(history, name, revision, had)
         for name, each in known.items():
             if each.folder is None and name not in refs:
                 report += IngestReport(removed=self.store.drop_manifest(each.id))
         return report
 
-    def _sync_ref(self, history: History, name: str, revision: str) -> IngestReport:
+    def _sync_ref(self, history: History, name: str, revision: str, had: str | None) -> IngestReport:
         short = name.split("/", 2)[-1]
         try:
-            tree = history.commit(history.resolve(revision)).tree
+            revision = history.resolve(revision)
+            if revision == had:
+                return IngestReport()
+            tree = history.commit(revision).tree
         except (SourceError, NotFound) as error:
             return IngestReport(failed=(Failure(short, f"{error}; what was read of it before is kept"),))
         limit = self.recipe.max_file_bytes

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.serve.cli.runner import Outcrop
 
-from outcrop.read.grep import find_ripgrep
+from outcrop.read.ripgrep import find_ripgrep
 
 
 def ripgrep(folder: Path, *arguments: str) -> str:
@@ -36,6 +36,9 @@ def ripgrep(folder: Path, *arguments: str) -> str:
         ("-n", "-F", "tag."),
         ("-n", "-g", "*.md", "the"),
         ("-n", "-g", "!deploy", "the"),
+        ("-l", "-C", "1", "the"),
+        ("-c", "-C", "1", "the"),
+        ("-A", "1", "the"),
     ],
 )
 def test_the_output_is_that_of_ripgrep(
@@ -73,6 +76,13 @@ def test_a_path_narrows_and_elsewhere_names_are_whole(
     assert kb("grep", "-l", "retried").stdout == f"{kb.notes.resolve() / 'retries.md'}\n"
 
 
+def test_a_path_that_leads_nowhere_is_told(kb: Outcrop) -> None:
+    told = kb("grep", "the", kb.notes / "deploy", kb.notes / "depoly")
+    assert told.exit_code == 2
+    assert "depoly: there is no such file" in told.stderr
+    assert "rollback.md" in told.stdout
+
+
 def test_json_is_a_line_for_each_file(kb: Outcrop) -> None:
     files = [json.loads(line) for line in kb("grep", "the", "--json").stdout.splitlines()]
     assert [file["document"]["path"] for file in files] == ["budget.txt", "deploy/rollback.md"]
@@ -100,3 +110,4 @@ def test_a_terminal_gets_colours_and_line_numbers_and_no_control_characters(kb: 
     assert "\x1b[32m1" in shown
     assert "\x1b[1;31mbudget" in shown
     assert "\x07" not in shown
+    assert "the ␛[31mred␛]0;title␇ " in shown  # as what it is, and in no colour

@@ -90,5 +90,7 @@ def test_impact_exits_by_whether_something_depends_on_the_change(outcrop: Outcro
     Path("change.diff").write_text(diff)
     assert outcrop("impact", "--diff", "change.diff").exit_code == 1
     assert outcrop("impact", "--diff", "HEAD~1..HEAD").exit_code in (0, 1)
+    assert outcrop("impact", "HEAD~1..HEAD").stdout == outcrop("impact", "--diff", "HEAD~1..HEAD").stdout
+    assert outcrop("impact", "HEAD", "--diff", "HEAD").exit_code == 2
     assert outcrop("impact", "--diff", "nowhere..HEAD").exit_code == 3
     assert outcrop("impact", "--diff", "-", input="no diff").exit_code == 2

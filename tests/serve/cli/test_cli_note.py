@@ -93,6 +93,8 @@ def test_a_newer_note_replaces_an_older_one_and_the_check_is_content(kb: Outcrop
     assert second["validity"]["standing"] == "replaced"
     assert second["validity"]["replaced_by"] == "lifetime.md"
     assert "replaced by lifetime.md on 20" in kb("search", "how long do access tokens live").stdout
+    again = kb("note", "write", "life time.md", "Access tokens live for a week.").stdout
+    assert "outcrop note supersede 'life time.md' lifetime.md" in again
     past = kb("note", "search", "how long do access tokens live", "--as-of", "2020-01-31").stdout
     assert "tokens.md" in past
     assert "lifetime.md:" not in past

@@ -63,8 +63,39 @@ def test_the_entry_goes_into_the_clients_own_file_and_out_again(client: str, tmp
     before = path.read_bytes()
     assert "already" in install(tmp_path, client, "--yes", "--db", db).stdout
     assert path.read_bytes() == before
+    other = install(tmp_path, client, "--yes", "--db", tmp_path / "other.db", "--read-only")
+    assert other.returncode == 0, other.stderr
     assert install(tmp_path, client, "--yes", "--remove").returncode == 0
-    assert load(path).get(CLIENTS[client].section, {}) == {}
+    assert [left for left in tmp_path.rglob("*") if left.is_file()] == []  # as before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folders are those of Linux")
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("section", [None, "empty", "other"])
+def test_removing_leaves_a_persons_file_as_it_was(client: str, section: str | None, tmp_path: Path) -> None:
+    path = tmp_path / FILES[client]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    inside = {"other": {"command": "x"}} if section == "other" else {}
+    if path.suffix == ".toml":
+        text = 'model = "o"\n' + (f"\n\n[{CLIENTS[client].section}.other]\ncommand='x'" if inside else "")
+    else:
+        text = json.dumps({"a": 1} | ({} if section is None else {CLIENTS[client].section: inside}))
+    path.write_text(text)
+    for arguments in (("--yes",), ("--yes", "--read-only"), ("--yes", "--remove")):
+        assert install(tmp_path, client, *arguments).returncode == 0
+    assert path.read_text() == text
+    assert [left for left in tmp_path.rglob("*") if left.is_file()] == [path]
+
+
+def test_what_changed_since_stays_and_so_does_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / ".cursor/mcp.json"
+    path.parent.mkdir()
+    path.write_text('{"a": 1}')
+    assert install(tmp_path, "cursor", "--yes").returncode == 0
+    path.write_text(path.read_text().replace('"a": 1', '"a": 2'))
+    assert install(tmp_path, "cursor", "--yes", "--remove").returncode == 0
+    assert load(path) == {"a": 2}
+    assert path.with_name("mcp.json.before-outcrop").read_text() == '{"a": 1}'
 
 
 @pytest.mark.parametrize("client", ["cursor", "codex"])
@@ -212,8 +243,11 @@ def test_adding_and_removing_an_entry_changes_nothing_else(text: str) -> None:
         return
     after = put_entry(text, "servers", "outcrop", ENTRY)
     assert read_jsonc(after).value == {**before, "servers": {**section, "outcrop": ENTRY}}
-    gone = read_jsonc(remove_entry(after, "servers", "outcrop")).value
-    assert gone == {**before, "servers": {key: value for key, value in section.items() if key != "outcrop"}}
+    left = remove_entry(after, "servers", "outcrop")
+    rest = {key: value for key, value in section.items() if key != "outcrop"}
+    expected = {**before, "servers": rest}
+    gone = read_jsonc(left).value if left else {}
+    assert gone in (expected, {key: value for key, value in expected.items() if key != "servers" or rest})
     for comment in ("// a comment, with { and", "/* , } */"):
         if "outcrop" not in section:
             assert after.count(comment) == text.count(comment)

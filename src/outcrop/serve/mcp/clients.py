@@ -86,6 +86,13 @@ def without_entry(client: Client, path: Path, text: str) -> str:
     return _checked(path, remove(text, client.section, NAME), before, client.section, None)
 
 
+def find_entry(client: Client, path: Path, text: str) -> dict[str, Any] | None:
+    """Our entry, as it is in the client's file."""
+    section = _read(path, text).get(client.section)
+    found = section.get(NAME) if isinstance(section, dict) else None
+    return found if isinstance(found, dict) else None
+
+
 def snippet(client: Client, path: Path, entry: dict[str, Any]) -> str:
     """The entry as a person would add it by hand."""
     put = put_table if path.suffix == ".toml" else put_entry

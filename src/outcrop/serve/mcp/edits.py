@@ -113,15 +113,22 @@ def put_entry(text: str, section: str, name: str, entry: Any) -> str:
 
 
 def remove_entry(text: str, section: str, name: str) -> str:
-    """The text without `section.name`."""
+    """The text without `section.name`; without the section, and nothing at all, where nothing else is in them."""
     if not text.strip("\ufeff \t\r\n"):
         return text
-    holder = _require_object(read_jsonc(text), "the file").find(section)
-    if holder is None or holder.node.find(name) is None:
+    root = _require_object(read_jsonc(text), "the file")
+    holder = root.find(section)
+    member = holder.node.find(name) if holder is not None else None
+    if holder is None or member is None:
         return text
-    return _remove(
-        text, holder.node, next(at for at, each in enumerate(holder.node.members) if each.key == name)
-    )
+    text = _remove(text, holder.node, holder.node.members.index(member))
+    root = read_jsonc(text)
+    holder = root.find(section)
+    if (
+        holder is not None and not text[holder.node.start + 1 : holder.node.end - 1].strip()
+    ):  # not even a comment
+        text = _remove(text, root, root.members.index(holder))
+    return "" if "".join(text.split()) == "{}" else text
 
 
 def put_item(text: str, section: str, name: str, item: dict[str, Any], is_ours: IsOurs) -> str:

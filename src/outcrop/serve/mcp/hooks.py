@@ -18,6 +18,8 @@ from outcrop.workers.process import command_line, python_command
 MODULE: Final = "outcrop.serve.hook"
 """What our command runs, and what it is known by."""
 _SECTION: Final = "hooks"
+_CURSOR: Final = '{\n  "version": 1\n}\n'
+"""What Cursor wants in a file of hooks, whatever else is in it."""
 _PATIENCE_S: Final = round(DEADLINE_S) + 3
 """After which the client ends it: it is over by itself before."""
 
@@ -77,13 +79,21 @@ def with_hook(client: str, text: str, hook: dict[str, Any]) -> str:
     """The client's file with our hook; ConfigError where anything else would change."""
     before = text
     if client == "cursor" and not text.strip():
-        before = text = '{\n  "version": 1\n}\n'
+        before = text = _CURSOR
     return _checked(client, before, put_item(text, _SECTION, EVENTS[client], hook, is_ours), hook)
 
 
 def without_hook(client: str, text: str) -> str:
-    """The client's file without our hook."""
-    return _checked(client, text, remove_item(text, _SECTION, EVENTS[client], is_ours), None)
+    """The client's file without our hook; nothing where nothing else is in it."""
+    after = _checked(client, text, remove_item(text, _SECTION, EVENTS[client], is_ours), None)
+    is_left = client == "cursor" and after != text and "".join(after.split()) == "".join(_CURSOR.split())
+    return "" if is_left else after
+
+
+def find_hook(client: str, text: str) -> dict[str, Any] | None:
+    """Our hook, as it is in the client's file."""
+    found: dict[str, Any] | None = next((entry for entry in _list(_read(text), client) if is_ours(entry)), None)
+    return found
 
 
 def is_ours(entry: Any) -> bool:

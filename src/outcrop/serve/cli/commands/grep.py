@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,11 +13,12 @@ import click
 from outcrop.records import Filter, GrepOptions, MatchedFile, MatchedLine
 from outcrop.serve.cli.options import command, many, option, search_option
 from outcrop.serve.cli.session import Session
-from outcrop.serve.terminal import clean, clean_line
+from outcrop.serve.terminal import clean, clean_line, clean_marked
 from outcrop.system.dataclass import dataclass
 
 Styled = tuple[str, str]
 _PATH, _NUMBER, _MATCH, _JOINT = "magenta", "green", "bold red", "cyan"
+_CYAN, _RESET = b"\x1b[36m%b\x1b[0m", b"\x1b[0m"
 _COUNT = click.IntRange(min=0, max=1000)
 
 
@@ -71,6 +72,8 @@ def grep_command(
     grep` does. With --json, each file is one JSON document on a line of its own. Exits with 0 when a line matches, 1
     when none does, 2 after an error.
     """
+    if names_only or count_only:
+        before = after = context = 0
     wanted = tuple(glob for glob in globs if not glob.startswith("!"))
     options = GrepOptions(
         literal=literal,
@@ -85,15 +88,64 @@ def grep_command(
     )
     with session.open_existing() as index:
         matches = index.grep(pattern, options, masked=False)  # as ripgrep would show them
-        found: Iterable[MatchedFile] = index.rank_files(pattern, matches) if rank else matches
-        shown = _Printer(session, names_only, count_only, line_number, bool(options.before or options.after))
-        any_line = False
-        for file in found:
-            any_line = True
-            shown.show(file)
-        for problem in matches.problems:
+        any_line, name = False, _name_from_here()
+        if rank or session.as_json or matches.reads_branches:
+            found: Iterable[MatchedFile] = index.rank_files(pattern, matches) if rank else matches
+            grouped = bool(options.before or options.after)
+            shown = _Printer(session, names_only, count_only, line_number, grouped, name)
+            for file in found:
+                any_line = True
+                shown.show(file)
+        else:
+            paint = _Paint.of(session)
+            numbers = line_number or paint.terminal
+            for piece in matches.printed(name, numbers, names_only, count_only, paint.shades):
+                any_line = True
+                click.echo(paint.apply(piece), nl=False)
+        problems = [*matches.problems, *(_find_missing(paths) if ref is None else ())]
+        for problem in problems:
             click.echo(clean_line(problem), err=True)
-    return 2 if matches.problems else 0 if any_line else 1
+    return 2 if problems else 0 if any_line else 1
+
+
+def _find_missing(paths: Iterable[Path]) -> Iterator[str]:
+    """A line for each path that leads nowhere, so that a slip is not taken for a pattern without matches."""
+    for path in paths:
+        if not path.expanduser().exists():
+            yield f"{path}: there is no such file or folder"
+
+
+@dataclass(frozen=True)
+class _Paint:
+    """Makes lines that ripgrep printed fit to be shown. For a terminal it is asked for colours that nobody can guess,
+    so that no document can use them; they become those that are shown."""
+
+    terminal: bool
+    shades: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, session: Session) -> _Paint:
+        """For where the output of a run goes."""
+        if not sys.stdout.isatty():
+            return cls(False)
+        plain = session.out.console.color_system is None
+        shades = ("{},{},{}".format(*os.urandom(3)) for _ in range(0 if plain else 3))
+        return cls(True, tuple(shades))
+
+    def apply(self, piece: bytes) -> bytes:
+        """A piece as it is shown; a pipe gets the text as it is."""
+        if not self.terminal:
+            return piece.replace(b"\0", b"")
+        shown = {b":": _CYAN % b":", b"--\n": _CYAN % b"--" + b"\n", b"-": _CYAN % b"-", b"r": _RESET}
+        for shade, letter, code in zip(self.shades, (b"p", b"n", b"m"), (b"35", b"32", b"1;31"), strict=False):
+            red, green, blue = shade.encode().split(b",")
+            piece = piece.replace(b"\x1b[38;2;%b;%b;%bm" % (red, green, blue), b"\0" + letter)
+            shown[letter] = b"\x1b[%bm" % code
+        piece = piece.replace(_RESET, b"\0r")
+        piece = clean_marked(piece.decode("utf-8", "replace")).encode()
+        for mark, code in shown.items():
+            piece = piece.replace(b"\0" + mark, code if self.shades else b"" if mark == b"r" else mark)
+        return piece
 
 
 @dataclass
@@ -103,6 +155,7 @@ class _Printer:
     count_only: bool
     numbers: bool
     grouped: bool
+    name: Callable[[str], str]
     _begun: bool = False
 
     def show(self, file: MatchedFile) -> None:
@@ -118,7 +171,7 @@ class _Printer:
             click.echo("\n".join(lines), nl=bool(lines))
 
     def _lines(self, file: MatchedFile, *, terminal: bool) -> Iterator[list[Styled]]:
-        name = (f"{file.ref}:{file.document.path}" if file.ref else _shown_path(file.document.uri), _PATH)
+        name = (f"{file.ref}:{file.document.path}" if file.ref else self.name(file.document.uri), _PATH)
         if self.names_only:
             yield [name]
         elif self.count_only:
@@ -143,7 +196,12 @@ def _highlight(line: MatchedLine) -> Iterator[Styled]:
     yield line.text[done:], ""
 
 
-def _shown_path(uri: str) -> str:
-    """Below this folder as one would type it from here, elsewhere in full."""
-    here = str(Path.cwd())
-    return os.path.relpath(uri, here) if uri.startswith(here.rstrip(os.sep) + os.sep) else uri
+def _name_from_here() -> Callable[[str], str]:
+    """Makes of a full path what is shown: below this folder as one would type it from here, elsewhere in full."""
+    here = str(Path.cwd()).rstrip(os.sep) + os.sep
+
+    def name(uri: str) -> str:
+        shown = uri.removeprefix(here)
+        return uri if shown == "-" else shown  # which ripgrep takes for its input
+
+    return name

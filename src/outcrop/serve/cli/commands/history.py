@@ -87,27 +87,30 @@ def _bring_up_to_date(session: Session, index: Engine, repository: str) -> bool:
 @command(
     "impact",
     "outcrop impact",
-    "outcrop impact --diff origin/main...HEAD --json",
+    "outcrop impact origin/main...HEAD --json",
     "git diff | outcrop impact --diff -",
 )
+@click.argument("change", required=False, metavar="[CHANGE]")
 @option(
     "--diff",
     metavar="FILE|A..B|A...B|REF|-",
-    default="HEAD",
-    show_default=True,
-    help="The change: a unified diff (- for standard input), two revisions, or one revision against the folder.",
+    help="The same as CHANGE.",
 )
 @_repo
 @option(
     "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum of each kind."
 )
-def impact_command(session: Session, diff: str, repository: str, limit: int) -> int:
+def impact_command(session: Session, change: str | None, diff: str | None, repository: str, limit: int) -> int:
     """Show what depends on a change: callers, tests and documents.
 
-    They are listed for each declaration the change touches, with the line that proves it. Without --diff the change is
-    whatever differs from the last commit. For scripts and CI: exits with 0 when nothing depends on it, with 1 when
-    something does.
+    They are listed for each declaration the change touches, with the line that proves it. CHANGE is two revisions
+    (A..B, A...B), one revision against the folder, or a unified diff: a file, or - for standard input. Without it the
+    change is whatever differs from the last commit. For scripts and CI: exits with 0 when nothing depends on it, with 1
+    when something does.
     """
+    if change is not None and diff is not None:
+        raise click.UsageError("name the change once: as CHANGE or with --diff")
+    diff = change or diff or "HEAD"
     patch = _read_diff(diff)
     with session.open_existing() as index:
         found = index.impact(diff, diff=patch, folder=repository, limit=limit)

@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +22,7 @@ from outcrop.serve.cli.options import command, option
 from outcrop.serve.cli.session import Session
 from outcrop.serve.mcp import clients
 from outcrop.serve.mcp.clients import CLIENTS
-from outcrop.serve.mcp.hooks import HOOK_FILES, hook_file, make_hook, with_hook, without_hook
+from outcrop.serve.mcp.hooks import HOOK_FILES, find_hook, hook_file, make_hook, with_hook, without_hook
 from outcrop.serve.terminal import clean
 from outcrop.system.dataclass import dataclass
 from outcrop.system.disk import replace_file
@@ -78,9 +79,9 @@ def install_command(
     """Connect a coding agent or another client to Outcrop.
 
     CLIENT is claude (Code), claude-desktop, cursor, vscode, codex, windsurf, zed or gemini. Shows what would change in
-    its configuration and asks first; the previous file is kept beside it. --hooks (claude, codex, cursor, gemini) adds
-    Outcrop's hits to the agent's own grep when that searched for several words or found nothing. --remove takes both
-    out again, with --hooks only the hook.
+    its configuration and asks first; the file as it was before is kept beside it. --hooks (claude, codex, cursor,
+    gemini) adds Outcrop's hits to the agent's own grep when that searched for several words or found nothing. --remove
+    takes both out again, with --hooks only the hook, and leaves the file as it was.
     """
     from outcrop.config import user_folders
 
@@ -94,10 +95,10 @@ def install_command(
     entry = clients.make_entry(chosen, [*own_command(), "mcp", "--db", db, *options])
     changes: list[_Change] = []
     if not (remove and hooks):
-        changes.append(_server_change(chosen, path, entry, remove=remove))
+        changes.append(_server_change(chosen, path, entry))
     if hooks or (remove and client in HOOK_FILES):
         place = hook_file(client, chosen.title).path(home, base).resolve()
-        changes.append(_hook_change(client, place, make_hook(client, db), remove=remove))
+        changes.append(_hook_change(client, place, make_hook(client, db)))
     if secret and not remove:
         click.echo(
             "The password was left out: give it to the client's environment as PGPASSWORD, or put it into ~/.pgpass.",
@@ -112,29 +113,39 @@ def install_command(
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A file, what is done to its text, and what goes in: its name, its value, and a text that holds only that."""
+    """A file, how ours is put into its text and taken out, and what that is: its name, its value, and a text that holds
+    only that. `repeat` puts what is ours in one text into another."""
 
     path: Path
-    edit: Callable[[str], str]
+    put: Callable[[str], str]
+    take: Callable[[str], str]
+    repeat: Callable[[str, str], str]
     name: str
     value: dict[str, Any]
     snippet: str
 
 
-def _server_change(client: Client, path: Path, entry: dict[str, Any], *, remove: bool) -> _Change:
-    def edit(text: str) -> str:
-        if remove:
-            return clients.without_entry(client, path, text)
+def _server_change(client: Client, path: Path, entry: dict[str, Any]) -> _Change:
+    def put(text: str) -> str:
         return clients.with_entry(client, path, text, entry)
 
-    return _Change(path, edit, "entry", entry, clients.snippet(client, path, entry))
+    def take(text: str) -> str:
+        return clients.without_entry(client, path, text)
+
+    def repeat(source: str, target: str) -> str:
+        ours = clients.find_entry(client, path, source)
+        return target if ours is None else clients.with_entry(client, path, target, ours)
+
+    return _Change(path, put, take, repeat, "entry", entry, clients.snippet(client, path, entry))
 
 
-def _hook_change(client: str, path: Path, hook: dict[str, Any], *, remove: bool) -> _Change:
-    def edit(text: str) -> str:
-        return without_hook(client, text) if remove else with_hook(client, text, hook)
+def _hook_change(client: str, path: Path, hook: dict[str, Any]) -> _Change:
+    def repeat(source: str, target: str) -> str:
+        ours = find_hook(client, source)
+        return target if ours is None else with_hook(client, target, ours)
 
-    return _Change(path, edit, "hook", hook, with_hook(client, "", hook))
+    put = partial(with_hook, client, hook=hook)
+    return _Change(path, put, partial(without_hook, client), repeat, "hook", hook, put(""))
 
 
 def _print(session: Session, client: str, changes: Sequence[_Change]) -> None:
@@ -158,16 +169,42 @@ def _change_files(session: Session, changes: Sequence[_Change], *, remove: bool,
         if change.path not in before:
             before[change.path] = after[change.path] = _read(change.path)
         try:
-            after[change.path] = change.edit(after[change.path])
+            after[change.path] = (change.take if remove else change.put)(after[change.path])
         except ConfigError as error:
             todo = f"take the {change.name} out" if remove else f"add this yourself:\n{change.snippet}"
             raise ConfigError(f"{change.path} was left as it is: {error}; {todo}") from error
     changed = [path for path in before if after[path] != before[path]]
+    is_new = {}
+    for path in changed:
+        ours = [change for change in changes if change.path == path]
+        is_new[path] = all(change.take(before[path]) == before[path] for change in ours)
+        if remove and (original := _find_original(path, before[path], ours)) is not None:
+            after[path] = original
     for path in changed:
         _agree(session, path, before[path], after[path], yes=yes)
     for path in changed:
-        _write(path, before[path], after[path])
+        _write(path, before[path], after[path], keep=is_new[path])
     return changed
+
+
+def _find_original(path: Path, now: str, changes: Sequence[_Change]) -> str | None:
+    """What the file held before Outcrop was added, if that is kept and nothing else has changed since."""
+    backup = _backup_of(path)
+    if not backup.is_file():
+        return None
+    original = again = _read(backup)
+    try:
+        for change in changes:
+            if change.take(original) != original:
+                return None
+            again = change.repeat(now, again)
+    except ConfigError:
+        return None
+    return original if again == now else None
+
+
+def _backup_of(path: Path) -> Path:
+    return path.with_name(path.name + BACKUP_SUFFIX)
 
 
 def _index_name(config: Config) -> tuple[str, bool]:
@@ -206,30 +243,43 @@ def _agree(session: Session, path: Path, before: str, after: str, *, yes: bool) 
         session.confirm(f"Change {name}?", "Nothing was changed.")
 
 
-def _write(path: Path, before: str, after: str) -> None:
-    """Replace the file in one step, with its permissions; what was there is kept beside it."""
+def _write(path: Path, before: str, after: str, *, keep: bool) -> None:
+    """Replace the file in one step, with its permissions, and `keep` beside it what was there; when that is back, it is
+    not kept any more. A file that holds nothing but ours goes."""
+    backup = _backup_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if _read(path) != before:
             raise ConfigError(f"{path} was changed by another program meanwhile; run this again")
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(after.encode("utf-8"))
-                file.flush()
-                os.fsync(file.fileno())
-            if path.exists():
-                shutil.copymode(path, name)
-                shutil.copy2(path, path.with_name(path.name + BACKUP_SUFFIX))
-            replace_file(Path(name), path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
+        is_original = not keep and backup.is_file() and _read(backup) == after
+        if keep and path.exists():
+            shutil.copy2(path, backup)
+        if after or is_original:
+            _replace(path, after)
+        else:
+            path.unlink()
+        if is_original:
+            backup.unlink()
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be written: {error.strerror}; use --print and add it yourself"
         ) from error
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, name)
+        replace_file(Path(name), path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
 
 
 def _tell(session: Session, client: Client, path: Path, changed: Sequence[Path], *, remove: bool) -> None:

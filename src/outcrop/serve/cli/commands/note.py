@@ -144,8 +144,16 @@ class _Asked:
         for other in note.same_subject:
             told.append(f"on the same subject: {clean_line(f'{other.path}:{other.line} {other.text}')}")
         if note.same_subject:
-            older = clean_line(note.same_subject[0].path)
-            told.append(f"if it is out of date: outcrop note supersede {clean_line(note.path)} {older}")
+            from outcrop.workers.process import command_line
+
+            words = [
+                "outcrop",
+                "note",
+                "supersede",
+                clean_line(note.path),
+                clean_line(note.same_subject[0].path),
+            ]
+            told.append(f"if it is out of date: {command_line(words)}")
         self.session.tell(note, "\n".join(told))
 
     def check(self) -> int:
