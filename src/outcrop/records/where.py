@@ -107,6 +107,8 @@ MAX_PARTS: Final = 200
 MAX_DEPTH: Final = 50
 """Parentheses and `not` within each other."""
 MAX_LISTED: Final = 1_000
+_SHOWN: Final = 40
+"""Characters of a name that a mistake repeats."""
 
 _TOKEN: Final = pattern(
     r"""\s*(?:
@@ -250,7 +252,7 @@ class _Reader:
             return Contains(key, _unquote(self._take().said))
         if token.said in ("=", "<>") and token.kind == "sign":
             raise self._wrong(token.at, f"write `{_MEANT[token.said]}`")
-        raise self._wrong(token.at, f"after {key} write ==, !=, <, <=, >, >=, in, contains or exists")
+        raise self._wrong(token.at, f"after {_brief(key)} write ==, !=, <, <=, >, >=, in, contains or exists")
 
     def _key(self) -> str:
         token = self._token
@@ -294,10 +296,14 @@ class _Reader:
         if token.word in ("true", "false"):
             return token.word == "true"
         if token.kind == "word":
-            raise self._wrong(token.at, f'put text in quotes: "{token.said}"')
+            raise self._wrong(token.at, f'put text in quotes: "{_brief(token.said)}"')
         raise self._wrong(
             token.at, "write a value: text in quotes, a number, a date (2024-05-06), true or false"
         )
+
+
+def _brief(name: str) -> str:
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
 
 
 def _unquote(said: str) -> str:
