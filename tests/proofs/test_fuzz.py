@@ -123,8 +123,8 @@ class _Greedy(random.Random):
             return self.change
         return max(seq) if isinstance(seq[0], int) else seq[0]
 
-    def randrange(self, *limits: Any) -> int:
-        return min(1, limits[0] - 1)
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:  # noqa: ARG002
+        return min(1, start - 1)
 
 
 @pytest.mark.parametrize("change", mutate._CHANGES)
