@@ -10,6 +10,7 @@ import os
 import random
 import struct
 import zipfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from benchmarks.mail import mailbox, make_archive
 from benchmarks.report import ROOT
 from tests.parse import test_exports as exports
 from tests.parse import test_rich_texts as rich
+from tests.parse.compounds import compound, sample
+from tests.parse.test_binary_office import STREAMS
 
 from outcrop.parse.code import LANGUAGES
+from outcrop.parse.compound import CompoundFile
 from outcrop.parse.formats import FORMATS, LibraryFormat
 
 MAX_OF_A_KIND = 60
@@ -106,7 +110,16 @@ def _exports() -> list[tuple[str, bytes]]:
         ("rtf", rich.RTF),
         ("odt", rich.packed("text", rich.TEXT)),
         ("odp", rich.packed("presentation", rich.SLIDES)),
+        *((kind, compound(streams)) for kind, streams in _office()),
     ]
+
+
+def _office() -> Iterator[tuple[str, dict[str, bytes]]]:
+    """The streams of documents of LibreOffice that hold text."""
+    for name in ("lighthouse.doc", "salt.doc", "harbour.ppt"):
+        kind = name.rpartition(".")[2]
+        file = CompoundFile(sample(name))
+        yield kind, {each: file.stream(each)[:LONGEST_BINARY] for each in STREAMS[kind]}
 
 
 def _mails() -> list[tuple[str, bytes]]:

@@ -123,7 +123,7 @@ class _Greedy(random.Random):
             return self.change
         return max(seq) if isinstance(seq[0], int) else seq[0]
 
-    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:  # noqa: ARG002
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
         return min(1, start - 1)
 
 

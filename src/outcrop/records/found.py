@@ -77,7 +77,9 @@ class Explanation:
 EXTRACTED_KINDS = frozenset(
     {
         "html",
+        "doc",
         "docx",
+        "ppt",
         "pptx",
         "xlsx",
         "epub",
@@ -209,7 +211,7 @@ class Hit:
         return place_of(self.document.path, self.document.kind, self.page, self.line_start, self.line_end)
 
 
-PAGE_WORDS: Final = {"xlsx": "sheet", "pptx": "slide", "odp": "slide"}
+PAGE_WORDS: Final = {"xlsx": "sheet", "pptx": "slide", "ppt": "slide", "odp": "slide"}
 """What people call the pages of a kind; `p.` of any other."""
 
 

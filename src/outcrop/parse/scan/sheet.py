@@ -29,7 +29,16 @@ MIN_PIXELS: Final = 40_000
 """A smaller picture is an icon, on which nobody looks for text: 200 × 200 pixels (not measured)."""
 MAX_SOURCE: Final = 60_000_000
 """Pixels of a picture file: 180 MB of memory when it is decoded."""
-_DAMAGE: Final = (OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, ArithmeticError, struct.error)
+_DAMAGE: Final = (
+    OSError,
+    EOFError,
+    ValueError,
+    SyntaxError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    struct.error,
+)
 """What Pillow raises for a damaged picture: whatever its parts stumble over (a TIFF without a width is a TypeError)."""
 
 

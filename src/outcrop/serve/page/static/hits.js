@@ -6,10 +6,10 @@ import { drawExcerpt } from "./excerpt.js";
 import { icon } from "./icons.js";
 import { finder } from "./marks.js";
 
-const PACKED = new Set(["docx", "pptx", "xlsx", "odt", "odp", "epub", "pdf", "archive"]); // no editor of text opens these
+const PACKED = new Set(["doc", "docx", "ppt", "pptx", "xlsx", "odt", "odp", "epub", "pdf", "archive"]); // no editor of text opens these
 const MADE = ["html", "notebook", "rtf", "mail", "mailbox", "chat", "issue", "note", "export", "calendar", "contacts", "session"];
 const EXTRACTED = new Set([...PACKED, ...MADE]); // lines are those of the text made from it
-const PAGE_WORDS = new Map([["xlsx", "sheet"], ["pptx", "slide"], ["odp", "slide"]]);
+const PAGE_WORDS = new Map([["xlsx", "sheet"], ["pptx", "slide"], ["ppt", "slide"], ["odp", "slide"]]);
 const MATCH = { both: "words + meaning", keyword: "words", semantic: "meaning" };
 const TOLD = { both: "Found by its words and by its meaning", keyword: "Found by its words alone", semantic: "Shares no word with the question; found by what it means" };
 /** How an editor is told to open a file at a line. */
