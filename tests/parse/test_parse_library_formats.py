@@ -282,3 +282,8 @@ def test_notebooks_keep_prose_code_and_short_results() -> None:
     assert document.title == "Title"
     with pytest.raises(ParseError, match="invalid JSON at line 1"):
         read("{", "n.ipynb")
+
+
+def test_who_nobody_named_is_no_author_of_a_pdf() -> None:
+    document = read(make_pdf([["words"]]), "a.pdf")  # reportlab writes "anonymous" and "unspecified"
+    assert set(document.meta) == {"date"}
