@@ -48,6 +48,14 @@ def test_footnotes_and_results_of_fields_are_read_and_headers_are_not() -> None:
     )
 
 
+def test_the_same_is_read_of_the_formats_that_followed() -> None:
+    said = "Salt was carried to the 検索 harbour on page 1.\n\nIn barrels of oak.\n\nSecond paragraph."
+    assert read(sample("salt.docx"), "a.docx").text == said
+    inline = "Salt was carried In barrels of oak. to the 検索 harbour on page"
+    assert read(sample("salt.odt"), "a.odt").text.startswith(inline)
+    assert read(sample("salt.rtf"), "a.rtf").text.startswith(inline)
+
+
 def test_a_slide_is_a_page_with_its_title_boxes_table_and_notes() -> None:
     found = read(sample("harbour.ppt"), "a.ppt")
     assert (found.kind, found.title, dict(found.meta)) == ("ppt", "Harbour talk", {"author": "Ann Lee"})
