@@ -52,6 +52,10 @@ def test_documents_are_found_by_what_is_known_of_them(kb: Engine) -> None:
     assert hits[0].document.meta == {"year": 2020, "authors": ("Ann Lee", "Bo")}
     assert kb.context("comet", where="year == 2020").sources[0].hit.document.uri == "a"
     assert kb.search("comet", where="year == 1999").reason == "filtered_out"
+    assert kb.search("comet", where="year == 1999").detail == "no document passes the filters"
+    misspelt = kb.search("comet", where="year > 1 and yaer == 2020")
+    assert misspelt.detail == "no document passes the filters: none has yaer; did you mean year?"
+    assert "none has qqq; they have " in kb.search("comet", where='qqq contains "x"').detail
 
 
 def test_a_condition_that_cannot_be_understood_is_told_before_anything_is_searched(kb: Engine) -> None:

@@ -8,16 +8,20 @@ import io
 import lzma
 import random
 import shutil
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
+from tests.write.sevenzips import framed, sevenzipped
+from tests.write.test_archives import SEVENZIP
+
 from outcrop.errors import SourceError
 from outcrop.records import SourceFile
 from outcrop.sources.archives import FREE_BYTES, MAX_RATIO, Rules, unpack
-from proofs.fuzz.mutate import change_some
+from proofs.fuzz.mutate import change, change_some
 from proofs.fuzz.seeds import Seeds
 from proofs.fuzz.target import Target, made_folder, need
 
@@ -63,22 +67,31 @@ def _tar(form: str, kind: int) -> bytes:
 
 
 @cache
-def _seeds() -> tuple[list[bytes], list[bytes]]:
+def _seeds() -> tuple[list[bytes], list[bytes], list[bytes]]:
     kinds = (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)
-    return [_zip()], [_tar(form, kind) for form in FORMS for kind in kinds]
+    sevens = [SEVENZIP, sevenzipped(dict(FILES[:5]))]
+    return [_zip()], [_tar(form, kind) for form in FORMS for kind in kinds], sevens
 
 
 def _make(chance: random.Random, seeds: Seeds) -> bytes:
-    zips, tars = _seeds()
-    if chance.random() < 0.5:
+    zips, tars, sevens = _seeds()
+    drawn = chance.random()
+    if drawn < 0.3:
         return b"z" + change_some(chance, [*zips, *seeds.of("docx")], 60_000)
-    return b"t" + change_some(chance, tars, 60_000)
+    if drawn < 0.6:
+        return b"t" + change_some(chance, tars, 60_000)
+    whole = chance.choice(sevens)
+    (offset,) = struct.unpack("<Q", whole[12:20])
+    packed, header = whole[32 : 32 + offset], whole[32 + offset :]
+    if chance.random() < 0.5:
+        return b"7" + framed(change(header, chance, [header], 60_000), packed)  # its checksums are right
+    return b"7" + change(whole, chance, sevens, 60_000)
 
 
 def check_archive(data: bytes) -> None:
     """Unpack it; the first byte says as what."""
     home = _folder()
-    path = home / ("a.zip" if data[:1] == b"z" else "a.tgz")
+    path = home / {b"z": "a.zip", b"7": "a.7z"}.get(data[:1], "a.tgz")
     path.write_bytes(data[1:])
     out = home / "out"
     out.mkdir()

@@ -6,17 +6,21 @@ import random
 from collections.abc import Callable
 from functools import partial
 
+from tests.parse.compounds import compound
+from tests.parse.test_binary_office import STREAMS
+
 from outcrop.chunk.strategies import ChunkOptions, chunk_document
 from outcrop.errors import ParseError
 from outcrop.mask import mask_document
 from outcrop.parse.code import LANGUAGES
+from outcrop.parse.compound import CompoundFile
 from outcrop.parse.decode import decode
 from outcrop.parse.entry import parse
 from outcrop.parse.limits import ParseLimits
 from outcrop.records import Document, Outline
 from outcrop.records.meta import dump_meta
 from proofs.chunk_properties import broken_promises
-from proofs.fuzz.mutate import change_json, change_some, change_zip
+from proofs.fuzz.mutate import change, change_json, change_some, change_zip
 from proofs.fuzz.seeds import Seeds, kind_of
 from proofs.fuzz.target import Broken, Target, need
 
@@ -99,6 +103,26 @@ def _make_zip(chance: random.Random, seeds: Seeds, kind: str) -> bytes:
     return change_zip(chance.choice(files), chance, files)
 
 
+def _make_compound(chance: random.Random, seeds: Seeds, kind: str) -> bytes:
+    """A file whose streams are changed here and there; one in five changed as bytes."""
+    files = seeds.of(kind)
+    data = chance.choice(files)
+    if chance.random() < 0.2:
+        return change(data, chance, files, len(data) * 2)
+    file = CompoundFile(data)
+    streams = {name: file.stream(name) for name in STREAMS[kind]}
+    for _ in range(chance.choice((1, 2, 6))):
+        name = chance.choice(sorted(streams))
+        content = bytearray(streams[name])
+        for _ in range(chance.choice((1, 1, 3)) if content else 0):
+            at = chance.randrange(len(content))
+            value = chance.choice((0, 1, 255, 512, 4096, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, at, len(content)))
+            size = chance.choice((1, 2, 4))
+            content[at : at + size] = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+        streams[name] = bytes(content)
+    return compound(streams)
+
+
 def _make_pdf(chance: random.Random, seeds: Seeds, kind: str) -> bytes:
     files = seeds.of(kind)
     return b"%PDF-1.4\n" + change_some(chance, files, 60_000).removeprefix(b"%PDF-1.4\n")
@@ -172,6 +196,8 @@ PARSERS = (
     _target("pptx", 3_000, _make_zip),
     _target("xlsx", 6_000, _make_zip),
     _target("ods", 4_000, _make_zip),
+    _target("doc", 10_000, _make_compound),
+    _target("ppt", 10_000, _make_compound),
     _target("epub", 5_000, _make_zip),
     _target("eml", 20_000, title="parse.mail", guided=True),
     _target("odt", 5_000, _make_zip),

@@ -10,6 +10,7 @@ import os
 import random
 import struct
 import zipfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from benchmarks.mail import mailbox, make_archive
 from benchmarks.report import ROOT
 from tests.parse import test_exports as exports
 from tests.parse import test_rich_texts as rich
+from tests.parse.compounds import compound, sample
+from tests.parse.test_binary_office import STREAMS
 
 from outcrop.parse.code import LANGUAGES
+from outcrop.parse.compound import CompoundFile
 from outcrop.parse.formats import FORMATS, LibraryFormat
 
 MAX_OF_A_KIND = 60
@@ -26,6 +30,8 @@ MAX_OF_A_KIND = 60
 LONGEST_TEXT = 12_000
 """Bytes of a text that are kept of a file: a parse takes milliseconds, and a thousand lines hold all there is."""
 LONGEST_BINARY = 150_000
+LONGEST_STREAM = 30_000
+"""Of an old Office file: all of its text, and not the picture of its first page."""
 _SKIPPED = frozenset({".git", ".venv", ".artifacts", "node_modules", "results", "__pycache__"})
 _MAX_LISTED = 200_000
 """Files of a corpus that are listed at most, so that a tree of millions costs seconds."""
@@ -106,7 +112,16 @@ def _exports() -> list[tuple[str, bytes]]:
         ("rtf", rich.RTF),
         ("odt", rich.packed("text", rich.TEXT)),
         ("odp", rich.packed("presentation", rich.SLIDES)),
+        *((kind, compound(streams)) for kind, streams in _office()),
     ]
+
+
+def _office() -> Iterator[tuple[str, dict[str, bytes]]]:
+    """The streams of documents of LibreOffice that hold text."""
+    for name in ("lighthouse.doc", "salt.doc", "harbour.ppt"):
+        kind = name.rpartition(".")[2]
+        file = CompoundFile(sample(name))
+        yield kind, {each: file.stream(each)[:LONGEST_STREAM] for each in STREAMS[kind]}
 
 
 def _mails() -> list[tuple[str, bytes]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proofs.fuzz.archives import ARCHIVES
+from proofs.fuzz.conditions import CONDITIONS
 from proofs.fuzz.configs import CONFIGS
 from proofs.fuzz.guards import GUARDS
 from proofs.fuzz.layouts import LAYOUTS
@@ -15,6 +16,17 @@ from proofs.fuzz.texts import TEXTS
 
 TARGETS: dict[str, Target] = {
     target.name: target
-    for target in (*PARSERS, *LAYOUTS, *SCANS, *TEXTS, *PACKERS, *GUARDS, *CONFIGS, *MAILS, *ARCHIVES)
+    for target in (
+        *PARSERS,
+        *LAYOUTS,
+        *SCANS,
+        *TEXTS,
+        *PACKERS,
+        *GUARDS,
+        *CONFIGS,
+        *MAILS,
+        *ARCHIVES,
+        *CONDITIONS,
+    )
 }
 """Every target by its name."""

@@ -47,6 +47,20 @@ def test_so_it_is_in_other_formats(text: str, kind: str, context: tuple[str, ...
     assert {chunk.heading_path[-len(context) :] for chunk in others} == {context}
 
 
+@pytest.mark.parametrize("repeated", ["", "| Land | Tonnes | Year |\n"])
+def test_a_table_that_goes_on_has_the_header_and_the_caption_of_its_beginning(repeated: str) -> None:
+    pages = ["".join(f"| Land {page} {i} | {i},00 | 2019 |\n" for i in range(60)) for page in range(3)]
+    text = (
+        f"Table 3: Fish\n| Land | Tonnes | Year |\n{pages[0]}\n{repeated}{pages[1]}\n{repeated}{pages[2]}\nEnd."
+    )
+    _, *others = chunk_text(text, kind="txt")
+    for chunk in others:
+        header = () if chunk.text.startswith("| Land | Tonnes") else ("Land | Tonnes | Year",)
+        assert chunk.heading_path == ("Table 3: Fish", *header)
+    other = text.replace(f"\n\n{repeated}| Land 2", "\n\nAn end.\n\n| Land 2")
+    assert chunk_text(other, kind="txt")[-1].heading_path == ()
+
+
 def test_values_are_no_header_and_a_sentence_is_no_caption() -> None:
     rows = "".join(f"{i} | {i * i} | some words that follow here\n" for i in range(90))
     chunks = chunk_text(f"This ends as a sentence does.\n\n{rows}", kind="text")

@@ -202,7 +202,8 @@ def test_a_calendar_is_its_events_and_tasks() -> None:
     assert (document.kind, document.title) == ("calendar", "Team")
     assert document.text == (
         "## Planning, part one, 2026-03-02 09:00\n\nWhen: 2026-03-02 09:00 to 2026-03-02 10:00\nWhere: Room 4\n"
-        "With: ann@example.org\n\nBring the numbers.\nAll of them.\n\n## Pay, 2026-04-01\n\nWhen: 2026-04-01\n"
+        "With: Ann: Lee <ann@example.org>\n\nBring the numbers.\nAll of them.\n\n"
+        "## Pay, 2026-04-01\n\nWhen: 2026-04-01\n"
         "Due: 2026-04-01"
     )
     assert document.meta == {"first": date(2026, 3, 2), "last": date(2026, 4, 1)}
@@ -250,3 +251,21 @@ def test_whatever_stands_in_a_field_it_can_be_read(
         raw = RawFile(json.dumps(content).encode(), "a/b.json", None, 1_000_000)
         document = reader.read(raw)  # type: ignore[attr-defined]
         assert document.title or not document.text
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("FREQ=WEEKLY;BYDAY=FR", "every week on Friday"),
+        ("FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;WKST=MO", "every 2 weeks on Monday, Wednesday"),
+        ("FREQ=MONTHLY;BYDAY=-1FR;COUNT=6", "every month on the last Friday, 6 times"),
+        ("FREQ=MONTHLY;BYDAY=2TU", "every month on the 2. Tuesday"),
+        ("FREQ=YEARLY;UNTIL=20301231T000000Z", "every year, until 2030-12-31 00:00"),
+        ("FREQ=MONTHLY;BYMONTHDAY=15", "FREQ=MONTHLY;BYMONTHDAY=15"),
+        ("RUBBISH", "RUBBISH"),
+    ],
+)
+def test_when_an_event_repeats_is_said_in_words(rule: str, said: str) -> None:
+    event = f"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Review\nRRULE:{rule}\nEND:VEVENT\nEND:VCALENDAR\n"
+    found = parse(event.encode(), path="a.ics", media_type=None, limits=LIMITS)
+    assert f"Repeats: {said}" in found.text

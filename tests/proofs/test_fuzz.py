@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
+from proofs.fuzz import mutate
 from proofs.fuzz.__main__ import replay, report_on, shares
 from proofs.fuzz.running import Tally, attempt, run, run_here
 from proofs.fuzz.seeds import Seeds, gather
@@ -106,3 +109,30 @@ def test_a_process_that_dies_hangs_or_takes_all_memory_is_replaced(name: str, wh
     assert bad
     assert [(why in found.kind, found.data) for found in findings] == [(True, hostile.BAD)] * len(bad)
     assert sum(tally.inputs for tally in tallies) == 300
+
+
+class _Greedy(random.Random):
+    """Draws the largest of what it may, and always the same place."""
+
+    def __init__(self, change: object) -> None:
+        super().__init__(1)
+        self.change = change
+
+    def choice(self, seq: Any) -> Any:
+        if self.change in seq:
+            return self.change
+        return max(seq) if isinstance(seq[0], int) else seq[0]
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        return min(1, start - 1)
+
+
+@pytest.mark.parametrize("change", mutate._CHANGES)
+def test_changes_that_repeat_what_was_repeated_stay_bounded(change: object) -> None:
+    tracemalloc.start()
+    try:
+        data = mutate.change(b"one two\nthree four\n" * 100, _Greedy(change), [b"a b"])
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()
+    assert len(data) <= mutate.LONGEST

@@ -23,3 +23,8 @@ def test_pages_of_a_sheet_and_of_slides_are_called_so(
     path: str, kind: str, page: int | None, said: str
 ) -> None:
     assert place_of(path, kind, page, 4, 6) == said
+
+
+def test_a_sheet_is_called_by_its_name() -> None:
+    assert place_of("book.xlsx", "xlsx", 2, 4, 6, ("Fuel", "more")) == "book.xlsx sheet Fuel"
+    assert place_of("talk.pptx", "pptx", 2, 4, 6, ("Fuel",)) == "talk.pptx slide 2"

@@ -82,6 +82,19 @@ def test_a_mistake_is_shown_where_it_is_with_what_to_write(text: str, place: int
     assert f"at character {place}," in str(raised.value) or not place
 
 
+@pytest.mark.parametrize(("sign", "meant"), [("=>", ">="), ("=<", "<="), ("=", "=="), ("<>", "!=")])
+def test_a_sign_of_another_language_is_told_as_ours(sign: str, meant: str) -> None:
+    with pytest.raises(QueryError, match=f"write `{meant}`"):
+        read_where(f"year {sign} 2020")
+
+
+@pytest.mark.parametrize("text", ["x" * 900, f"a == {'x' * 900}", f'"{"x" * 900}" =='])
+def test_a_mistake_is_told_in_short(text: str) -> None:
+    with pytest.raises(QueryError) as error:
+        read_where(text)
+    assert len(str(error.value)) < 300
+
+
 def test_a_condition_that_is_too_long_is_refused() -> None:
     with pytest.raises(QueryError, match="write at most 10,000"):
         read_where("a == 1 " * 2000)

@@ -15,6 +15,7 @@ import pptx
 import pytest
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
+from tests.parse.compounds import sample
 
 import outcrop
 from outcrop.errors import BlockedAddress
@@ -159,3 +160,24 @@ def test_damage_is_a_line_in_the_report_and_the_document_is_found(tmp_path: Path
         assert (report.added, report.failed) == (2, ())
         assert kb.search("pelican").hits[0].document.path == "cut.md"
         assert kb.add(folder).remarks == ()  # nothing was read again
+
+
+def test_files_of_old_programs_and_with_macros_are_read_from_a_folder(tmp_path: Path) -> None:
+    root = tmp_path / "old"
+    root.mkdir()
+    for name in ("lighthouse.doc", "harbour.ppt", "fuel.xls"):
+        (root / name).write_bytes(sample(name))
+    book = openpyxl.Workbook()
+    book.active.append(["mineral", "gneiss"])
+    book.save(root / "macros.xlsm")
+    with outcrop.open(tmp_path / "i.db") as kb:
+        report = kb.add(root)
+        assert (report.added, report.failed, report.skipped) == (4, (), ())
+        asked = {
+            "trim the wick": "lighthouse.doc",
+            "ships pay by length": "harbour.ppt",
+            "gneiss": "macros.xlsm",
+        }
+        for query, name in asked.items():
+            assert kb.search(query).hits[0].document.path == name
+        assert kb.search("Whale oil dusk", kinds=["ppt"]).hits[0].place == "harbour.ppt slide 2"

@@ -84,3 +84,14 @@ def test_tags_of_hostile_notes_take_linear_time() -> None:
         list(inline_tags(text))
         read(f"[[x]] {text}")
     assert time.process_time() - before < 40
+
+
+def test_a_daily_note_is_called_by_its_file_and_the_vaults_settings_are_no_notes(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / ".obsidian" / "app.json").write_text('{"vimMode": true}', "utf-8")
+    (vault / "2026-01-05.md").write_text("Worked on [[The airship]]. #log\n", "utf-8")
+    with open_with(tmp_path / "i.db", CountingEmbedder()) as kb:
+        report = kb.add(vault)
+        assert [(info.path, info.title) for info in kb.documents()] == [("2026-01-05.md", "2026-01-05")]
+        assert report.skipped == ()

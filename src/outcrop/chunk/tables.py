@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from outcrop.system.dataclass import dataclass
@@ -71,10 +72,13 @@ def _read_csv(text: str) -> Iterator[Table]:
 
 
 def _read_bars(text: str, headings: Sequence[int], fences: Sequence[tuple[int, int]]) -> Iterator[Table]:
-    """Tables with bars between the cells: runs of rows, no line between them."""
+    """Tables with bars between the cells: runs of rows, no line between them. One that goes on after an empty line, as
+    on the next page, has the caption of its beginning, and its header where it has none and as many columns."""
     if BAR not in text:
         return
     at = 0
+    before: Table | None = None
+    width = 0
     while (bar := text.find(BAR, at)) >= 0:
         start = text.rfind("\n", at, bar) + 1 or at
         rows = list(_rows_from(text, start))
@@ -84,7 +88,14 @@ def _read_bars(text: str, headings: Sequence[int], fences: Sequence[tuple[int, i
         fence = bisect_right(fences, (start, len(text))) - 1
         is_code = fence >= 0 and start < fences[fence][1]
         if len(rows) >= LEAST_ROWS and not is_code:
-            yield _as_table(text, rows, headings)
+            found = _as_table(text, rows, headings)
+            if before and not text[before.end : start].strip():
+                same = len(cells_of_row(rows[0][2])) == width
+                found = replace(
+                    found, header=found.header or (before.header if same else ""), caption=before.caption
+                )
+            before, width = found, len(cells_of_row(rows[-1][2]))
+            yield found
 
 
 def _rows_from(text: str, start: int) -> Iterator[tuple[int, int, str]]:

@@ -54,7 +54,7 @@ class Writing(Reading):
         `ray://HOST:PORT`, or `local` for one on this machine alone. `branches` are patterns (`main`, `release/*`) of
         branches of the repository that a folder is in: they are read without a checkout, and share what they have in
         common with it and with each other. `search` takes one of them as `ref`.
-        `archives` opens zip and tar files: each file in them is a document. `sync` and `watch` go on doing so.
+        `archives` opens zip, tar and 7z files: each file in them is a document. `sync` and `watch` go on doing so.
         """
         from outcrop.records.parsed import is_url
         from outcrop.sources.text import text_source

@@ -30,6 +30,14 @@ _LINE: Final = re.compile(
 )
 _ESCAPED: Final = re.compile(r"\\([\\;,nN])")
 _TIME: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?\d\d)?)?")
+_NAMED: Final = re.compile(r"(?i);CN=(\"[^\"]*\"|[^;]*)")
+_MAILTO: Final = re.compile(r"(?i)^mailto:")
+_UNITS: Final = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
+_DAYS: Final = {
+    "MO": "Monday", "TU": "Tuesday", "WE": "Wednesday", "TH": "Thursday", "FR": "Friday", "SA": "Saturday",
+    "SU": "Sunday",
+}  # fmt: skip
+_DAY: Final = re.compile(r"([+-]?\d{0,2})(MO|TU|WE|TH|FR|SA|SU)")
 _EVENTS: Final = ("VEVENT", "VTODO", "VJOURNAL")
 _SHOWN: Final = {
     "LOCATION": "Where",
@@ -118,8 +126,15 @@ def _entries(source: str) -> Iterator[Entry]:
                 value = quopri.decodestring(value.encode("utf-8", "replace")).decode("utf-8", "replace")
             several = open_[-1].values.setdefault(name, [])
             if len(several) < 100:
-                several.append(_plain(value))
+                named = _NAMED.search(match[2]) if name in ("ATTENDEE", "ORGANIZER") else None
+                several.append(_plain(_with_name(value, named[1].strip('"')) if named else value))
     yield from reversed(open_)
+
+
+def _with_name(address: str, name: str) -> str:
+    """Somebody's name and address; programs repeat the address where they know no name."""
+    bare = _MAILTO.sub("", address)
+    return bare if name.casefold() in ("", bare.casefold()) else f"{name} <{bare}>"
 
 
 def _plain(value: str) -> str:
@@ -177,4 +192,30 @@ def _spell(when: date | None) -> str:
 def _spell_value(name: str, value: str) -> str:
     if name == "DUE":
         return _spell(_when(value))
-    return re.sub(r"(?i)^mailto:", "", value)
+    return _spell_rule(value) if name == "RRULE" else _MAILTO.sub("", value)
+
+
+def _spell_rule(rule: str) -> str:
+    """`FREQ=WEEKLY;INTERVAL=2;BYDAY=FR` as people say it: every 2 weeks on Friday. What is rarer stays as it is."""
+    parts = dict(part.upper().partition("=")[::2] for part in rule.split(";"))
+    unit = _UNITS.get(parts.pop("FREQ", ""))
+    every, count = parts.pop("INTERVAL", "1"), parts.pop("COUNT", "")
+    days = [_DAY.fullmatch(day) for day in filter(None, parts.pop("BYDAY", "").split(","))]
+    until = _when(parts.pop("UNTIL", ""))
+    parts.pop("WKST", None)
+    if unit is None or parts or not all(days) or not every.isdecimal():
+        return rule
+    said = f"every {unit}" if every == "1" else f"every {every} {unit}s"
+    names = [f"{_spell_place(day[1])}{_DAYS[day[2]]}" for day in days if day]
+    said += f" on {', '.join(names)}" if names else ""
+    said += f", {count} times" if count else ""
+    return said + (f", until {_spell(until)}" if until else "")
+
+
+def _spell_place(number: str) -> str:
+    """Which of its kind in a month: `2` is the 2nd, `-1` the last."""
+    if not number:
+        return ""
+    if number.startswith("-"):
+        return "the last " if number == "-1" else f"the {number[1:]}. last "
+    return f"the {number.lstrip('+')}. "

@@ -92,6 +92,10 @@ FORMATS: tuple[Format, ...] = (
         "html", "outcrop.parse.html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml")
     ),
     LibraryFormat("pdf", "outcrop.parse.pdf", (".pdf",), ("application/pdf", "application/x-pdf")),
+    LibraryFormat("doc", "outcrop.parse.word97", (".doc", ".dot"), ("application/msword",), (_OLE,)),
+    LibraryFormat(
+        "ppt", "outcrop.parse.slides97", (".ppt", ".pps"), ("application/vnd.ms-powerpoint",), (_OLE,)
+    ),
     LibraryFormat("docx", "outcrop.parse.word", (".docx",), (f"{_OFFICE}wordprocessingml.document",), (_ZIP,)),
     LibraryFormat(
         "pptx", "outcrop.parse.slides", (".pptx",), (f"{_OFFICE}presentationml.presentation",), (_ZIP,)
@@ -138,6 +142,13 @@ PLAIN_TEXT = next(f for f in FORMATS if isinstance(f, TextFormat) and f.read is 
 RST = next(f for f in FORMATS if f.kind == "rst")
 SOURCE_CODE = next(f for f in FORMATS if isinstance(f, TextFormat) and f.read is read_code)
 LIBRARY_FORMATS = {f.kind: f for f in FORMATS if isinstance(f, LibraryFormat)}
+PACKED_SUFFIXES = frozenset(
+    extension
+    for each in LIBRARY_FORMATS.values()
+    if each.magic or each.kind in ("pdf", "rtf", "mail", "image")
+    for extension in each.extensions
+)
+"""Of formats that are binary by nature and have a reader."""
 _BY_EXTENSION = {extension: f for f in FORMATS for extension in f.extensions}
 _BY_MEDIA_TYPE = {media_type: f for f in FORMATS for media_type in f.media_types}
 
@@ -161,6 +172,7 @@ _EXPORT_FIELDS = (
     ("chat", re.compile(rb'\s*\{\s*"messages"\s*:\s*\['), (b'"creator"', b'"created_date"')),
     ("note", re.compile(rb"\s*\{"), (b'"isTrashed"', b'"isPinned"', b'"isArchived"')),
 )
+_BINARY_OFFICE = {"doc": "docx", "ppt": "pptx"}
 _PDF_HEADER_WITHIN = 1024  # where PDF readers look for it: mail gateways prepend lines
 
 
@@ -219,6 +231,15 @@ def _is_code(data: bytes, path: str) -> bool:
     return find_language(path, data[:_FIRST_LINE].decode("utf-8", "replace")) is not None
 
 
+def _tell_office(chosen: LibraryFormat, data: bytes) -> LibraryFormat:
+    """What a `.doc` or `.ppt` is that is none: programs save other formats under these names, which Word opens."""
+    if data.lstrip()[:5] == rb"{\rtf":
+        return LIBRARY_FORMATS["rtf"]
+    if _HTML_START.match(data):
+        return LIBRARY_FORMATS["html"]
+    return LIBRARY_FORMATS[_BINARY_OFFICE[chosen.kind]] if data.startswith(_ZIP) else chosen
+
+
 def _check_magic(chosen: Format, data: bytes, extension: str) -> Format:
     if data.startswith(b"%PDF-"):
         return LIBRARY_FORMATS["pdf"]
@@ -226,7 +247,9 @@ def _check_magic(chosen: Format, data: bytes, extension: str) -> Format:
         return chosen
     if chosen.kind == "pdf" and b"%PDF-" not in data[:_PDF_HEADER_WITHIN]:
         raise ParseError("not a PDF: its header is missing; check that the download is complete")
-    if data.startswith(_OLE) and chosen.magic and extension != ".xls":
+    if chosen.kind in _BINARY_OFFICE and not data.startswith(_OLE):
+        chosen = _tell_office(chosen, data)
+    if data.startswith(_OLE) and chosen.magic and chosen.kind not in _BINARY_OFFICE and extension != ".xls":
         raise ParseError(f"password-protected or in an old binary format; save it as plain {chosen.kind}")
     if chosen.magic and not data.startswith(chosen.magic):
         raise ParseError(f"not {chosen.kind}: it does not start as one; check that the download is complete")

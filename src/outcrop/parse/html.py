@@ -23,6 +23,7 @@ _DROPPED = (
     "script", "style", "nav", "footer", "aside", "svg", "template", "noscript", "iframe", "object", "embed",
     "canvas", "audio", "video", "map", "button", "select", "input", "textarea", "dialog", "math-renderer",
 )  # fmt: skip
+_DROPPED_ROLES = ("navigation", "contentinfo", "complementary", "search")
 _MAIN = ("main", "article")
 _META_NAMES = {
     "description": "description",
@@ -95,6 +96,8 @@ def write_page(root: Any, writer: TextWriter) -> None:
     """Write the readable part of a page, removing the rest from the tree."""
     body = next(root.iter("body"), root)
     etree.strip_elements(body, *_DROPPED, with_tail=False)
+    for element in [each for each in body.iter("div", "section") if each.get("role") in _DROPPED_ROLES]:
+        _remove(element)
     size = _text_size(body)
     for form in list(body.iter("form")):
         if _text_size(form) * 2 < size:

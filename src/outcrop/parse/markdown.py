@@ -85,9 +85,10 @@ def read_markdown(text: str, path: str) -> Document:
     front = read_front_matter(text)
     headings = find_headings(text, front.end)
     top = next((h for h in headings if h.level == 1), headings[0] if headings else None)
-    title = (
-        front.title or (top.title if top else "") or first_line(text, front.end) or without_id(file_stem(path))
-    )
+    first = first_line(text, front.end)
+    if "[[" in first:  # a note of a vault, which is called by its file
+        first = ""
+    title = front.title or (top.title if top else "") or first or without_id(file_stem(path))
     tags = front.tags
     if "[[" in text or "aliases" in front.meta:  # a note of a vault; elsewhere `#` has other meanings
         tags = tuple(dict.fromkeys((*tags, *islice(inline_tags(text, front.end), MAX_TAGS))))

@@ -23,6 +23,8 @@ from outcrop.parse.title import cut_title, file_stem, first_line
 from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import Document, Heading
 
+# What programs write where nobody said who and what.
+_NOBODY = frozenset(("", "anonymous", "unspecified", "unknown", "untitled", "none"))
 # Titles left behind by authoring programs: file names, and "Microsoft Word - thesis".
 _JUNK_TITLE = re.compile(
     r"^(?:untitled|unknown|title|document\d*|slide \d+|microsoft \w+ - .*|\(anonymous\)|\(unspecified\)|none)$"
@@ -69,7 +71,8 @@ def read(raw: RawFile) -> Document:
         pdf.close()
     title = _sensible_title(properties.get("Title", "")) or _say(title_of(lines)) or first_line(text)
     names = {"Author": "author", "Subject": "description", "Keywords": "keywords", "CreationDate": "date"}
-    meta = {ours: clean_text(properties[theirs]) for theirs, ours in names.items() if properties.get(theirs)}
+    known = {ours: clean_text(properties.get(theirs, "")).strip() for theirs, ours in names.items()}
+    meta = {name: value for name, value in known.items() if value.strip("()").lower() not in _NOBODY}
     if "date" in meta:
         meta["date"] = _iso_date(meta["date"])
     return Document(

@@ -19,8 +19,8 @@ _TOKEN: Final = re.compile(
 )
 _BREAKS: Final = {
     b"par": "\n", b"line": "\n", b"sect": "\n\n", b"page": "\n\n", b"row": "\n", b"cell": " | ", b"nestcell": " | ",
-    b"tab": "\t", b"emdash": "—", b"endash": "–", b"bullet": "•", b"lquote": "‘", b"rquote": "’", b"ldblquote": "“",
-    b"rdblquote": "”", b"emspace": " ", b"enspace": " ",
+    b"tab": "\t", b"footnote": " ", b"emdash": "—", b"endash": "–", b"bullet": "•", b"lquote": "‘", b"rquote": "’",
+    b"ldblquote": "“", b"rdblquote": "”", b"emspace": " ", b"enspace": " ",
 }  # fmt: skip
 _SIGNS: Final = {b"~": "\xa0", b"_": "-", b"\\": "\\", b"{": "{", b"}": "}", b"\n": "\n", b"\r": "\n"}
 _NOT_TEXT: Final = frozenset(

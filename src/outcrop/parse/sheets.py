@@ -52,9 +52,10 @@ def read(raw: RawFile) -> Document:
 
 
 def _show(value: object) -> str:
-    """A cell as people see it: whole numbers without a fraction, dates without a midnight."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
+    """A cell as people see it: whole numbers without a fraction, others as exact as Excel has them, dates without a
+    midnight."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         return value.date().isoformat()
     return " ".join(str(value).split())

@@ -29,10 +29,11 @@ def read(raw: RawFile) -> Document:
     title = ""
     in_list = False
     with OfficeFile(raw.data) as file:
-        names = _style_names(file)
+        names, notes = _style_names(file), _notes(file)
         for block in _inside(_body(file), "p", "tbl"):
             if local_name(block) == "tbl":
                 _write_table(block, writer)
+                _write_notes(block, notes, writer)
                 in_list = False
                 continue
             text, style = _text(block), _property(block, "pStyle")
@@ -46,6 +47,7 @@ def read(raw: RawFile) -> Document:
                 is_item = listed or block.find("{*}pPr/{*}numPr") is not None
                 writer.write(f"- {text.strip()}" if is_item else text, "\n" if is_item and in_list else "\n\n")
                 in_list = is_item
+            in_list = not _write_notes(block, notes, writer) and in_list
         properties = file.properties()
     text = writer.finish()
     created = _DATE.match(properties.get("created", ""))
@@ -62,6 +64,33 @@ def read(raw: RawFile) -> Document:
         headings=tuple(writer.headings),
         meta={key: value for key, value in meta.items() if value},
     )
+
+
+def _notes(file: OfficeFile) -> dict[tuple[str, str], str]:
+    """Footnotes and endnotes by kind and id, without the lines that set them apart."""
+    found: dict[tuple[str, str], str] = {}
+    for kind in ("footnote", "endnote"):
+        for part in file.related(file.main, f"{kind}s").values():
+            try:
+                root = file.part(part)
+            except ParseError:
+                continue
+            for note in root.iter(f"{{*}}{kind}"):
+                text = "\n".join(filter(None, (_text(each).strip() for each in note.iter("{*}p"))))
+                if text and not attribute(note, "type"):
+                    found[kind, attribute(note, "id")] = text
+    return found
+
+
+def _write_notes(block: Any, notes: dict[tuple[str, str], str], writer: TextWriter) -> bool:
+    """Write the notes to a paragraph or a table below it; whether there are any."""
+    asked = [
+        notes.pop((local_name(each).removesuffix("Reference"), attribute(each, "id")), "")
+        for each in (block.iter("{*}footnoteReference", "{*}endnoteReference") if notes else ())
+    ]
+    for text in filter(None, asked):
+        writer.write(text)
+    return any(asked)
 
 
 def _style_names(file: OfficeFile) -> dict[str, str]:

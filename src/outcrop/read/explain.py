@@ -22,6 +22,7 @@ from outcrop.read.rank import is_above_floor, may_be_returned
 from outcrop.records import (
     Boost,
     Explanation,
+    Filter,
     Heading,
     Hit,
     LeftOut,
@@ -256,18 +257,39 @@ def find_left_out(
 
 MAX_PHRASES_TOLD: Final = 3
 MAX_PHRASE_CHARS: Final = 60
+_SAMPLED: Final = 200
+"""Documents whose names of metadata are offered (not measured)."""
+_NAMES_TOLD: Final = 12
 
 
-def tell_empty(seen: Matches, *, is_strange: bool) -> tuple[Reason, str]:
+def tell_empty(seen: Matches, store: Store, where: Filter, *, is_strange: bool) -> tuple[Reason, str]:
     """Why there is no hit, and what to do."""
     if seen.filtered_out:
-        return "filtered_out", "no document passes the filters"
+        return "filtered_out", f"no document passes the filters{_tell_names(store, where.where or '')}"
     if is_strange:
         return (
             "no_hits",
             "none of these words is known, here or to the model, and nothing is near: try other words",
         )
     return "no_hits", "nothing came close enough: try other words, or a lower floor"
+
+
+def _tell_names(store: Store, condition: str) -> str:
+    """Which name in a condition no document has, with names that some have: most likely it is misspelt."""
+    if not condition:
+        return ""
+    from difflib import get_close_matches
+
+    from outcrop.records.where import Exists, names_in, read_where
+
+    for name in names_in(read_where(condition)):
+        if store.documents(Filter(where=str(Exists(name))), limit=1):
+            continue
+        known = sorted({key for info in store.documents(Filter(), limit=_SAMPLED) for key in info.meta})
+        close = get_close_matches(name, known, 1)
+        meant = f"did you mean {close[0]}?" if close else f"they have {', '.join(known[:_NAMES_TOLD])}"
+        return f": none has {shorten(name)}; {meant if known else 'none has metadata'}"
+    return ""
 
 
 def tell_unread(unread: int) -> str:

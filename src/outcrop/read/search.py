@@ -217,7 +217,7 @@ class Retriever:
         hits, left_out = self._hits(query, options, seen, last=last)
         clock.lap("fetch")
         if not hits and reason is None:
-            reason, detail = tell_empty(seen, is_strange=is_strange)
+            reason, detail = tell_empty(seen, self._store, options.where, is_strange=is_strange)
         is_whole = reason != "error" and (opinion is None or opinion.is_whole)
         told = [tell_phrases(unmatched, unread, options, hits, reason), detail]
         if opinion is not None and opinion.detail:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -75,28 +75,8 @@ class Explanation:
 
 
 EXTRACTED_KINDS = frozenset(
-    {
-        "html",
-        "docx",
-        "pptx",
-        "xlsx",
-        "epub",
-        "notebook",
-        "pdf",
-        "session",
-        "mail",
-        "mailbox",
-        "chat",
-        "issue",
-        "note",
-        "export",
-        "archive",
-        "calendar",
-        "contacts",
-        "odt",
-        "odp",
-        "rtf",
-    }
+    "html doc docx ppt pptx xlsx epub notebook pdf session mail "
+    "mailbox chat issue note export archive calendar contacts odt odp rtf".split()
 )
 """Kinds whose text is made from the file: its lines are not the file's lines."""
 
@@ -206,16 +186,21 @@ class Hit:
     @property
     def place(self) -> str:
         """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `page.html text 12-30` (of the extracted text)."""
-        return place_of(self.document.path, self.document.kind, self.page, self.line_start, self.line_end)
+        info, section = self.document, self.heading_path
+        return place_of(info.path, info.kind, self.page, self.line_start, self.line_end, section)
 
 
-PAGE_WORDS: Final = {"xlsx": "sheet", "pptx": "slide", "odp": "slide"}
+PAGE_WORDS: Final = {"xlsx": "sheet", "pptx": "slide", "ppt": "slide", "odp": "slide"}
 """What people call the pages of a kind; `p.` of any other."""
 
 
-def place_of(path: str, kind: str, page: int | None, line_start: int, line_end: int) -> str:
-    """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `talk.pptx slide 3`, `page.html text 12-30` (of the
-    extracted text)."""
+def place_of(
+    path: str, kind: str, page: int | None, line_start: int, line_end: int, section: Sequence[str] = ()
+) -> str:
+    """Where to look: `notes/plan.md:12-30`, `paper.pdf p. 3`, `talk.pptx slide 3`, `book.xlsx sheet Fuel`,
+    `page.html text 12-30` (of the extracted text). Sheets have names, under which their rows stand."""
+    if kind == "xlsx" and section:
+        return f"{path} sheet {section[0]}"
     if page is not None:
         return f"{path} {PAGE_WORDS.get(kind, 'p.')} {page}"
     last = "" if line_end == line_start else f"-{line_end}"

@@ -107,6 +107,8 @@ MAX_PARTS: Final = 200
 MAX_DEPTH: Final = 50
 """Parentheses and `not` within each other."""
 MAX_LISTED: Final = 1_000
+_SHOWN: Final = 40
+"""Characters of a name that a mistake repeats."""
 
 _TOKEN: Final = pattern(
     r"""\s*(?:
@@ -114,14 +116,14 @@ _TOKEN: Final = pattern(
     | (?P<date>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?(?![\w.]))
     | (?P<number>[+-]?\d{1,17}(?:\.\d{1,17})?(?:[eE][+-]?\d{1,3})?(?![\w.]))
     | (?P<word>[^\W\d][\w.-]*)
-    | (?P<sign>==|!=|<=|>=|<>|&&|\|\||[<>=!(),\[\]])
+    | (?P<sign>==|!=|<=|>=|<>|=>|=<|&&|\|\||[<>=!(),\[\]])
     | (?P<end>\Z)
     )""",
     re.VERBOSE | re.DOTALL,
 )
 _RESERVED: Final = frozenset({"and", "or", "not", "in", "contains", "exists", "true", "false"})
 _OPERATORS: Final[dict[str, Operator]] = {"==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_MEANT: Final = {"=": "==", "<>": "!=", "&&": "and", "||": "or", "!": "not"}
+_MEANT: Final = {"=": "==", "<>": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or", "!": "not"}
 _PLAIN_KEY: Final = pattern(r"[^\W\d][\w.-]*")
 _ESCAPE: Final = pattern(r"\\(.)", re.DOTALL)
 
@@ -248,9 +250,9 @@ class _Reader:
             if self._token.kind != "text":
                 raise self._wrong(self._token.at, 'contains takes text in quotes, as `author contains "Lee"`')
             return Contains(key, _unquote(self._take().said))
-        if token.said in ("=", "<>") and token.kind == "sign":
+        if token.said in ("=", "<>", "=>", "=<") and token.kind == "sign":
             raise self._wrong(token.at, f"write `{_MEANT[token.said]}`")
-        raise self._wrong(token.at, f"after {key} write ==, !=, <, <=, >, >=, in, contains or exists")
+        raise self._wrong(token.at, f"after {_brief(key)} write ==, !=, <, <=, >, >=, in, contains or exists")
 
     def _key(self) -> str:
         token = self._token
@@ -294,10 +296,14 @@ class _Reader:
         if token.word in ("true", "false"):
             return token.word == "true"
         if token.kind == "word":
-            raise self._wrong(token.at, f'put text in quotes: "{token.said}"')
+            raise self._wrong(token.at, f'put text in quotes: "{_brief(token.said)}"')
         raise self._wrong(
             token.at, "write a value: text in quotes, a number, a date (2024-05-06), true or false"
         )
+
+
+def _brief(name: str) -> str:
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
 
 
 def _unquote(said: str) -> str:
@@ -314,6 +320,15 @@ def _show(value: Scalar) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value.isoformat() if isinstance(value, date) else repr(value)
+
+
+def names_in(condition: Condition) -> list[str]:
+    """The names that a condition compares, each once, in order."""
+    if isinstance(condition, Not):
+        return names_in(condition.condition)
+    if isinstance(condition, All | Any):
+        return list(dict.fromkeys(name for part in condition.conditions for name in names_in(part)))
+    return [condition.key]
 
 
 # ---------------------------------------------------------------------- what a store looks up

@@ -59,6 +59,7 @@ class Task:
     tags: tuple[str, ...] = ()
     force: bool = False
     branches: tuple[str, ...] = ()
+    archives: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +238,10 @@ class Jobs:
             if os.path.realpath(task.source) != task.source:
                 raise OutsideRoots("this path now leads elsewhere; ask again")
             self._require_root(task.source, repository=bool(task.branches))
-        options: dict[str, Any] = {"collection": task.collection, "tags": task.tags, "force": task.force}
-        return self._engine.add(task.source, **options, branches=task.branches, progress=tell, stopped=stopped)
+        options = {
+            name: getattr(task, name) for name in ("collection", "tags", "force", "branches", "archives")
+        }
+        return self._engine.add(task.source, **options, progress=tell, stopped=stopped)
 
     def _sync(self, task: Task, tell: Tell, stopped: Stop) -> IngestReport:
         return self._engine.sync(collection=task.collection, force=task.force, progress=tell, stopped=stopped)

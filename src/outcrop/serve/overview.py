@@ -31,7 +31,9 @@ _AIMLESS: Final = re.compile(
     r"(?:about|above|after|an?|at|before|below|beside|by|for|from|in|of|on|the|to|with)\b", re.IGNORECASE
 )
 """A heading that begins so reads as a piece of a sentence."""
-_WRITTEN: Final = frozenset({"markdown", "rst", "pdf", "docx", "pptx", "epub", "html", "notebook"})
+_WRITTEN: Final = frozenset(
+    {"markdown", "rst", "pdf", "doc", "docx", "ppt", "pptx", "epub", "html", "notebook"}
+)
 SPANS_DAYS: Final = {"1d": 1, "1w": 7, "30d": 30, "1y": 365}
 """As the box of the page writes them: `since:1w`."""
 KEPT: Final = 32

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
+import stat
 import struct
 import tarfile
 import zipfile
@@ -43,7 +44,7 @@ _MAX_NAME: Final = 400
 _WITHIN: Final = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 _BOOKKEEPING: Final = SKIPPED_NAMES | {"__MACOSX"}
 
-ArchiveKind = Literal["zip", "tar"]
+ArchiveKind = Literal["zip", "tar", "7z"]
 _ZIPS: Final = (".zip",)
 _TARS: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tbz", ".tar.xz", ".txz")
 
@@ -104,6 +105,8 @@ def archive_kind(name: str) -> ArchiveKind | None:
     lowered = name.lower()
     if lowered.endswith(_ZIPS):
         return "zip"
+    if lowered.endswith(".7z"):
+        return "7z"
     return "tar" if lowered.endswith(_TARS) else None
 
 
@@ -113,13 +116,20 @@ def unpack(file: SourceFile, folder: Path, rules: Rules) -> Archive:
     most = max(FREE_BYTES, min(MAX_BYTES, MAX_RATIO * (file.size or 0)))
     try:
         with open_plain(Path(file.uri)) as stream:
-            opened = _open_zip(stream) if archive_kind(file.uri) == "zip" else _open_tar(stream, most)
-            for name, size, content in opened:
+            for name, size, content in _open(stream, archive_kind(file.uri), most):
                 check_wanted()
                 _take(found, file, folder, rules, (name, size, content), most)
     except (OSError, ValueError, EOFError, RuntimeError, *_DAMAGE) as error:
         raise SourceError(f"damaged archive ({explain(error)}); check that the download is complete") from error
     return found
+
+
+def _open(stream: BinaryIO, kind: ArchiveKind | None, most: int) -> Iterator[_Entry]:
+    if kind == "7z":
+        from outcrop.sources.sevenzip.reader import open_sevenzip  # few have one
+
+        return open_sevenzip(stream, most, MAX_MEMBERS)
+    return _open_zip(stream) if kind == "zip" else _open_tar(stream, most)
 
 
 _DAMAGE: Final = (
@@ -197,7 +207,8 @@ def _open_zip(stream: BinaryIO) -> Iterator[_Entry]:
     _check_directory(stream)
     with zipfile.ZipFile(stream) as archive:
         for entry in archive.infolist():
-            if not entry.filename or entry.filename.endswith("/"):
+            kind = stat.S_IFMT(entry.external_attr >> 16)
+            if not entry.filename or entry.filename.endswith("/") or kind not in (0, stat.S_IFREG):
                 continue
             if entry.flag_bits & 0x1:
                 yield entry.filename, entry.file_size, "encrypted; unpack it with its password"

@@ -19,6 +19,7 @@ BOOKKEEPING: Final = frozenset(
         *(".cache", ".parcel-cache", ".turbo"),
         *(".DS_Store", "._.DS_Store", ".Spotlight-V100", ".Trashes", ".fseventsd"),  # macOS
         *("Thumbs.db", "desktop.ini", "$RECYCLE.BIN"),  # Windows
+        *(".obsidian", ".trash"),  # the settings and the bin of a vault
         "sessions-index.json",  # Claude Code's list of the sessions beside it
     )
 )

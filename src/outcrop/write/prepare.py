@@ -21,9 +21,9 @@ from outcrop.chunk.strategies import ChunkOptions, StrategyName, chunk_document
 from outcrop.embed.keys import context_parts, context_text, path_key, summary_key, text_key
 from outcrop.errors import ParseError, SourceError
 from outcrop.parse.entry import parse
+from outcrop.parse.formats import PACKED_SUFFIXES
 from outcrop.parse.limits import ParseLimits
 from outcrop.parse.scan.engines import say_missing
-from outcrop.parse.scan.formats import PICTURE_SUFFIXES
 from outcrop.parse.scan.pages import leave_pages
 from outcrop.records import Chunk, Document, DocumentWrite, Meta, Outline, SourceFile, Vector
 from outcrop.records.meta import fit_meta
@@ -160,7 +160,7 @@ def prepare_file(job: Job, recipe: Recipe, read: Callable[[SourceFile], bytes] |
             return Unchanged(file)
         if not recipe.index_secrets and holds_credentials(file.path, data):
             return NoText(file, CREDENTIALS)
-        packed = Path(file.path).suffix.lower() in _PACKED_SUFFIXES or file.media_type in _PACKED_TYPES
+        packed = Path(file.path).suffix.lower() in PACKED_SUFFIXES or file.media_type in _PACKED_TYPES
         if looks_binary(data[:8192]) and not packed:
             return NoText(file, _OLD_OFFICE if data.startswith(_OLE) else "binary content")
         return prepare_document(file, data, digest, recipe)
@@ -291,27 +291,8 @@ def rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-# Formats that are binary by nature and have a parser.
-_PACKED_SUFFIXES = frozenset(
-    {
-        *PICTURE_SUFFIXES,
-        ".pdf",
-        ".docx",
-        ".pptx",
-        ".xlsx",
-        ".xls",
-        ".ods",
-        ".epub",
-        ".eml",
-        ".odt",
-        ".ott",
-        ".odp",
-        ".otp",
-        ".rtf",
-    }
-)
 _OLE = b"\xd0\xcf\x11\xe0"
-_OLD_OFFICE = "an old binary format of Office or Outlook; save it as .docx, .pptx or .eml to have it read"
+_OLD_OFFICE = "a binary format of Outlook or of an old program; save it as .eml or .pdf to have it read"
 _PACKED_TYPES = frozenset({"message/rfc822"})
 
 _TIMEOUT_S = 60.0

@@ -16,6 +16,7 @@ from outcrop.parse.limits import ParseLimits
 from outcrop.parse.scan import engines
 from outcrop.parse.scan.engines import ScanEngine, find_engine, say_missing
 from outcrop.parse.scan.reading import ScanReader
+from outcrop.parse.scan.sheet import open_sheets
 from outcrop.parse.scan.tesseract import read_rows
 from outcrop.records import ScanPage
 
@@ -71,6 +72,18 @@ def test_a_bad_file_is_an_error_and_the_next_one_is_read() -> None:
         assert reader.draw(1) == name
         with pytest.raises(ParseError, match="cannot be read"):
             reader.draw(2)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")  # of the same damage
+def test_a_damaged_tiff_is_an_error_whatever_pillow_stumbles_over() -> None:
+    file = io.BytesIO()
+    Image.new("L", (300, 300)).save(file, "TIFF")
+    whole = file.getvalue()
+    tags = int.from_bytes(whole[4:8], "little")
+    following = tags + 2 + 12 * whole[tags]
+    second = len(whole).to_bytes(4, "little")  # a page without a single tag
+    with pytest.raises(ParseError, match="cannot be read"):
+        open_sheets("image", whole[:following] + second + whole[following + 4 :] + bytes(6))
 
 
 def test_a_picture_larger_than_memory_allows_is_refused() -> None:
@@ -152,6 +165,12 @@ def test_rows_of_a_table_become_lines_and_stains_are_left_out() -> None:
     lines = read_rows(table)
     assert ScanPage(tuple(lines)).text == "Hello there\nagain\n\nbelow"
     assert lines[0].words[0][1:] == (0.1, 0.1, 0.3, 0.05)
+
+
+def test_a_word_without_a_line_begins_one() -> None:
+    head = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
+    [line] = read_rows(head + "5\t1\t\t\t\t1\t1\t2\t3\t4\t90\tHello\n")
+    assert [word.text for word in line.words] == ["Hello"]
 
 
 def test_what_is_installed_decides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from tests.notes.asked_notes import ASKED, NOTES, RIGHT_AT_LEAST, UNRELATED
 from tests.serve.mcp.conftest import FILES, Library, text_of
 from tests.sources.repositories import commit, git, make
+from tests.write.test_archives import SEVENZIP
 from tokenizers import Tokenizer
 
 from outcrop.config import load_config
@@ -609,6 +610,20 @@ def test_branches_of_an_allowed_repository_are_added(library: Library, tmp_path:
     assert "below feature/x" in lines
     assert "A drone delivers parcels" in lines
     assert "no branch 'nope'" in library.refusal("add", path=str(top), branches=["nope"])
+
+
+def test_archives_of_an_allowed_folder_are_opened_on_request(library: Library, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.7z").write_bytes(SEVENZIP)
+    (folder / "a.md").write_text("# Harbour\n\nIt is open.\n")
+    assert "may be indexed" in library.refusal("add", path=str(folder), archives=True)
+    state = library.open()
+    state.engine.add(folder)
+    state.engine.close()
+    assert "0 added" in library.call("add", path=str(folder))
+    assert "3 added" in library.call("add", path=str(folder), archives=True)
+    assert "barrels" in library.call("search", query="salt barrels")
 
 
 def test_a_server_that_only_reads_adds_nothing(built: Library) -> None:

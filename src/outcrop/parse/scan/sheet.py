@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,17 @@ MIN_PIXELS: Final = 40_000
 """A smaller picture is an icon, on which nobody looks for text: 200 × 200 pixels (not measured)."""
 MAX_SOURCE: Final = 60_000_000
 """Pixels of a picture file: 180 MB of memory when it is decoded."""
+_DAMAGE: Final = (
+    OSError,
+    EOFError,
+    ValueError,
+    SyntaxError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    struct.error,
+)
+"""What Pillow raises for a damaged picture: whatever its parts stumble over (a TIFF without a width is a TypeError)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +101,11 @@ def _open_picture(data: bytes) -> Sheets:
         _learn_heif()
     try:
         picture = PIL.Image.open(io.BytesIO(data))
-    except (PIL.Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
+        frames = getattr(picture, "n_frames", 1) if picture.format in ("TIFF", "MPO") else 1
+    except (PIL.Image.DecompressionBombError, *_DAMAGE) as error:
         raise ParseError(f"a picture that cannot be read: {_said(error)}") from error
     if min(picture.size) < MIN_SIDE or picture.width * picture.height < MIN_PIXELS:
         raise ParseError("a picture too small to hold text")
-    frames = getattr(picture, "n_frames", 1) if picture.format in ("TIFF", "MPO") else 1
 
     def draw(number: int) -> Sheet:
         try:
@@ -101,7 +113,7 @@ def _open_picture(data: bytes) -> Sheets:
             if picture.format == "JPEG" and picture.width * picture.height > 4 * MAX_PIXELS:
                 picture.draft("RGB", (picture.width // 2, picture.height // 2))
             page = as_page(picture)
-        except (PIL.Image.DecompressionBombError, OSError, EOFError, ValueError, SyntaxError) as error:
+        except (PIL.Image.DecompressionBombError, *_DAMAGE) as error:
             raise ParseError(f"a picture that cannot be read: {_said(error)}") from error
         return Sheet(page.width, page.height, page.tobytes())
 

@@ -34,7 +34,8 @@ def read_by_tesseract(ppm: bytes, dpi: int, languages: str, timeout_s: float) ->
 def read_rows(said: str) -> list[ScanLine]:
     """The lines in Tesseract's table of words; ValueError where a number is none."""
     lines: list[ScanLine] = []
-    size, place, words = (1.0, 1.0), ("", "", ""), list[ScanWord]()
+    size, words = (1.0, 1.0), list[ScanWord]()
+    place: tuple[str, ...] = ()
     for row in said.splitlines()[1:]:
         fields = row.split("\t")
         if len(fields) != 12:

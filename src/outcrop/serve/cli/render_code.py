@@ -47,7 +47,8 @@ def place_from_here(hit: records.Hit) -> str:
     from outcrop.records import place_of
 
     info = hit.document
-    return place_of(path_from_here(info), info.kind, hit.page, hit.line_start, hit.line_end)
+    path, section = path_from_here(info), hit.heading_path
+    return place_of(path, info.kind, hit.page, hit.line_start, hit.line_end, section)
 
 
 def about_code(notes: records.CodeNotes) -> str:

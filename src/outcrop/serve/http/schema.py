@@ -187,6 +187,9 @@ class IngestBody(Strict):
         description="Also these branches of the repository that the folder is in, read without a checkout: "
         "`main`, `release/*`.",
     )
+    archives: bool = Field(
+        default=False, description="Also index the files in zip, tar and 7z archives; later syncs do it too."
+    )
 
 
 class SyncBody(Strict):

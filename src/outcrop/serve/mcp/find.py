@@ -258,7 +258,7 @@ def _place(chunk: StoredChunk) -> str:
 
     info = chunk.document
     facts = [
-        place_of(info.path, info.kind, chunk.page, chunk.line_start, chunk.line_end),
+        place_of(info.path, info.kind, chunk.page, chunk.line_start, chunk.line_end, chunk.heading_path),
         f"{chunk.code.kind} {chunk.code.symbol}".strip() if chunk.code else " › ".join(chunk.heading_path),
         f"{info.collection}, document {info.id}",
     ]

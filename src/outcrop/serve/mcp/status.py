@@ -64,11 +64,13 @@ def add(
     path: Text,
     collection: Text | None = None,
     branches: Annotated[Texts | None, Field(description="of its repository: main, release/*")] = None,
+    archives: Annotated[bool, Field(description="open zip, tar, 7z")] = False,
 ) -> Reply:
     """Index a folder or file by its full path. Only in folders the user allowed: see status."""
     target = require_root(call.engine, path, repository=bool(branches))
     told: dict[str, Any] = {"progress": call.progress, "stopped": call.stopped}
-    return show_report(call.engine.add(target, collection=collection, branches=branches or (), **told))
+    told |= {"collection": collection, "branches": branches or (), "archives": archives}
+    return show_report(call.engine.add(target, **told))
 
 
 def list_documents(

@@ -70,7 +70,7 @@ _force = click.option("--force", is_flag=True, help="Read files again even if th
 @option(
     "--archives",
     is_flag=True,
-    help="Also add the files in zip and tar archives; remembered for sync and watch.",
+    help="Also add the files in zip, tar and 7z archives; remembered for sync and watch.",
 )
 @option("--history", is_flag=True, help="Also add the commits of a folder's repository.")
 @option("--since", metavar="DATE", help="With --history: leave out older commits.")

@@ -42,9 +42,11 @@ def jobs_router(shared: Shared) -> APIRouter:
             source = str(require_root(state.engine, body.source, repository=bool(branches)))
         elif branches:
             raise SourceError("branches go with the folder of a repository, not with a URL")
+        elif body.archives:
+            raise SourceError("archives are those in a folder, or a file; save what the URL holds and add that")
         else:
             source = body.source
-        task = Task("ingest", source, body.collection, tuple(body.tags), body.force, branches)
+        task = Task("ingest", source, body.collection, tuple(body.tags), body.force, branches, body.archives)
         return answer({"job": state.jobs.submit(task)}, 202)
 
     @router.post("/sync", dependencies=shared.writes, **documented(202, JobAnswer, 404, 413, 415))

@@ -6,10 +6,10 @@ import { drawExcerpt } from "./excerpt.js";
 import { icon } from "./icons.js";
 import { finder } from "./marks.js";
 
-const PACKED = new Set(["docx", "pptx", "xlsx", "odt", "odp", "epub", "pdf", "archive"]); // no editor of text opens these
+const PACKED = new Set(["doc", "docx", "ppt", "pptx", "xlsx", "odt", "odp", "epub", "pdf", "archive"]); // no editor of text opens these
 const MADE = ["html", "notebook", "rtf", "mail", "mailbox", "chat", "issue", "note", "export", "calendar", "contacts", "session"];
 const EXTRACTED = new Set([...PACKED, ...MADE]); // lines are those of the text made from it
-const PAGE_WORDS = new Map([["xlsx", "sheet"], ["pptx", "slide"], ["odp", "slide"]]);
+const PAGE_WORDS = new Map([["xlsx", "sheet"], ["pptx", "slide"], ["ppt", "slide"], ["odp", "slide"]]);
 const MATCH = { both: "words + meaning", keyword: "words", semantic: "meaning" };
 const TOLD = { both: "Found by its words and by its meaning", keyword: "Found by its words alone", semantic: "Shares no word with the question; found by what it means" };
 /** How an editor is told to open a file at a line. */
@@ -20,15 +20,21 @@ export const EDITORS = /** @type {Record<string, [string, (path: string, line: n
   idea: ["IntelliJ IDEA", (path, line) => `idea://open?file=${path}&line=${line}`],
 });
 
+/** The name of the sheet that a hit is on; empty where it is on none. @param {any} hit */
+const sheet = (hit) => (hit.document.kind === "xlsx" && hit.heading_path[0]) || "";
+
 /** Where a hit is in its document: `lines 12–30`, `page 3`. @param {any} hit */
 export function spot(hit) {
+  if (sheet(hit)) return `sheet ${sheet(hit)}`;
   if (hit.page !== null) return `${PAGE_WORDS.get(hit.document.kind) ?? "page"} ${hit.page}`;
+  if (hit.document.kind === "csv") return hit.line_end === hit.line_start ? `row ${hit.line_start}` : `rows ${hit.line_start}–${hit.line_end}`;
   const lines = hit.line_end === hit.line_start ? `line ${hit.line_start}` : `lines ${hit.line_start}–${hit.line_end}`;
   return EXTRACTED.has(hit.document.kind) ? `text ${lines}` : lines;
 }
 
 /** Path with place, to copy: `notes/plan.md:12-30`. @param {any} hit */
 export function place(hit) {
+  if (sheet(hit)) return `${hit.document.path} sheet ${sheet(hit)}`;
   if (hit.page !== null) return `${hit.document.path} ${PAGE_WORDS.get(hit.document.kind) ?? "p."} ${hit.page}`;
   return `${hit.document.path}:${hit.line_start}${hit.line_end === hit.line_start ? "" : `-${hit.line_end}`}`;
 }
