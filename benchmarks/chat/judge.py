@@ -32,7 +32,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, and what it cost; `reply` is what the model said, the quote included."""
+    """What came back, and what it cost; `reply` is what the model said as far as it was heard, `denial` the
+    chance that it began with a refusal, None where it was not told."""
 
     question: str
     text: str
@@ -47,6 +48,7 @@ class Answer:
     wall_s: float
     unsupported: tuple[str, ...] = ()
     reply: str = ""
+    denial: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
