@@ -30,6 +30,7 @@ def title_of(text: str, path: str = "a.md") -> str:
         ("# Alder Steel\n\nCopyright 2019 Alder\n", "Alder Steel"),
         ("# Alder Steel\n\n- 2019\n- 2020\n", "Alder Steel"),
         ("# Alder Steel\n\n2019 2018 2017\n", "Alder Steel"),
+        ("def read(version):\n    v = version[0]\n    then = stamp(2019)\n", "def read(version):"),
         ("# Alder Steel\n\n## Debt\n\n## History\n\n2019\n", "Alder Steel"),
         ("Some words about it.\n\n## Install\n\nRun it.\n", "Install"),
         ("Welcome\n\n## Install\n\nRun it.\n", "Install"),

@@ -30,14 +30,14 @@ _MOST_WORDS: Final = 10
 _MARKUP: Final = re.compile(r"^[\s#>*_=~-]+|[\s#*_=~-]+$|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _WHEN: Final = pattern(
     r"(?i)\b(?:(?:19|20)\d\d\b|FY ?\d\d\b"
-    r"|(?:version|release|edition|revision)\W{0,2}\d+(?:\.\d+)*\b|v\d+\.\d+(?:\.\d+)*\b)"
+    r"|(?:version|release|edition|revision):?\s+\d+(?:\.\d+)*\b|v\d+\.\d+(?:\.\d+)*\b)"
 )
 """A year or a version."""
 _YEAR: Final = pattern(r"\b(?:19|20)\d\d\b")
 _NOT_WHEN: Final = pattern(r"(?i)copyright|©|\(c\)|licen[cs]e|https?:|@|updated|modified|\bsee\b|\bsince\b")
 """Lines whose year is not that of the document."""
 _PARAGRAPH: Final = re.compile(
-    r"[.!?:;,]\s*$|\[[^\]]*\]\(|^\s*(?:[-*+|]|\d+[.)])\s|^\s*(?:```|\.\. |<|!\[|>>>|\$ )"
+    r"[.!?:;,]\s*$|\[[^\]]*\]\(|[=;\"\\{}]|^\s*(?:[-*+|]|\d+[.)])\s|^\s*(?:```|\.\. |<|!\[|>>>|\$ )"
 )
 
 
