@@ -183,6 +183,9 @@ def test_a_chat_shows_prose_of_its_sources_and_puts_remarks_below_the_answer(
             expect(first.locator(".source-text")).to_have_text(
                 re.compile(r"^Tides High water comes fifty minutes later each day\.$")
             )
+            page.set_viewport_size({"width": 390, "height": 700})
+            turn.locator(".cite").first.click()
+            expect(page.locator(".source-body")).to_be_in_viewport()  # it stands below the conversation
             page.close()  # before the server: what it asks later would be a complaint
     finally:
         model.shutdown()

@@ -156,6 +156,7 @@ export function mountChat(root, app) {
     fill(sources, h("div", { class: "row between" }, h("h2", { class: "mono path" }, source.place),
       h("button", { type: "button", class: "small", onclick: () => showSources(list) }, "All sources")), body);
     showDocument(body, { document: { id: source.document_id }, line_start: source.line_start, line_end: source.line_end }, reading.signal);
+    if (matchMedia("(max-width: 60rem)").matches) sources.scrollIntoView({ block: "start" }); // it stands below the conversation
   }
 
   function retry() {
