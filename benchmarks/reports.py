@@ -4,19 +4,29 @@ Annual and quarterly reports of six companies and manuals of six programs in sev
 forms that people's files have: who and when in the heading, on the first lines, or in the name of the file only. All
 have the same sections in nearly the same words. A question names a company and a year (or quarter, or version), and
 only one section of one document answers it.
+
+Then the histories inside source packages of PyPI (those of `benchmarks.chat`, their hashes checked): what changed in a
+version, and what was released on a day; the section of that version answers.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
+import re
 import shutil
+import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from benchmarks.report import WORK, Report  # first: it holds libraries to one core
+
+from benchmarks.chat.documents import DATA, DEV, download  # isort: skip
+from benchmarks.chat.documents import HOME as CHAT  # isort: skip
 from outcrop.config import load_config
 from outcrop.engine import Engine
 
@@ -63,6 +73,20 @@ FILLER: Final = (
     "What is said here holds for the whole of the period. It is reviewed every quarter, and adjusted where that is "
     "needed. Risks and limits are described in a section of their own. "
 )
+
+
+HISTORIES: Final = {
+    "supervisor": ("CHANGES.rst",),
+    "beets": ("docs/changelog.rst",),
+    "gunicorn": ("docs/source/news.rst",),
+    "Mopidy": ("docs/changelog.rst", *(f"docs/history/changelog-{series}.x.rst" for series in (0, 1, 2))),
+    "radicale": ("CHANGELOG.md",),
+}
+RELEASES: Final = 20
+"""Versions of each history that are asked about."""
+_RELEASE: Final = re.compile(r"v?(?P<version>\d+\.\d+(?:\.\d+)?)\b[^.]{0,40}")
+_RULE: Final = re.compile(r"[=~-]{4,}")
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +142,42 @@ def _manuals(draw: random.Random) -> Iterator[Made]:
             yield Made(f"{draw.randrange(10**9):09d}.md", text, asked)
 
 
+def _histories(draw: random.Random) -> Iterator[Made]:
+    packages = {
+        name: package
+        for file in (DATA, DEV)
+        for name, package in json.loads(file.read_text("utf-8"))["packages"].items()
+    }
+    for name, files in HISTORIES.items():
+        package = packages[name]
+        archive = download(f"{name}=={package['version']}", CHAT / "packages", package["sha256"], source=True)
+        with tarfile.open(archive) as packed:
+            for file in files:
+                content = packed.extractfile(f"{name}-{package['version']}/{file}")
+                assert content is not None  # a file of a package whose hash is known
+                text = content.read().decode("utf-8")
+                releases = _releases(text)
+                draw.shuffle(releases)
+                asked = []
+                for version, title in releases[:RELEASES]:
+                    asked.append((f"What changed in version {version} of {name}?", title))
+                    if day := _DAY.search(title):
+                        asked.append((f"What did {name} release on {day[0]}?", title))
+                yield Made(f"{name}-{Path(file).name}", text, tuple(asked))
+
+
+def _releases(text: str) -> list[tuple[str, str]]:
+    """The versions that have a section of their own, with its heading."""
+    lines = text.splitlines()
+    found = []
+    for line, below in pairwise(lines):
+        marked = line.startswith("## ")
+        match = _RELEASE.fullmatch(line.removeprefix("## "))
+        if match and (marked or _RULE.fullmatch(below)):
+            found.append((match["version"], match[0].strip()))
+    return found
+
+
 def run(seed: int) -> Report:
     """Make each kind, index it by itself, and ask."""
     report = Report("reports", {"seed": seed, "companies": len(COMPANIES), "programs": len(PROGRAMS)})
@@ -125,6 +185,7 @@ def run(seed: int) -> Report:
     kinds = {f"annual reports, {form}": list(_reports(form, random.Random(seed))) for form in forms}
     kinds["quarterly reports, below a heading"] = list(_quarters(random.Random(seed)))
     kinds["manuals of versions, below a heading"] = list(_manuals(random.Random(seed)))
+    kinds["histories of five programs"] = list(_histories(random.Random(seed)))
     for kind, made in kinds.items():
         shutil.rmtree(HOME, ignore_errors=True)
         folder = HOME / "documents"
