@@ -25,6 +25,7 @@ from outcrop.config import load_config
 from outcrop.engine import Engine
 
 PORT = Question("Which port?", "answerable", "choose", "web.rst", ("Default: 8337",), (("8337",),))
+WINDOWS = Question("Does it run on Windows?", "answerable", "judge", "web.rst", ("Default: 8337",), (("not",),))
 ABSENT = Question("Which tray?", "near", "judge")
 HOLDS = Passage(1, "/docs/web.rst", "- **port**: The\n  port. Default:\n  8337.")
 OTHER = Passage(2, "/docs/play.rst", "Default: 8337.")
@@ -112,6 +113,8 @@ def test_a_model_in_parts_goes_on_with_those_that_are_there(
         (PORT, answer("On 8337."), {"shown", "right", "flagged"}),
         (PORT, answer("The documents do not say."), {"shown", "abstains", "flagged"}),
         (PORT, answer("On 8337 [1][9].", (1,), (9,)), {"shown", "cites", "right", "flagged", "to_nothing"}),
+        (WINDOWS, answer("It does not [1].", (1,)), {"shown", "cites", "right"}),
+        (WINDOWS, answer("The documents do not say."), {"shown", "abstains", "flagged"}),
         (ABSENT, answer("There is no information on that."), {"abstains", "flagged"}),
         (ABSENT, answer("The sources don't mention it [1].", (1,)), {"abstains"}),
         (ABSENT, answer("In the third tray [1].", (1,)), set()),
