@@ -354,7 +354,7 @@ def _why_empty(reason: Reason, detail: str) -> str:
         )
     if reason == "error":
         return f"The documents could not be searched{said}, so the answer has no sources."
-    return f"Nothing in the documents matches ({reason}){said}, so the answer has no sources."
+    return f"Nothing in the documents matches{said}, so the answer has no sources."
 
 
 def _tell_left_out(prompt: Prompt) -> Iterator[Event]:
