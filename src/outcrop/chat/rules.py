@@ -57,8 +57,7 @@ EXAMPLES: Final = (
     ("Question: Which setting limits the boiler's pressure?", f"{NOT_STATED}."),
     ("Question: How hot may the boiler get by default?", "70 degrees, as `max_temp` says [1]."),
 )
-"""Questions and their answers, as they stand before a conversation: an order in a source is not obeyed. Numbers do not
-rise from answer to answer, or a small model goes on with the next."""
+"""Questions and their answers, as they stand before a conversation: an order in a source is not obeyed."""
 
 
 def nothing_found(why: str) -> str:
