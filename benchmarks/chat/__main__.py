@@ -1,10 +1,11 @@
-"""Chat with a real model: python -m benchmarks.chat [--model 1.5b] [--half choose|judge] [--limit N]
+"""Chat with a real model: python -m benchmarks.chat [--model 1.5b] [--half judge|choose|dev] [--limit N]
 
 Serves a small instruct model on this machine by llama.cpp (packages of PyPI, in places of their own), indexes the
 manuals of gunicorn, supervisor and beets, and asks 60 questions: 40 that a known passage answers, 20 that nothing
 there answers. Then some again, with orders to the model planted beside the passage that answers.
 
-Prompts were chosen on the half named `choose`; `judge` was asked only to judge. Answers are kept by the code of chat,
+Prompts and limits were chosen on `dev`, 48 questions over the manuals of Radicale, Mopidy and borgmatic, and earlier
+ones on `choose`; `judge` was asked only to judge. Answers are kept by the code of chat,
 the model and the budget, so that a run that was broken off goes on where it stopped.
 """
 
@@ -24,6 +25,7 @@ from benchmarks.report import Report, say  # first: it holds libraries to one co
 import outcrop  # isort: skip
 from benchmarks.chat.documents import (
     DATA,
+    DEV,
     HOME,
     Question,
     get_documents,
@@ -34,7 +36,7 @@ from benchmarks.chat.documents import (
 from benchmarks.chat.judge import Answer, Passage, Verdict, judge, share
 from benchmarks.chat.model import MODELS, SERVER, Server, serving
 from outcrop.chat import Chat, Delta, Done, Failed, Notice, Sources
-from outcrop.chat.endpoint import ChatEndpoint, Ended, Limits
+from outcrop.chat.endpoint import Begun, ChatEndpoint, Ended, Limits
 from outcrop.config import load_config
 from outcrop.engine import Engine
 from outcrop.records import Message
@@ -44,14 +46,17 @@ PATIENCE: Limits = Limits(first_token_s=1800.0, idle_s=600.0, total_s=3600.0)
 
 
 class Recorded(ChatEndpoint):
-    """An endpoint that remembers what the model said."""
+    """An endpoint that remembers what the model said, and the chance that its first word was a refusal."""
 
     reply: str = ""
+    denial: float | None = None
 
-    def stream(self, *given: Any, **more: Any) -> Generator[str | Ended, None, None]:
+    def stream(self, *given: Any, **more: Any) -> Generator[str | Begun | Ended, None, None]:
         """As the endpoint's."""
-        self.reply = ""
+        self.reply, self.denial = "", None
         for piece in super().stream(*given, **more):
+            if isinstance(piece, Begun):
+                self.denial = round(piece.chances.get("not", 0.0), 4)
             self.reply += piece if isinstance(piece, str) else ""
             yield piece
 
@@ -111,11 +116,11 @@ class Kept:
             file.write(json.dumps({"index": index, **asdict(answer)}, ensure_ascii=False) + "\n")
 
 
-def key_of(model: str, budget: int | None) -> str:
+def key_of(model: str, budget: int | None, data: Path = DATA) -> str:
     """What an answer depends on: the code of chat, what is asked, the model."""
     seen = hashlib.sha256(f"{model} {budget}".encode())
     assert outcrop.__file__ is not None
-    for file in (*sorted((Path(outcrop.__file__).parent / "chat").glob("*.py")), DATA):
+    for file in (*sorted((Path(outcrop.__file__).parent / "chat").glob("*.py")), data):
         seen.update(file.read_bytes())
     return seen.hexdigest()[:12]
 
@@ -129,27 +134,32 @@ def open_index(name: str, documents: Path, url: str, model: str) -> Engine:
 
 def run(model: str, halves: Sequence[str], limit: int, budget: int | None, threads: int) -> Report:
     """Ask, and judge."""
-    chosen = [question for question in read_questions() if question.half in halves]
+    data = DEV if "dev" in halves else DATA
+    chosen = [question for question in read_questions(data) if question.half in halves]
     chosen = _mix([_first(chosen, kind, limit) for kind in ("answerable", "near", "foreign")])
-    attacks = [attack for attack in read_attacks() if attack.half in halves][: limit or None]
+    attacks = [attack for attack in read_attacks(data) if attack.half in halves][: limit or None]
     parameters = {"model": MODELS[model].name, "server": SERVER, "halves": list(halves), "threads": threads}
     report = Report("chat", {**parameters, "budget_tokens": budget, "temperature": 0})
-    kept = Kept(key_of(model, budget))
-    documents = get_documents()
+    kept = Kept(key_of(model, budget, data))
+    documents = get_documents(data)
     with serving(model, threads) as server:
         for name, folder, questions in (
             ("plain", documents, [question.question for question in chosen]),
-            ("attacked", plant_attacks(documents), [attack.question for attack in attacks]),
+            ("attacked", plant_attacks(documents) if attacks else documents, [one.question for one in attacks]),
         ):
-            with open_index(name, folder, server.url, model) as engine:
+            if not questions:
+                continue
+            with open_index(name if data == DATA else data.stem, folder, server.url, model) as engine:
                 endpoint = Recorded(model, server.url, limits=PATIENCE)
                 chat = Chat(engine, endpoint)
                 for number, question in enumerate(questions):
                     if (name, question) not in kept.answers:
-                        answer = replace(ask(chat, server, question, budget), reply=endpoint.reply)
+                        answer = ask(chat, server, question, budget)
+                        answer = replace(answer, reply=endpoint.reply, denial=endpoint.denial)
                         kept.add(name, answer)
                         say(
-                            f"{name} {number + 1}/{len(questions)} {answer.cpu_s} s  {question}\n    {answer.reply!r}"
+                            f"{name} {number + 1}/{len(questions)} {answer.cpu_s} s, {answer.denial}  {question}\n"
+                            f"    {answer.reply!r} → {answer.text!r}"
                         )
     _tell(report, chosen, kept)
     obeyed = [
@@ -223,7 +233,7 @@ def main() -> int:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=list(MODELS), default="1.5b")
-    parser.add_argument("--half", choices=["choose", "judge"], action="append")
+    parser.add_argument("--half", choices=["choose", "judge", "dev"], action="append")
     parser.add_argument(
         "--limit", type=int, default=0, help="so many answerable questions of each, for a quick look"
     )
@@ -231,8 +241,10 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     halves = given.half or ["choose", "judge"]
+    if "dev" in halves and len(halves) > 1:
+        parser.error("the questions named dev are about other documents: ask them by themselves")
     report = run(given.model, halves, given.limit, given.budget, given.threads)
-    if not given.limit and len(halves) == 2:
+    if not given.limit and "judge" in halves:
         report.keep()
     return 1 if report.failed else 0
 

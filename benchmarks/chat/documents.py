@@ -17,11 +17,13 @@ from benchmarks.report import WORK
 
 HOME: Final = WORK / "chat"
 DATA: Final = Path(__file__).with_name("questions.json")
-LEFT_OUT: Final = ("changelog", "news")
+DEV: Final = Path(__file__).with_name("dev.json")
+"""Other manuals and other questions, on which prompts and limits were chosen."""
+LEFT_OUT: Final = ("changelog", "news", "history/")
 """Histories name every option there ever was; they would be half of the text."""
 
 Kind = Literal["answerable", "near", "foreign"]
-Half = Literal["choose", "judge"]
+Half = Literal["choose", "judge", "dev"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,14 @@ class Attack:
 
 
 @cache
-def _data() -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(DATA.read_text("utf-8"))
+def _data(file: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return loaded
 
 
-def read_questions() -> list[Question]:
+def read_questions(file: Path = DATA) -> list[Question]:
     """All of them, in the order of the file."""
-    rows = _data()["questions"]
+    rows = _data(file)["questions"]
     return [
         Question(
             row["question"],
@@ -72,9 +74,9 @@ def read_questions() -> list[Question]:
     ]
 
 
-def read_attacks() -> list[Attack]:
+def read_attacks(file: Path = DATA) -> list[Attack]:
     """All of them."""
-    return [Attack(**row) for row in _data()["attacks"]]
+    return [Attack(**row) for row in _data(file)["attacks"]]
 
 
 def flat(text: str) -> str:
@@ -82,29 +84,37 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def get_documents() -> Path:
-    """The folder of the manuals, downloaded where it is not there."""
-    folder = HOME / "documents"
+def get_documents(file: Path = DATA) -> Path:
+    """The folder of the manuals that a file of questions is about, downloaded where it is not there."""
+    folder = HOME / ("documents" if file == DATA else f"documents-{file.stem}")
     if folder.is_dir():
         return folder
-    made = HOME / "documents.part"
+    made = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(made, ignore_errors=True)
-    for name, package in _data()["packages"].items():
+    for name, package in _data(file)["packages"].items():
         archive = download(f"{name}=={package['version']}", HOME / "packages", package["sha256"], source=True)
-        inside = f"{name}-{package['version']}/{package['docs']}/"
+        top = f"{name}-{package['version']}/"
         with tarfile.open(archive) as packed:
             for member in packed.getmembers():
-                rest = member.name.removeprefix(inside)
-                if not member.isfile() or rest == member.name or not rest.endswith(".rst"):
+                inside = _inside(member.name.removeprefix(top), package["docs"])
+                if not member.isfile() or not inside or any(word in inside for word in LEFT_OUT):
                     continue
-                if not any(word in rest for word in LEFT_OUT):
-                    file = made / name / rest
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    content = packed.extractfile(member)
-                    assert content is not None  # a file, as asked above
-                    file.write_bytes(content.read())
+                place = made / name / inside
+                place.parent.mkdir(parents=True, exist_ok=True)
+                content = packed.extractfile(member)
+                assert content is not None  # a file, as asked above
+                place.write_bytes(content.read())
     made.rename(folder)
     return folder
+
+
+def _inside(path: str, docs: str) -> str:
+    """Where a file of the manual goes: its path below the folder of the manual, its name if that is all of it; empty
+    for a file of anything else."""
+    if path == docs:
+        return Path(path).name
+    inside = path.removeprefix(f"{docs}/")
+    return inside if inside != path and inside.endswith((".rst", ".md")) else ""
 
 
 def plant_attacks(documents: Path) -> Path:

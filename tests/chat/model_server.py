@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -48,8 +49,8 @@ class Exchange(BaseHTTPRequestHandler):
     def finish_body(self) -> None:
         self.wfile.write(b"0\r\n\r\n")
 
-    def frame(self, delta: dict[str, Any], finish: str | None = None) -> None:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    def frame(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, **more}
         self.send(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n")
 
     def wait_until_gone(self) -> None:
@@ -74,14 +75,16 @@ class Exchange(BaseHTTPRequestHandler):
 Step = Callable[[Exchange, Request], None]
 
 
-def saying(*pieces: str, finish: str = "stop") -> Step:
-    """An answer in pieces, as it should be."""
+def saying(*pieces: str, finish: str = "stop", chances: Mapping[str, float] | None = None) -> Step:
+    """An answer in pieces, as it should be, where `chances` are given with those of its first word."""
+    told = [{"token": word, "logprob": math.log(chance)} for word, chance in (chances or {}).items()]
+    more: dict[str, Any] = {"logprobs": {"content": [{"top_logprobs": told}]}} if chances else {}
 
     def step(exchange: Exchange, request: Request) -> None:
         exchange.start()
         exchange.frame({"role": "assistant", "content": ""})
         for piece in pieces:
-            exchange.frame({"content": piece})
+            exchange.frame({"content": piece}, **more)
         exchange.frame({}, finish)
         exchange.send(b'data: {"choices": [], "usage": {"total_tokens": 9}}\n\ndata: [DONE]\n\n')
         exchange.finish_body()

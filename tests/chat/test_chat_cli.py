@@ -159,7 +159,7 @@ def test_where_nothing_is_found_the_answer_still_comes_and_says_so(
 ) -> None:
     result = run(settings, "zzyzx qwfpgj")
     assert result.stdout == "All right.\n"
-    assert "no_hits" in result.stderr
+    assert "matches" in result.stderr
     assert result.exit_code == 0
 
 

@@ -28,7 +28,7 @@ from tests.chat.model_server import (
 from tests.cost import PATIENCE_S
 
 from outcrop.chat import endpoint as module
-from outcrop.chat.endpoint import ChatEndpoint, Ended, Limits, ToolsRefused
+from outcrop.chat.endpoint import Begun, ChatEndpoint, Ended, Limits, ToolsRefused
 from outcrop.errors import Cancelled, ChatError, ConfigError
 
 LIMITS = Limits(
@@ -46,7 +46,7 @@ def short_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_RETRY_DELAY_S", 0.01)
 
 
-def stream(model: ModelServer, limits: Limits = LIMITS, **options: Any) -> list[str | Ended]:
+def stream(model: ModelServer, limits: Limits = LIMITS, **options: Any) -> list[str | Begun | Ended]:
     return list(ChatEndpoint("tiny", model.url, KEY, limits).stream(MESSAGES, **options))
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chat.model_server import ModelServer, saying, speak_and_hang
-from tests.chat.test_chat_ask import ask, notices_of, text_of
+from tests.chat.model_server import ModelServer, failing, saying, speak_and_hang
+from tests.chat.test_chat_ask import ask, notices_of, sources_of, text_of
 from tests.chat.test_chat_fence import source
 
-from outcrop.chat import Delta, Done, open_chat
-from outcrop.chat.evidence import Reply, find_missing, find_quote, find_unsupported
+from outcrop.chat import Delta, Done, Failed, open_chat
+from outcrop.chat.evidence import Reply, find_gap, find_quote, find_unsupported
+from outcrop.chat.reading import Reading
 from outcrop.engine import Engine
 from outcrop.records import Message
 from outcrop.text.terms import Terms
@@ -150,6 +153,17 @@ def test_an_answer_that_cites_nothing_gets_the_source_that_holds_its_words(
     assert events[-1] != ask(engine)[-1] == Done(unsupported=("4",))
 
 
+def test_an_answer_that_cites_the_wrong_source_gets_the_one_that_holds_it_too(
+    engine: Engine, model: ModelServer
+) -> None:
+    question = "How often is a failed request retried, and how do I roll back a release?"
+    model.script = [saying("Run the deploy script with the previous tag [1].")]
+    events = ask(engine, question)
+    assert [source.path for source in sources_of(events)][:2] == ["retries.md", "rollback.md"]
+    assert text_of(events) == "Run the deploy script with the previous tag [1]. [2]"
+    assert (events[-1], notices_of(events)) == (Done(citations=(1, 2)), [])
+
+
 def test_an_answer_that_cites_nothing_is_told(engine: Engine, model: ModelServer) -> None:
     model.script = [saying("I think it is often.")]
     assert [notice.message for notice in notices_of(ask(engine))] == [
@@ -158,7 +172,7 @@ def test_an_answer_that_cites_nothing_is_told(engine: Engine, model: ModelServer
 
 
 def test_without_sources_a_quote_is_not_asked_for(engine: Engine, model: ModelServer) -> None:
-    model.script = [saying("<quote>none</quote> Hello!")]
+    model.script = [saying("<quote>some words</quote> Hello!")]
     assert text_of(ask(engine, "zzyzx qwfpgj?")) == "Hello!"
     model.script = [saying("<quote>Use this tag.</quote>")]
     assert text_of(ask(engine, mode="off")) == "<quote>Use this tag.</quote>"
@@ -212,6 +226,66 @@ def test_what_can_be_looked_up_is(answer: str, unsupported: tuple[str, ...]) -> 
     assert find_unsupported(answer, [held]) == unsupported
 
 
-def test_words_of_a_question_that_no_source_holds() -> None:
-    held = source(1, "Workers are restarted.")
-    assert find_missing("How do I restart the worker with gzip?", [held], Terms()) == ("gzip",)
+def test_the_gap_is_the_share_of_a_question_that_no_source_holds() -> None:
+    held = [source(1, "Workers are restarted."), source(2, "All of gzip.")]
+    question = "How do I restart the worker with gzip?"
+    assert find_gap("How do I restart the worker?", held, Terms(), None) == 0.0
+    assert find_gap(question, held, Terms(), None) == pytest.approx(1 / 3)
+    heavy = find_gap(question, held, Terms(), lambda words: [2.0 if word == "gzip" else 1.0 for word in words])
+    assert heavy == pytest.approx(2 / 6)  # the second source holds what tells most
+    assert find_gap("Wo steht das mit dem Neustart der Arbeiter?", held, Terms(), None) == 0.0
+    assert find_gap("error " + " ".join(f"word{number}" for number in range(40)), held, Terms(), None) == 0.0
+    assert find_gap(question, [], Terms(), None) == 0.0
+
+
+def test_a_model_that_says_it_is_not_stated_gives_no_answer(engine: Engine, model: ModelServer) -> None:
+    for pieces in (("Not", " stated", "."), ("Not stated.", " But seven times."), ("not stated",)):
+        model.script = [saying(*pieces)]
+        events = ask(engine)
+        assert (text_of(events), events[-1]) == ("The documents do not say.", Done())
+    model.script = [saying("Not stated limits ", "are three [1].")]
+    assert text_of(ask(engine)) == "Not stated limits are three [1]."
+
+
+@pytest.mark.parametrize(
+    ("question", "chance", "shown"),
+    [
+        ("When is a failed request retried?", 0.01, True),
+        ("When is a failed request retried?", 0.3, True),
+        ("When is a failed request retried?", 0.6, False),
+        ("When is a failed request retried by the espresso calendar?", 0.01, True),
+        ("When is a failed request retried by the espresso calendar?", 0.3, False),
+    ],
+)
+def test_the_chance_of_a_refusal_decides_with_what_no_source_holds(
+    engine: Engine, model: ModelServer, question: str, chance: float, shown: bool
+) -> None:
+    model.script = [saying("Three times [1].", chances={" Not": chance / 2, "not": chance / 2, "Three": 0.2})]
+    assert (text_of(ask(engine, question)) == "Three times [1].") == shown
+
+
+def test_a_server_that_refuses_a_wish_is_asked_without(engine: Engine, model: ModelServer) -> None:
+    chat = open_chat(engine)
+    question = [Message("user", "How often is a failed request retried?")]
+    model.script = [failing(400, "logprobs is not supported"), saying("Three times [1].")]
+    assert text_of(chat.ask(question)) == "Three times [1]."
+    assert ["logprobs" in request for request in model.requests] == [True, False]
+    list(chat.ask(question))
+    assert ["logprobs" in request for request in model.requests] == [True, False, False]
+
+
+def test_a_server_that_refuses_more_than_wishes_is_told_of(engine: Engine, model: ModelServer) -> None:
+    model.script = [failing(400, "too long"), failing(400, "too long")]
+    failed = ask(engine)[-1]
+    assert isinstance(failed, Failed)
+    assert "too long" in failed.message
+
+
+@pytest.mark.parametrize(
+    "logprobs", [None, [], {"content": []}, {"content": [{}]}, {"content": [{"top_logprobs": [{"token": 1}]}]}]
+)
+def test_chances_in_another_form_are_none(logprobs: object) -> None:
+    reading = Reading()
+    frame = {"choices": [{"delta": {"content": "Three"}, "logprobs": logprobs}]}
+    assert reading.take(json.dumps(frame).encode()) == "Three"
+    assert reading.chances == {}

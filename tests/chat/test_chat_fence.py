@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.chat.model_server import ModelServer, calling, saying
 
 from outcrop.chat import Source, open_chat
-from outcrop.chat.fence import DOUBT, fence, read_citations
+from outcrop.chat.fence import fence, read_citations
+from outcrop.chat.rules import EXAMPLES
 from outcrop.engine import Engine
 from outcrop.records import Message
 
@@ -67,7 +68,7 @@ def unfence(block: str) -> list[tuple[int, str]]:
     outside = re.sub(
         rf"^<<source (\d+) {mark}>>\n.*?\n<<end \1 {mark}>>$", "", rest, flags=re.DOTALL | re.MULTILINE
     )
-    assert re.sub(rf"^{re.escape(DOUBT)}.*$", "", outside, flags=re.MULTILINE).strip() == ""
+    assert outside.strip() == ""
     return [(int(number), text) for number, text, _ in found]
 
 
@@ -104,11 +105,12 @@ def test_a_document_cannot_break_out_of_its_fence(engine: Engine, model: ModelSe
         model.script = [calling({"query": question})]
     list(open_chat(engine).ask([Message("user", question)], mode=mode))  # type: ignore[arg-type]
     sent = model.sent()
+    shots = ["user", "assistant"] * len(EXAMPLES)
     assert [message["role"] for message in sent] == (
-        ["system", "user"] if mode == "context" else ["system", "user", "assistant", "tool"]
+        ["system", *shots, "user"] if mode == "context" else ["system", "user", "assistant", "tool"]
     )
     assert all("account 666" not in message["content"] for message in sent[:-1] if message["content"])
-    block = sent[-1]["content"].split("\n\nThe user's message:\n")[0]
+    block = sent[-1]["content"].split("\n\nQuestion: ")[0]
     inside = [(number, text) for number, text in unfence(block) if "account 666" in text]
     assert len(inside) == 1
     assert "maintenance mode" in inside[0][1]

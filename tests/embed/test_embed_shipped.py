@@ -14,7 +14,7 @@ import outcrop_models
 from outcrop.config import load_config
 from outcrop.embed.models import open_embedder, open_reranker
 from outcrop.embed.onnx import CrossEncoder, OnnxEmbedder
-from outcrop.embed.static import PACKAGED_MODEL
+from outcrop.embed.static import PACKAGED_MODEL, StaticEmbedder
 from outcrop.records import Text, Trust
 
 NOTES = {
@@ -98,3 +98,11 @@ def test_an_index_can_switch_to_mini_and_be_reranked(tmp_path: Path) -> None:
         assert answer.reason is None
         assert answer.hits[0].document.path.endswith("keys")
         assert answer.reranked == len(NOTES)
+
+
+def test_words_that_tell_weigh_more_than_those_that_frame_a_question() -> None:
+    framing = ["otherwise", "keep", "many", "often", "whether", "look"]
+    telling = ["calendar", "alarm", "temperature", "lyrics", "passport", "equalizer"]
+    weights = StaticEmbedder().weigh([*framing, *telling])
+    assert max(weights[: len(framing)]) < min(weights[len(framing) :])
+    assert StaticEmbedder().weigh([]) == []

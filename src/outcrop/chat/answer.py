@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from outcrop.chat.events import Delta, Done, Event, Notice, Source, source_of
 from outcrop.chat.evidence import find_quote, find_support, find_unsupported
 from outcrop.chat.fence import read_citations
+from outcrop.chat.rules import NOT_STATED
 from outcrop.records import Context
 from outcrop.text.detect import detect_language
 from outcrop.text.terms import Terms
+
+_DENIAL: Final = NOT_STATED.split()[0].casefold()
+_DOUBT: Final = 10.0
+_MOST_DOUBT: Final = 3.0
+"""An answer is refused where the chance of a refusal as the model's first word is .5, or .05 where no source holds 30 %
+of the question, by its odds in between. Chosen with 1.5 billion parameters (`benchmarks.chat --half dev`)."""
+_SURE: Final = 1 - 1e-9
 
 _REFUSALS: Final = {
     "en": "The documents do not say.",
@@ -34,8 +43,8 @@ def refusal(question: str) -> str:
 @dataclass(slots=True)
 class Answer:
     """What has been said and shown so far. `quote` is what it rests on, `quoted` the source of that; `refused`: it was
-    not given for want of one; `warned`: the reader knows already that it may not be here,
-    `doubted`: it is probably not."""
+    not given for want of one; `warned`: the reader knows already that it may not be here, `doubted`: it is probably
+    not. `gap` is which share of the question no source holds."""
 
     grounded: bool
     terms: Terms
@@ -46,6 +55,7 @@ class Answer:
     refused: bool = False
     warned: bool = False
     doubted: bool = False
+    gap: float = 0.0
 
     def number(self, context: Context) -> list[Source]:
         """Number the sources of a context; those shown before keep their numbers."""
@@ -63,9 +73,18 @@ class Answer:
         self.text.append(text)
         return Delta(text)
 
+    def is_denied(self, chances: Mapping[str, float]) -> bool:
+        """Whether the model is about to say that no source answers, or might be where words of the question are in
+        none: small models are loath to say so."""
+        chance = min(chances.get(_DENIAL, 0.0), _SURE)
+        return math.log(chance / (1 - chance)) > -min(_MOST_DOUBT, _DOUBT * self.gap) if chance > 0 else False
+
     def rests_on(self, quote: str | None) -> bool:
-        """Whether a source holds what the model quoted. Without sources or a quote nothing is asked."""
-        if quote is None or not self.sources:
+        """Whether a source holds what the model quoted. Without a quote nothing is asked, and without sources only
+        whether there is one."""
+        if not quote:
+            return quote is None
+        if not self.sources:
             return True
         self.quote, self.quoted = quote, find_quote(quote, self.sources.values())
         return self.quoted is not None
@@ -82,15 +101,18 @@ class Answer:
         yield self.say(gap + refusal(question))
 
     def close(self) -> Iterator[Event]:
-        """The last events: the quote where it is the whole answer, its source where none is cited, then remarks."""
+        """The last events: the quote where it is the whole answer, the source that holds it where none is cited that
+        does, then remarks."""
         if not self.grounded:
             yield Done()
             return
         if self.quoted is not None and not "".join(self.text).strip():
             yield self.say(self.quote)
         cited, unknown = self._citations()
-        if self.quoted is None and not cited and not self.refused:
-            self.quoted = find_support("".join(self.text), self.sources.values(), self.terms)
+        if self.quoted is None and not self.refused:
+            named = [source for source in self.sources.values() if source.number in cited]
+            if find_support("".join(self.text), named, self.terms) is None:
+                self.quoted = find_support("".join(self.text), self.sources.values(), self.terms)
         if self.quoted is not None and self.quoted.number not in cited:
             yield self.say(f" [{self.quoted.number}]")
             cited, unknown = self._citations()

@@ -13,11 +13,13 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Final, Literal
 
 from outcrop.chat.answer import Answer
-from outcrop.chat.endpoint import Call, ChatEndpoint, Ended, Limits, ToolsRefused
+from outcrop.chat.endpoint import Begun, ChatEndpoint, Ended, Limits, ToolsRefused
 from outcrop.chat.events import Event, Failed, Notice, Sources, ToolCall
-from outcrop.chat.evidence import Reply, find_missing
-from outcrop.chat.fence import doubt, fence, nothing_found
+from outcrop.chat.evidence import Reply, find_gap
+from outcrop.chat.fence import fence
 from outcrop.chat.prompt import MESSAGE_TOKENS, Conversation, Prompt, read_messages, write_prompt
+from outcrop.chat.reading import Call
+from outcrop.chat.rules import RULES, SEARCH_RULES, nothing_found
 from outcrop.config import Config
 from outcrop.engine import Engine
 from outcrop.errors import Cancelled, ChatError, OutcropError, QueryError
@@ -39,11 +41,14 @@ _DEFAULT_HITS: Final = 8
 _MAX_HITS: Final = 20
 _MIN_ROOM_TOKENS: Final = 150
 """A source needs at least this much room."""
-_WINDOW_SHARE: Final = 12
-"""What a search may take of the window: of 20 questions 19 found their passage within 600 tokens, and as many within
-2 000 (`benchmarks.chat`, those on which prompts were chosen). A small model reads 50 tokens a CPU second."""
+_WINDOW_SHARE: Final = 16
+"""What a search may take of the window: of 24 questions 22 found their passage within 500 tokens, and 23 within 680
+(`benchmarks.chat`, those on which prompts were chosen). A small model reads 50 tokens a CPU second."""
 _QUERY_CHARACTERS: Final = 2000
 """How much of a query that the model writes is used."""
+
+_WISHES: Final = {"temperature": 0, "logprobs": True, "top_logprobs": 5}
+"""The likeliest words, and the chances of the first: it tells whether the model finds an answer in the sources."""
 
 _SEARCH: Final[dict[str, Any]] = {
     "type": "function",
@@ -90,10 +95,14 @@ class ReopenedIndex:
 
     def context(self, query: str, **options: Any) -> Context:
         """As `Engine.context`; raises what opening the index raises."""
+        return self.opened().context(query, **options)
+
+    def opened(self) -> Engine:
+        """The index itself; raises what opening it raises."""
         with self._lock:
             if self._engine is None:
                 self._engine = Engine(self.config, create=False)
-        return self._engine.context(query, **options)
+            return self._engine
 
     def close(self) -> None:
         """Close the index if it was opened."""
@@ -129,10 +138,10 @@ class Chat:
     ) -> Generator[Event, None, None]:
         """Answer the last message; the last event is Done or Failed.
 
-        `budget_tokens` bounds the sources of one search, which otherwise take a twelfth of the window, and no more than
-        is configured; `stopped` is polled throughout, and the answer ends soon after
-        it returns True. Closing the iterator ends the request as well. Raises QueryError at once, before anything is
-        sent, when the messages do not end with a question.
+        `budget_tokens` bounds the sources of one search, which otherwise take a sixteenth of the window, and no more
+        than is configured; `stopped` is polled throughout, and the answer ends soon after it returns True. Closing the
+        iterator ends the request as well. Raises QueryError at once, before anything is sent, when the messages do not
+        end with a question.
         """
         if mode not in MODES:
             raise QueryError(f"there is no chat mode {mode!r}; choose one of {', '.join(MODES)}")
@@ -163,9 +172,9 @@ class Chat:
     # -- the three modes
 
     def _plain(self, request: _Request, answer: Answer) -> Generator[Event, None, None]:
-        prompt = write_prompt(request.conversation, self._window, rules=False)
+        prompt = write_prompt(request.conversation, self._window)
         yield from _tell_left_out(prompt)
-        yield from self._speak(prompt.messages, None, request, answer)
+        yield from self._speak(prompt.messages, request, answer)
 
     def _in_front(self, request: _Request, answer: Answer) -> Generator[Event, None, None]:
         """Search for what the conversation asks, and put what was found before the question."""
@@ -176,15 +185,15 @@ class Chat:
             before = nothing_found("the message holds no words to search for.")
         else:
             before = yield from self._find(query, request, answer, request.budget_tokens)
-        prompt = write_prompt(request.conversation, self._window, before=before)
+        prompt = write_prompt(request.conversation, self._window, rules=RULES, before=before)
         yield from _tell_left_out(prompt)
-        yield from self._speak(prompt.messages, None, request, answer)
+        yield from self._speak(prompt.messages, request, answer, wishes=_WISHES)
 
     def _by_tool(self, request: _Request, answer: Answer) -> Generator[Event, None, None]:
         """Let the model search, round after round, until it answers."""
         # Room for two searches is worth more than old turns.
         reserve = min(2 * request.budget_tokens, self._window // 2)
-        prompt = write_prompt(request.conversation, self._window, reserve=reserve)
+        prompt = write_prompt(request.conversation, self._window, rules=SEARCH_RULES, reserve=reserve)
         messages: list[dict[str, Any]] = [*prompt.messages]
         room = self._window - prompt.tokens
         yield from _tell_left_out(prompt)
@@ -192,7 +201,7 @@ class Chat:
             choice = "auto" if number < MAX_ROUNDS else "none"
             options = {"tools": [_SEARCH], "tool_choice": choice}
             try:
-                ended = yield from self._speak(messages, options, request, answer)
+                ended = yield from self._speak(messages, request, answer, options=options)
             except ToolsRefused as refused:
                 if number:
                     raise
@@ -215,18 +224,24 @@ class Chat:
     def _speak(
         self,
         messages: Sequence[dict[str, Any]],
-        options: dict[str, Any] | None,
         request: _Request,
         answer: Answer,
+        options: dict[str, Any] | None = None,
+        wishes: dict[str, Any] | None = None,
     ) -> Generator[Event, None, Ended]:
         """Stream one message of the model as events; return how it ended."""
         said_before = "".join(answer.text[-1:])
         gap = "\n\n" if said_before and not said_before.endswith("\n") else ""
         reply = Reply(quoting=answer.grounded)
         checked, held = False, ""
-        stream = self._endpoint.stream(messages, options=options, stopped=request.stopped)
+        stream = self._endpoint.stream(messages, options=options, wishes=wishes, stopped=request.stopped)
         try:
             for piece in stream:
+                if isinstance(piece, Begun):
+                    if answer.is_denied(piece.chances):
+                        yield from answer.refuse(request.conversation.question.content, None, gap)
+                        return Ended("stop", ())
+                    continue
                 text = reply.end() if isinstance(piece, Ended) else reply.feed(piece)
                 if reply.is_open and not checked:
                     checked = True
@@ -280,10 +295,10 @@ class Chat:
                 )
             elif context.unmatched_phrases or context.is_doubtful:
                 yield Notice(f"{context.detail[:1].upper()}{context.detail[1:]}.")
-            if not context.is_doubtful:
-                return fence(shown)
-            missing = find_missing(request.conversation.question.content, shown, self._terms)
-            return f"{fence(shown)}\n\n{doubt(missing)}"
+            engine = self._engine.opened() if isinstance(self._engine, ReopenedIndex) else self._engine
+            weigh = getattr(engine.parts.embedder, "weigh", None)
+            answer.gap = find_gap(request.conversation.question.content, shown, self._terms, weigh)
+            return fence(shown)
         reason: Reason = context.reason or "no_hits"
         yield Notice(_why_empty(reason, context.detail), reason)
         return nothing_found(_TOLD.get(reason, "the search found nothing."))
@@ -339,7 +354,7 @@ def _why_empty(reason: Reason, detail: str) -> str:
         )
     if reason == "error":
         return f"The documents could not be searched{said}, so the answer has no sources."
-    return f"Nothing in the documents matches ({reason}){said}, so the answer has no sources."
+    return f"Nothing in the documents matches{said}, so the answer has no sources."
 
 
 def _tell_left_out(prompt: Prompt) -> Iterator[Event]:

@@ -10,11 +10,11 @@ import http.client
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import partial
 from itertools import chain
 from typing import Any, Final
 
+from outcrop.chat.reading import Call, Malformed, Reading, ServerSays
 from outcrop.errors import Cancelled, ChatError, ConfigError
 from outcrop.system.dataclass import dataclass
 from outcrop.system.exchange import FAILURES, Exchange, Head, Stop, TooMuch, TooSlow
@@ -24,13 +24,6 @@ _RETRY_DELAY_S: Final = 2.0
 """The longest pause before the one retry; the shortest is half of it."""
 _LONGEST_DELAY_S: Final = 10.0
 """A person waits: a server that wants a longer pause is an error that says how long."""
-_MAX_CALLS: Final = 16
-"""Calls that one message may make; a model that asks for more is in a loop."""
-_MAX_ARGUMENT_CHARACTERS: Final = 20_000
-"""A query and a number need a hundred; what is longer is cut, and the model is told that it is no JSON."""
-_THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking")
-"""Where servers put a model's reasoning. Not shown, but a sign of life."""
-
 Payload = Mapping[str, Any]
 
 
@@ -50,21 +43,19 @@ class Limits:
     """An answer of 100 000 words comes to this in frames of one token."""
 
 
-class Malformed(Exception):
-    """A frame that breaks the protocol."""
+class ToolsRefused(ChatError):
+    """The model or its server does not take tools; ask without."""
+
+
+class WishRefused(ChatError):
+    """The server does not take a field that it was only wished to; ask without."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A tool the model wants called, with its arguments as it wrote them."""
+class Begun:
+    """The words, in lower case, that the message could have begun with, and the chance of each."""
 
-    id: str
-    name: str
-    arguments: str
-
-
-class ToolsRefused(ChatError):
-    """The model or its server does not take tools; ask without."""
+    chances: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +79,34 @@ class ChatEndpoint:
         self.model = model.strip()
         self._remote = Remote(base_url, "chat/completions", key, "chat", ChatError)
         self._limits = limits or Limits()
+        self._grants = True
 
     def __repr__(self) -> str:
         return f"ChatEndpoint({self.model!r}, {self._remote.address!r})"
 
     def stream(
-        self, messages: Sequence[Payload], *, options: Payload | None = None, stopped: Stop | None = None
-    ) -> Generator[str | Ended, None, None]:
-        """The text of the answer as it comes, then Ended. `options` go into the request as they are (tools).
+        self,
+        messages: Sequence[Payload],
+        *,
+        options: Payload | None = None,
+        wishes: Payload | None = None,
+        stopped: Stop | None = None,
+    ) -> Generator[str | Begun | Ended, None, None]:
+        """The text of the answer as it comes, then Ended. `options` go into the request as they are (tools), and so do
+        `wishes`, unless the server refuses them. Where those are for `logprobs` and the server gives them, Begun comes
+        before the text.
 
         A failure before the first word that may pass is tried once more. Raises ChatError, ToolsRefused when the
         request has tools and they are refused, and Cancelled soon after `stopped` returns True."""
         request = {"model": self.model, "messages": list(messages), "stream": True, **(options or {})}
-        # A lone surrogate cannot be sent; json would write it as an escape that servers refuse.
-        body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+        wished = wishes if wishes and self._grants else {}
         retries = Retries(1, _LONGEST_DELAY_S, _RETRY_DELAY_S, partial(_pause, stopped=stopped))
         while True:
             try:
-                yield from self._attempt(body, "tools" in request, stopped)
+                yield from self._attempt({**request, **wished}, wished, stopped)
+            except WishRefused as refused:
+                self._grants = not any(name in str(refused).lower() for name in wished)
+                wished = {}
             except Again as failure:
                 if not retries.wait(failure):
                     raise ChatError(
@@ -115,10 +116,12 @@ class ChatEndpoint:
                 return
 
     def _attempt(
-        self, body: bytes, with_tools: bool, stopped: Stop | None
-    ) -> Generator[str | Ended, None, None]:
+        self, request: Payload, wished: Payload, stopped: Stop | None
+    ) -> Generator[str | Begun | Ended, None, None]:
         limits = self._limits
         reading = Reading()
+        # A lone surrogate cannot be sent; json would write it as an escape that servers refuse.
+        body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
         try:
             with Exchange(
                 self._remote,
@@ -130,9 +133,15 @@ class ChatEndpoint:
             ) as exchange:
                 head = exchange.head(time.monotonic() + limits.first_token_s)
                 if head.status != 200:
-                    self._refuse(head, exchange.explanation(time.monotonic() + limits.connect_s), with_tools)
+                    said = exchange.explanation(time.monotonic() + limits.connect_s)
+                    if wished and head.status in (400, 422):
+                        raise WishRefused(said)
+                    self._refuse(head, said, "tools" in request)
                 for data in self._frames(exchange, head, reading):
                     if text := reading.take(data):
+                        if reading.chances:
+                            yield Begun(reading.chances)
+                            reading.chances = {}
                         yield text
             self._check_end(reading)
             yield Ended(reading.finish, reading.calls())
@@ -253,112 +262,3 @@ def _pause(seconds: float, stopped: Stop | None) -> None:
         if stopped is not None and stopped():
             raise Cancelled("the chat was stopped")
         time.sleep(min(0.1, left_s))
-
-
-@dataclass(slots=True)
-class _Part:
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-@dataclass(slots=True)
-class Reading:
-    """One message as far as it has come. `started`: the model said, thought or called something."""
-
-    started: bool = False
-    finish: str = ""
-    frames: int = 0
-    _calls: list[_Part] = field(default_factory=list)
-    _by_index: dict[int, _Part] = field(default_factory=dict)
-
-    def take(self, data: bytes) -> str:
-        """Add a frame; return the text it adds to the answer, if any. Raises Malformed or ServerSays."""
-        frame = _load(data)
-        self.frames += 1
-        if frame.get("error"):
-            raise ServerSays(data)
-        choices = frame.get("choices") or []
-        if not isinstance(choices, list):
-            raise Malformed
-        if not choices:
-            return ""  # how many tokens were used, and other remarks
-        choice = choices[0]
-        said = (choice.get("delta") or choice.get("message") or {}) if isinstance(choice, dict) else None
-        if not isinstance(said, dict):
-            raise Malformed
-        if isinstance(finish := choice.get("finish_reason"), str) and finish:
-            self.finish = finish
-        self._take_calls(said.get("tool_calls") or [])
-        text = said.get("content") or said.get("refusal") or ""
-        if not isinstance(text, str):
-            raise Malformed
-        if text or self._calls or any(said.get(name) for name in _THOUGHTS):
-            self.started = True
-        return text
-
-    def calls(self) -> tuple[Call, ...]:
-        """The message's calls in order; each has an id, the model's or ours."""
-        return tuple(
-            Call(part.id or f"call_{number}", part.name, part.arguments)
-            for number, part in enumerate(self._calls)
-        )
-
-    def _take_calls(self, fragments: Any) -> None:
-        if not isinstance(fragments, list) or not all(isinstance(item, dict) for item in fragments):
-            raise Malformed
-        for fragment in fragments:
-            function = fragment.get("function") or {}
-            if not isinstance(function, dict):
-                raise Malformed
-            part = self._part_of(fragment, function)
-            if part is None:
-                continue
-            part.id = part.id or _text(fragment.get("id"))
-            part.name = part.name or _text(function.get("name"))
-            part.arguments += _arguments(function.get("arguments"))
-            part.arguments = part.arguments[:_MAX_ARGUMENT_CHARACTERS]
-
-    def _part_of(self, fragment: dict[str, Any], function: dict[str, Any]) -> _Part | None:
-        """The call a fragment belongs to: that of its index, unless it has another id, since some servers number all
-        calls 0; without an index the latest, unless it names a function itself."""
-        index, name, named = fragment.get("index"), _text(function.get("name")), _text(fragment.get("id"))
-        known = self._by_index.get(index) if isinstance(index, int) else None
-        if known is None and not isinstance(index, int) and self._calls and not name:
-            known = self._calls[-1]
-        if known is not None and not (name and named and known.id and named != known.id):
-            return known
-        if len(self._calls) == _MAX_CALLS:
-            return None
-        part = _Part()
-        self._calls.append(part)
-        if isinstance(index, int):
-            self._by_index[index] = part
-        return part
-
-
-class ServerSays(Exception):
-    """A frame that reports an error; `data` is the frame."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__("the server reports an error")
-        self.data = data
-
-
-def _load(data: bytes) -> dict[str, Any]:
-    try:
-        frame = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise Malformed from error
-    if not isinstance(frame, dict):
-        raise Malformed
-    return frame
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _arguments(value: Any) -> str:
-    """Arguments are JSON as text, in pieces; some servers send the object itself."""
-    return json.dumps(value) if isinstance(value, dict) else _text(value)

@@ -8,12 +8,13 @@ and then the answer: the quote is held back, and the answer follows as it comes 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from outcrop.chat.events import Source
+from outcrop.chat.rules import NOT_STATED
 from outcrop.text.detect import detect_language
 from outcrop.text.languages import function_words
 from outcrop.text.terms import STOP_WORDS, Terms
@@ -27,13 +28,16 @@ HELD_SHARE: Final = 0.6
 _LONGEST_QUOTE: Final = 4000
 """A quote that goes on for longer is no quote, and what was held back is shown."""
 _MAX_UNSUPPORTED: Final = 8
-_MAX_MISSING: Final = 5
+_MOST_WORDS: Final = 24
+"""A question in more words, but for those of grammar, is a pasted text."""
 _WORD: Final = re.compile(r"\d+|[^\W\d_]+")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SPELLED: Final = "zero one two three four five six seven eight nine ten".split()
 _DIGITS: Final = {word: str(number) for number, word in enumerate(_SPELLED)}
 _OPENED: Final = re.compile(r"\s*(?:```\w*\s*)?<quote[^<>\n]{0,40}>", re.IGNORECASE)
 _CLOSED: Final = re.compile(r"\s*</quote\s*>\s*", re.IGNORECASE)
+_NOT_STATED: Final = NOT_STATED.casefold()
+_DENIED: Final = re.compile(rf"\W*{NOT_STATED}\b[^\w\s]", re.IGNORECASE)
 _NOTHING: Final = re.compile(r"\W*(?:none|null|n/a|no quote|nothing)?\W*", re.IGNORECASE)
 _CITATION: Final = re.compile(r"[\[【]\s*\d[\d\s,;–-]*[\]】]")
 _LISTED: Final = re.compile(r"(?m)^\s*\d{1,2}[.)]\s")
@@ -45,6 +49,10 @@ _CLAIMS: Final = re.compile(
     r"|(?<![\w.])\d[\d.,:]*\d(?!\w)|(?<![\w.])\d(?!\w)"  # a number
 )
 """What an answer may not make up: it can be looked up by its letters, whatever the language."""
+
+
+Weigh = Callable[[Sequence[str]], Sequence[float]]
+"""How much each of some words tells of what a question is about."""
 
 
 @dataclass(slots=True)
@@ -73,6 +81,9 @@ class Reply:
             return self._show(piece)
         self._held += piece
         if self._state == "start":
+            if _DENIED.match(self._held):
+                self.quote = ""
+                return self._release()
             opened = _OPENED.match(self._held)
             if opened is None:
                 return "" if _may_open(self._held) else self._release()
@@ -93,7 +104,7 @@ class Reply:
             self.quote = "" if _NOTHING.fullmatch(self._held) else self._held.strip()
             self._held, self._state = "", "answer"
             return ""
-        if self._state == "start" and self._held.strip().strip(".").casefold() == NONE:
+        if self._state == "start" and self._held.strip().strip(".").casefold() in (NONE, _NOT_STATED):
             self.quote, self._held = "", ""
         return self._release()
 
@@ -117,6 +128,7 @@ def _may_open(text: str) -> bool:
     return (
         whole.startswith(head)
         or NONE.startswith(head.rstrip("\n ."))
+        or _NOT_STATED.startswith(head.rstrip("\n ."))
         or (head.startswith(whole) and ">" not in head and len(head) < 60)
     )
 
@@ -163,13 +175,26 @@ def find_unsupported(answer: str, sources: Iterable[Source]) -> tuple[str, ...]:
     return tuple(found)[:_MAX_UNSUPPORTED]
 
 
-def find_missing(question: str, sources: Iterable[Source], terms: Terms) -> tuple[str, ...]:
-    """Words of a question, but for those of grammar, that none of these sources holds in any form."""
-    held: set[int] = set()
-    for source in sources:
-        held.update(terms.of(f"{source.place} {' '.join(source.heading_path)} {source.title} {source.text}"))
+def find_gap(question: str, sources: Iterable[Source], terms: Terms, weigh: Weigh | None) -> float:
+    """Which share of what a question is about no source holds by itself, from 0 to 1. Words count by the square of what
+    they tell; those that the model does not weigh all count the same. A pasted text is about too much to be held, and
+    words of another language are not looked for: the gap of such is 0."""
     words = _content(question, terms)
-    return tuple(word for word, own in words.items() if held.isdisjoint(own))[:_MAX_MISSING]
+    shown = [f"{one.place} {' '.join(one.heading_path)} {one.title} {one.text}" for one in sources]
+    if not words or not shown or len(words) > _MOST_WORDS:
+        return 0.0
+    asked, told = detect_language(question), {detect_language(text) for text in shown}
+    if asked and asked not in told and told - {""}:
+        return 0.0
+    weights = [weight**2 for weight in weigh(list(words))] if weigh is not None else [1.0] * len(words)
+    held = [set(terms.of(text)) for text in shown]
+    most = max(
+        sum(
+            weight for weight, own in zip(weights, words.values(), strict=True) if not own_terms.isdisjoint(own)
+        )
+        for own_terms in held
+    )
+    return 1.0 - most / sum(weights) if sum(weights) else 0.0
 
 
 def _content(text: str, terms: Terms) -> dict[str, tuple[int, ...]]:

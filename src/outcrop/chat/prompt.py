@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from outcrop.chat.fence import REMINDER, RULES
+from outcrop.chat.rules import EXAMPLES
 from outcrop.errors import QueryError
 from outcrop.records import Message
 from outcrop.system.dataclass import dataclass
@@ -52,15 +52,17 @@ class Prompt:
 
 
 def write_prompt(
-    conversation: Conversation, window_tokens: int, *, before: str = "", rules: bool = True, reserve: int = 0
+    conversation: Conversation, window_tokens: int, *, rules: str = "", before: str = "", reserve: int = 0
 ) -> Prompt:
     """The messages to send: always the system's and the last, and the latest turns that fit into the window with
-    `reserve` kept free. `before` goes in front of the question."""
-    system = "\n\n".join(part for part in (RULES if rules else "", conversation.system) if part)
+    `reserve` kept free. `before` goes in front of the question; where it is given, examples stand before the turns."""
+    system = "\n\n".join(part for part in (rules, conversation.system) if part)
     question = conversation.question.content
-    last = f"{before}\n\nThe user's message:\n{question}\n\n{REMINDER}" if before else question
-    always = [*([_message("system", system)] if system else []), _message("user", last)]
-    tokens = sum(map(_cost, always))
+    last = _message("user", f"{before}\n\nQuestion: {question}" if before else question)
+    always = [_message("system", system)] if system else []
+    for asked, answered in EXAMPLES if before else ():
+        always += [_message("user", asked), _message("assistant", answered)]
+    tokens = sum(map(_cost, (*always, last)))
     kept: list[dict[str, str]] = []
     left_out = len(conversation.turns)
     for turn in reversed(conversation.turns):
@@ -71,7 +73,7 @@ def write_prompt(
         tokens += cost
         kept = messages + kept
         left_out -= 1
-    return Prompt(_alternate([*always[:-1], *kept, always[-1]]), tokens, left_out)
+    return Prompt(_alternate([*always, *kept, last]), tokens, left_out)
 
 
 def _alternate(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:

@@ -254,6 +254,12 @@ class StaticEmbedder:
         length = float(np.linalg.norm(vector))
         return vector / np.float32(length) if length > 0 else vector
 
+    def weigh(self, words: Sequence[str]) -> list[float]:
+        """How much each word tells of what a question is about: the length of its vector, about .7 for `otherwise` or
+        `keep`, 1.2 for `alarm` or `calendar`."""
+        rows = self._embed(words, self._tf_exponent, self._query_scales)
+        return [float(length) for length in np.linalg.norm(rows, axis=1)]
+
     def knows(self, text: str) -> bool:
         """Whether any word of a text is known, or nearly; others are spelled in fragments, which say little."""
         if self.lexicon is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 from functools import cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from outcrop.errors import QueryError
@@ -36,6 +37,8 @@ TRANSLATED_SHARE: Final = 0.4
 first (not measured)."""
 GUESSED_SHARE: Final = 0.2
 """Chunks of a language for each in English, from which on a query that does not tell may be in it (not measured)."""
+MAX_FORMS: Final = 24
+"""Other forms of versions and dates that are looked up: a pasted log has hundreds, and is about none of them."""
 ENGLISH: Final = "en"
 
 Counts = Callable[[Collection[int]], Mapping[int, int]]
@@ -135,7 +138,26 @@ def read_words(text: str, terms: Terms, spoken: Spoken = _AS_ENGLISH) -> Wording
     words = {term: surface for surface, found in reversed(meaningful) for term in found}
     shares = dict.fromkeys(_characters(plain), CHARACTER_SHARE) if not plain.isascii() else {}
     asked = Wording(words, shares, language=spoken.code)
-    return _add_pieces(meaningful, terms, asked, told=spoken.told) if spoken.code else asked
+    asked = _add_pieces(meaningful, terms, asked, told=spoken.told) if spoken.code else asked
+    return _add_forms(asked, plain, terms)
+
+
+def _add_forms(asked: Wording, text: str, terms: Terms) -> Wording:
+    """The same with what its versions and dates are called elsewhere; what no chunk has counts nothing."""
+    if not any(map(str.isdigit, text)):
+        return asked
+    from outcrop.text.versions import other_forms  # few queries hold a number
+
+    forms: dict[int, tuple[str, float]] = {}
+    for given, form, share in islice(other_forms(text), MAX_FORMS):
+        for term in terms.of(form) if form.isalpha() else (term_number(form.lower()),):
+            if term not in asked.words:
+                forms[term] = given, max(share, forms.get(term, ("", 0.0))[1])
+    if not forms:
+        return asked
+    words = asked.words | {term: given for term, (given, _) in forms.items()}
+    shares = asked.shares | {term: share for term, (_, share) in forms.items()}
+    return replace(asked, words=words, shares=shares, extra=asked.extra | forms.keys())
 
 
 def add_translations(asked: Wording, terms: Terms, translations: Collection[Translation]) -> Wording:

@@ -10,6 +10,7 @@ from outcrop.parse.isolate import parse_isolated
 from outcrop.parse.limits import ParseLimits, RawFile
 from outcrop.parse.links import links_in
 from outcrop.parse.mail import read_plain_message
+from outcrop.parse.opening import name_by_opening
 from outcrop.parse.roles import role_of
 from outcrop.parse.writer import too_long
 from outcrop.records import MAIL, Document, Outline
@@ -32,7 +33,7 @@ def parse(data: bytes, *, path: str, media_type: str | None = None, limits: Pars
                 raw = RawFile(data, path, charset, limits.max_text_chars)
                 if (message := read_plain_message(raw)) is not None:
                     return message
-        return parse_isolated(chosen.kind, data, path=path, charset=charset, limits=limits)
+        return name_by_opening(parse_isolated(chosen.kind, data, path=path, charset=charset, limits=limits))
     with limit_time(limits.timeout_s):
         text, remark = decode_with_remark(data, charset)
         document = _read_text(chosen, text, path, limits)
@@ -43,7 +44,7 @@ def _read_text(chosen: TextFormat, text: str, path: str, limits: ParseLimits) ->
     check_time()
     if len(text) > limits.max_text_chars:
         raise too_long(limits.max_text_chars)
-    document = replace(chosen.read(text, path), role=role_of(path, text))
+    document = replace(name_by_opening(chosen.read(text, path)), role=role_of(path, text))
     check_time()
     if document.outline is None and (links := links_in(document, path)):
         return replace(document, outline=Outline(language="", references=links))

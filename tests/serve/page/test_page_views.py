@@ -152,6 +152,47 @@ def test_a_model_found_on_this_machine_is_picked_and_answers(
         thread.join()
 
 
+class Talkative(ChatModel):
+    """Cites in every form, and states an option that no source holds."""
+
+    words = "High water comes fifty minutes later [1-2], or with `--tide` [1; 2]."
+
+
+def test_a_chat_shows_prose_of_its_sources_and_puts_remarks_below_the_answer(
+    open_page: Callable[..., Visit], tmp_path: Path
+) -> None:
+    fields = "---\ntitle: Tides\neleventyNavigation:\n  key: tides\n---\n\n"
+    (tmp_path / "one.md").write_text(f"{fields}# Tides\n\n**High water** comes fifty minutes later each day.\n")
+    (tmp_path / "two.md").write_text("# Moon\n\nHigh water follows the moon, which comes later each day.\n")
+    with outcrop.open(tmp_path / "data" / "index.db") as engine:
+        engine.add(tmp_path / "one.md")
+        engine.add(tmp_path / "two.md")
+    model = ThreadingHTTPServer(("127.0.0.1", 0), Talkative)
+    thread = threading.Thread(target=model.serve_forever)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{model.server_port}/v1"
+        with serve(tmp_path / "data" / "index.db", chat_model="small", chat_url=url) as address:
+            page = open_page(address).go("#/chat")
+            page.get_by_label("Message").fill("When is high water?")
+            page.keyboard.press("Enter")
+            turn = page.locator(".turn.assistant")
+            expect(turn.locator(".said-text + .notice")).to_contain_text("--tide")
+            expect(turn.locator(".cite")).to_have_count(4)
+            first = page.locator(".source", has_text="one.md")
+            expect(first.locator(".source-text")).to_have_text(
+                re.compile(r"^Tides High water comes fifty minutes later each day\.$")
+            )
+            page.set_viewport_size({"width": 390, "height": 700})
+            turn.locator(".cite").first.click()
+            expect(page.locator(".source-body")).to_be_in_viewport()  # it stands below the conversation
+            page.close()  # before the server: what it asks later would be a complaint
+    finally:
+        model.shutdown()
+        model.server_close()
+        thread.join()
+
+
 def test_labels_of_the_map_never_overlap_and_it_can_be_zoomed(visit: Visit) -> None:
     page = visit.go("#/map?collection=field")
     expect(page.locator(".node text").first).to_be_visible()

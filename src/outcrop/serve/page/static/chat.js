@@ -3,6 +3,7 @@
 import { get, stream } from "./api.js";
 import { copy, failure, fill, h, keep, kept, plural, waiting } from "./dom.js";
 import { showDocument } from "./document.js";
+import { opening } from "./excerpt.js";
 import { icon } from "./icons.js";
 import { drawProse } from "./prose.js";
 
@@ -13,15 +14,16 @@ const MODES = [
 ];
 const [MODE, TALKS, MODEL] = ["outcrop.chat.mode", "outcrop.chat.talks", "outcrop.chat.model"];
 const KEPT = 20;
+const OPENING = 160;
 
-/** @typedef {{role: string, content: string, sources?: any[], notes?: string[], error?: string}} Turn */
+/** @typedef {{role: string, content: string, sources?: any[], notes?: string[], remarks?: string[], error?: string}} Turn what is told before an answer, and what is to be known of it */
 /** The conversation outlives a change of view; earlier ones stay in this browser. @type {{id: number, turns: Turn[]}} */
 let talk = { id: Date.now(), turns: [] };
 
 /** Keep the conversation, without the texts of its sources. */
 function keepTalk() {
   const others = kept(TALKS, []).filter((/** @type {typeof talk} */ one) => one.id !== talk.id);
-  const turns = talk.turns.map((turn) => ({ ...turn, sources: turn.sources?.map((source) => ({ ...source, text: source.text.slice(0, 160) })) }));
+  const turns = talk.turns.map((turn) => ({ ...turn, sources: turn.sources?.map((source) => ({ ...source, text: opening(source, OPENING) })) }));
   keep(TALKS, (turns.length ? [{ id: talk.id, turns }, ...others] : others).slice(0, KEPT));
 }
 
@@ -112,6 +114,7 @@ export function mountChat(root, app) {
     h("p", { class: "who" }, turn.role === "user" ? "You" : "Answer"),
     turn.notes?.map((note) => h("p", { class: "quiet" }, note)),
     h("div", { class: "said-text" }, turn.role === "user" ? turn.content : drawProse(turn.content, citing(turn.sources ?? []))),
+    turn.remarks?.map((remark) => h("p", { class: "notice warn" }, remark)),
     live && !turn.content && waiting("Thinking"), turn.error && failure(turn.error),
     turn.role === "assistant" && !live && h("div", { class: "turn-tools" },
       turn.content && h("button", { type: "button", class: "ghost small", onclick: () => copy(turn.content, "Answer copied") }, icon("copy"), "Copy"),
@@ -142,7 +145,7 @@ export function mountChat(root, app) {
     else fill(sources, h("h2", {}, plural(list.length, "source")), h("ol", { class: "source-list" }, list.map((source) => h("li", {},
       h("button", { type: "button", class: "ghost source", onclick: () => openSource(source, list) },
         h("span", { class: "badge" }, source.number), h("span", { class: "mono path" }, source.place), h("span", { class: "score", title: "Score" }, source.score.toFixed(2)),
-        h("span", { class: "quiet source-text" }, source.text.slice(0, 160)))))));
+        h("span", { class: "quiet source-text" }, opening(source, OPENING)))))));
   }
 
   /** @param {any} source @param {any[]} list */
@@ -153,6 +156,7 @@ export function mountChat(root, app) {
     fill(sources, h("div", { class: "row between" }, h("h2", { class: "mono path" }, source.place),
       h("button", { type: "button", class: "small", onclick: () => showSources(list) }, "All sources")), body);
     showDocument(body, { document: { id: source.document_id }, line_start: source.line_start, line_end: source.line_end }, reading.signal);
+    if (matchMedia("(max-width: 60rem)").matches) sources.scrollIntoView({ block: "start" }); // it stands below the conversation
   }
 
   function retry() {
@@ -170,7 +174,7 @@ export function mountChat(root, app) {
     turns.push({ role: "user", content: text });
     const messages = turns.filter((turn) => turn.content && !turn.error).map(({ role, content }) => ({ role, content }));
     /** @type {Turn} */
-    const turn = { role: "assistant", content: "", sources: [], notes: [] };
+    const turn = { role: "assistant", content: "", sources: [], notes: [], remarks: [] };
     turns.push(turn);
     const mine = (running = new AbortController());
     stop.hidden = false;
@@ -183,7 +187,7 @@ export function mountChat(root, app) {
           turn.sources = data.sources;
           showSources(data.sources);
         } else if (name === "tool") turn.notes?.push(`Searched for “${data.query}”`);
-        else if (name === "notice") turn.notes?.push(data.message);
+        else if (name === "notice") (turn.content ? turn.remarks : turn.notes)?.push(data.message);
         else if (name === "error") turn.error = data.message;
         draw();
       }, mine.signal);

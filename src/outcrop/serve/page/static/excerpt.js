@@ -132,6 +132,16 @@ function skipFrontMatter(lines) {
   return end < 0 || end + 1 === lines.length ? lines : lines.slice(end + 1);
 }
 
+/**
+ * How a source of an answer begins, as one reads it, on one line: below the fields at its top, without marks.
+ * @param {{text: string, kind: string, line_start: number}} source @param {number} most characters
+ */
+export function opening({ text, kind, line_start }, most) {
+  if (kind !== "markdown") return text.slice(0, most);
+  const lines = skipFrontMatter(linesOf({ text, line_start })).filter((line) => line.text.trim() && !/^(```|<!--.*-->\s*$)/.test(line.text) && !SEPARATOR.test(line.text));
+  return lines.map((line) => readable(line.text).trim()).join(" ").slice(0, most);
+}
+
 /** @param {any} hit @param {import("./marks.js").Find} find */
 export function drawExcerpt(hit, find) {
   const { kind, language } = hit.document;

@@ -2,7 +2,17 @@
 
 import { h } from "./dom.js";
 
-const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|\[\d+(?:\s*,\s*\d+)*\])/;
+const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|[[【]\s*\d+(?:\s*[,;–-]\s*\d+)*\s*[\]】])/;
+const WIDEST = 20; // `[2-4]` cites three; `[1-2024]` is a date
+
+/** The numbers of a citation, ranges spelled out, as `chat/fence.py` reads them. @param {string} citation @returns {number[]} */
+function numbersOf(citation) {
+  return [...citation.matchAll(/(\d+)(?:\s*[–-]\s*(\d+))?/g)].flatMap(([, from, to]) => {
+    const [first, last] = [Number(from), Number(to ?? from)];
+    if (last < first || last >= first + WIDEST) return [first, last];
+    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  });
+}
 
 /**
  * @param {string} text one line or paragraph
@@ -13,7 +23,7 @@ function drawInline(text, cite) {
   return text.split(INLINE).map((part) => {
     if (/^`.+`$/.test(part)) return h("code", {}, part.slice(1, -1));
     if (/^\*\*.+\*\*$/.test(part)) return h("strong", {}, drawInline(part.slice(2, -2), cite));
-    if (/^\[\d/.test(part)) return [...part.matchAll(/\d+/g)].map(([number]) => cite(Number(number)));
+    if (/^[[【]\s*\d/.test(part)) return numbersOf(part).map(cite);
     return part;
   });
 }
