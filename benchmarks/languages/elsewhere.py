@@ -23,10 +23,10 @@ from benchmarks.languages.manuals import read_page
 NEWS = {
     **{"ar": "arb", "bn": "ben", "cs": "ces", "el": "ell", "fa": "fas", "fi": "fin", "he": "heb", "hi": "hin"},
     **{"hu": "hun", "id": "ind", "ja": "jpn", "ko": "kor", "pl": "pol", "pt": "por", "ta": "tam", "th": "tha"},
-    **{"tr": "tur", "ur": "urd", "vi": "vie", "sw": "swa"},
+    **{"tr": "tur", "ur": "urd", "vi": "vie", "sw": "swa", "lo": "lao", "my": "mya", "km": "khm"},
 }
 """The names of its files, by our codes."""
-UNSPACED = frozenset({"ja", "th", "zh"})
+UNSPACED = frozenset({"ja", "km", "lo", "my", "th", "zh"})
 MAX_CHARS = 4000
 """Of a manual page: the longest are books."""
 MIN_ABOUT_CHARS = 12
