@@ -143,7 +143,8 @@ def main() -> None:
     settings = dict(setting.split("=", 1) for setting in arguments.setting)
     bars = {name: float(least) for name, least in (bar.split("=", 1) for bar in arguments.bar)}
     systems = choose_systems(list(filter(None, arguments.systems.split(","))))
-    report = Report("languages", {"settings": settings, "questions": arguments.questions, "bars": bars})
+    name = "languages-across" if arguments.across else "languages"
+    report = Report(name, {"settings": settings, "questions": arguments.questions, "bars": bars})
     found: dict[tuple[str, str, str], Scores] = {}
     for name, made in systems.items():
         system, began = made(settings), cpu_s()
