@@ -11,9 +11,12 @@ import outcrop
 from outcrop.code.request import read_conversation
 from outcrop.errors import QueryError
 from outcrop.index.query import read_query
+from outcrop.index.wording import Spoken, read_words
 from outcrop.records import Message
 from outcrop.serve.excerpt import Marker
 from outcrop.serve.terminal import clean, crop
+from outcrop.text.detect import detect_language
+from outcrop.text.terms import Terms
 
 TEXTS = {
     "de": "Die Krankenhäuser der Stadt sind am Wochenende geschlossen. Das ist nicht gut für die Patienten.",
@@ -164,6 +167,13 @@ def test_english_words_that_mean_something_else_elsewhere_stay_what_they_are(que
         ("প্রিন্টার কীভাবে বসাব?", "এটি কেন?"),
         ("プリンターの設定方法は？", "それはなぜですか？"),
         ("如何设置打印机？", "那为什么不行呢？"),
+        ("프린터를 어떻게 설치하나요?", "그럼 그것은 왜 실패하나요?"),
+        ("پرنٹر کیسے انسٹال کریں؟", "اور یہ کیوں ناکام ہوتا ہے؟"),
+        ("Bagaimana cara memasang printer?", "Dan mengapa itu gagal?"),
+        ("Yazıcı nasıl kurulur?", "Peki bu neden başarısız oluyor?"),
+        ("Làm thế nào để cài đặt máy in?", "Và tại sao nó thất bại?"),
+        ("Comment configurer une imprimante ?", "Quand est-ce que c'est sorti ?"),
+        ("كيف أضبط الطابعة؟", "وكيف يتم إعداده؟"),
     ],
 )
 def test_a_follow_up_borrows_what_it_is_about(before: str, after: str) -> None:
@@ -173,11 +183,57 @@ def test_a_follow_up_borrows_what_it_is_about(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["Wie sichere ich die Datenbank jede Nacht?", "データベースを毎晩保存する方法"]
+    "asked",
+    [
+        "Wie sichere ich die Datenbank jede Nacht?",
+        "データベースを毎晩保存する方法",
+        "Wer hat das Telefon erfunden?",
+        "Qui a inventé le téléphone ?",
+        "À quelle fréquence la sauvegarde est-elle lancée ?",
+        "¿Cada cuánto se ejecuta la copia de seguridad?",
+        "Qual è la capitale d'Italia?",
+        "ما هي عاصمة المغرب؟",
+        "为什么服务器启动后内存占用这么高",
+    ],
 )
 def test_a_question_that_stands_by_itself_borrows_nothing(asked: str) -> None:
     before = "Wie richte ich einen Drucker ein?"
     assert read_conversation([Message("user", before), Message("user", asked)]).query == asked
+
+
+@pytest.mark.parametrize(
+    ("code", "asked", "searched"),
+    [
+        ("hi", "टेलीफोन का आविष्कार किसने किया?", "टेलीफोन आविष्कार"),
+        ("es", "¿Cuál es el tiempo de espera de la base de datos?", "tiempo espera base datos"),
+        ("ar", "كيف يتم تثبيت الطابعة على لينكس؟", "تثبيت الطابعة لينكس"),
+        ("fr", "Quel est le délai d'attente de l'imprimante ?", "délai attente imprimante"),
+        ("fr", "Qu'est-ce qu'un pare-feu ?", "pare-feu"),
+        ("bn", "টেলিফোন কে আবিষ্কার করেন?", "টেলিফোন আবিষ্কার"),
+        ("pt", "Qual é o tempo limite do banco de dados?", "tempo limite banco dados"),
+        ("ru", "Какое время ожидания у базы данных?", "время ожидания базы данных"),
+        ("ur", "لینکس پر پرنٹر کیسے انسٹال کریں؟", "لینکس پرنٹر انسٹال"),
+        ("id", "Siapa penemu telepon?", "penemu telepon"),
+        ("de", "Wie installiert man einen Drucker unter Linux?", "installiert Drucker Linux"),
+        ("it", "Come cambiare la password dell'amministratore?", "cambiare password amministratore"),
+        ("tr", "Linux'ta yazıcı nasıl kurulur?", "Linux'ta yazıcı kurulur"),
+        ("vi", "Thủ đô của Việt Nam là gì?", "Thủ đô Việt Nam"),
+        ("ko", "전화기를 누가 발명했나요?", "전화기를 발명했나요"),
+        ("zh", "它是什么时候发布的？", "它是 发布的"),
+        ("ja", "管理者のパスワードはどうやって変更しますか", "管理者のパスワードは 変更しますか"),
+    ],
+)
+def test_a_question_is_told_and_searched_for_its_words_alone(code: str, asked: str, searched: str) -> None:
+    assert detect_language(asked) == code
+    assert read_query(asked).kind == "semantic"
+    wording = read_words(asked, Terms(), Spoken(code))
+    words = dict.fromkeys(word for term, word in wording.words.items() if term not in wording.extra)
+    assert set(words) == set(searched.split())
+
+
+def test_an_elided_article_tells_a_language_and_a_name_does_not() -> None:
+    assert detect_language("cambiare la password dell'amministratore") == "it"
+    assert detect_language("O'Reilly d'Angelo can't") == ""
 
 
 def test_cut_text_fits_the_columns_of_a_terminal() -> None:

@@ -1,5 +1,6 @@
 """How good are the answers in other languages, and from one language into another, beside peers in the same run?
 
+    python -m benchmarks.languages --install             once: the multilingual encoder, a peer
     python -m benchmarks.languages --data FOLDER [--sets a,b] [--systems a,b] [--across] [--questions N] [--dry]
 
 FOLDER holds labelled sets (see `benchmarks.quality`), one a language. Sets whose questions have the same ids are
@@ -20,6 +21,7 @@ from benchmarks.report import Report, cpu_s, say  # first: it holds numpy to one
 
 import numpy as np  # isort: skip
 
+from benchmarks.languages.encoder import VENV, install  # isort: skip
 from benchmarks.languages.systems import System, choose_systems  # isort: skip
 from benchmarks.quality import LabelledSet, Scores, interval, load_set, rank_metrics  # isort: skip
 
@@ -120,7 +122,8 @@ def report_across(report: Report, found: dict[tuple[str, str, str], Scores], bar
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of labelled sets, one a language")
+    parser.add_argument("--data", type=Path, help="folder of labelled sets, one a language")
+    parser.add_argument("--install", action="store_true", help="get the multilingual encoder, a peer, and stop")
     parser.add_argument("--sets", default="", help="names or languages, separated by commas; all by default")
     parser.add_argument("--systems", default="", help="names, separated by commas; all by default")
     parser.add_argument("--across", action="store_true", help="ask from every language into every other")
@@ -131,11 +134,17 @@ def main() -> None:
     parser.add_argument("--bar", action="append", default=[], help="LANGUAGE=LEAST or across=LEAST")
     parser.add_argument("--dry", action="store_true", help="do not keep the results")
     arguments = parser.parse_args()
+    if arguments.install:
+        install(VENV)
+        return
+    if arguments.data is None:
+        parser.error("name a folder of labelled sets with --data")
     sets = load_sets(arguments.data, set(filter(None, arguments.sets.split(","))))
     settings = dict(setting.split("=", 1) for setting in arguments.setting)
     bars = {name: float(least) for name, least in (bar.split("=", 1) for bar in arguments.bar)}
     systems = choose_systems(list(filter(None, arguments.systems.split(","))))
-    report = Report("languages", {"settings": settings, "questions": arguments.questions, "bars": bars})
+    name = "languages-across" if arguments.across else "languages"
+    report = Report(name, {"settings": settings, "questions": arguments.questions, "bars": bars})
     found: dict[tuple[str, str, str], Scores] = {}
     for name, made in systems.items():
         system, began = made(settings), cpu_s()

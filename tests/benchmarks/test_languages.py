@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from benchmarks.languages import systems
 from benchmarks.languages.__main__ import ask_all, load_sets
-from benchmarks.languages.systems import Fused, Ours, System, Trigrams, choose_systems
+from benchmarks.languages.encoder import Encoder
+from benchmarks.languages.systems import Encoded, Fused, Ours, System, Trigrams, choose_systems
+from numpy.typing import NDArray
 
 SETS = {
     "notes_de": ["Der Igel schläft im Winter.", "Die Katze fängt eine Maus.", "Der Zug fährt nach Köln."],
@@ -57,6 +61,28 @@ def test_each_system_finds_what_shares_words(data: Path, system: System) -> None
     assert found["de"]["ndcg@10"].tolist() == [1.0, 1.0, 1.0]
     if isinstance(system, Trigrams):  # the engine knows what words are called in French
         assert found["French"]["ndcg@10"].mean() < 1
+
+
+class Letters:
+    """An encoder that counts letters."""
+
+    def encode(self, texts: list[str]) -> NDArray[np.float32]:
+        counts = np.array([[text.lower().count(chr(letter)) for letter in range(97, 123)] for text in texts])
+        unit: NDArray[np.float32] = (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+        return unit
+
+
+def test_the_encoder_is_asked_by_cosine(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(systems, "start_encoder", Letters)
+    encoded = Encoded()
+    encoded.index(load_sets(data, {"de"})[0].data)
+    assert encoded.rank("Eine Maus!")[0] == "d1"
+    assert len(encoded.rank("Köln")) == 3
+
+
+def test_an_encoder_that_is_not_installed_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="--install"):
+        Encoder(tmp_path)
 
 
 def test_an_unknown_system_is_named() -> None:

@@ -185,3 +185,13 @@ def test_hostile_words_take_linear_time() -> None:
     for text in ("а" * 300_000, "图" * 100_000, "e\u0301" * 100_000, "xя" * 100_000):
         STATIC.embed_documents([text])
         STATIC.embed_query(text)
+
+
+def test_plain_english_is_told_by_a_third_of_its_words_and_nothing_else_is() -> None:
+    english = (
+        "The harbour of the town was built when the old bridge fell, and the boats of the men are kept there. "
+        * 4
+    )
+    assert not lexicon().is_foreign(english)
+    for language in ("de", "es", "tr", "ru"):
+        assert lexicon().is_foreign(" ".join(PASSAGES[language]) * 4)

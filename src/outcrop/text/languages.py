@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -18,19 +18,23 @@ from typing import Final
 from outcrop.system.dataclass import dataclass
 
 ENGLISH: Final = "en"
+_JOINTS: Final = re.compile(r"['’-]")
+"""What joins the words of `l'est`, `est-ce` and `dell'acqua`; other joints are those of names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
     """A language. `stemmer` is Snowball's name for it, empty where there is none. `asking` words begin a question,
     `pointing` ones stand for what was said before, and `leading` ones lead on from it; in scripts without spaces
-    they stand anywhere. `letters` are those outside ASCII, or of a script the ones that tell its languages apart."""
+    they stand anywhere. Some pointing ones are `articles`, or say "is", before a word that has a meaning. `letters`
+    are those outside ASCII, or of a script the ones that tell its languages apart."""
 
     name: str
     stemmer: str = ""
     function: str = ""
     asking: str = ""
     pointing: str = ""
+    articles: str = ""
     leading: str = ""
     letters: str = ""
 
@@ -47,6 +51,18 @@ def function_words(code: str) -> frozenset[str]:
     """Words of a language that carry no meaning of their own; none of one that is not known."""
     language = known_languages().get(code)
     return frozenset() if language is None else frozenset(f"{language.function} {language.asking}".split())
+
+
+def says_nothing(word: str, small: Collection[str]) -> bool:
+    """Whether a word in lower case is one of some small ones, or made of nothing but those: `qu'est-ce`, `a-t-il`."""
+    return word in small or all(part in small or f"{part}'" in small for part in _JOINTS.split(word))
+
+
+def split_elided(word: str, small: Collection[str]) -> list[str]:
+    """What of a word is none of some small ones: `attente` of `d'attente`. The whole where none or all of it is."""
+    parts = _JOINTS.split(word)
+    kept = [part for part in parts if not says_nothing(part.lower(), small)]
+    return kept if kept and len(kept) < len(parts) else [word]
 
 
 @cache

@@ -33,6 +33,22 @@ def test_blocks_of_markdown_say_the_lines_they_came_from() -> None:
     assert "title: Tides" in html
 
 
+def test_text_from_the_right_says_so_and_keeps_code_apart(tmp_path: Path) -> None:
+    html = render_markdown(
+        "# הפונקציה run()\n\nEnglish run() שלום\n\n- שלום **run()** [run](x)\n- b\n\n> `run()` שלום\n\n1. 2\n2. b"
+    )
+    assert '<h1 data-line="1" data-end="1" dir="rtl">הפונקציה <bdi dir="ltr">run()</bdi></h1>' in html
+    assert '<p data-line="3" data-end="3">English run() שלום</p>' in html
+    assert '<ul data-line="5" data-end="7" dir="rtl">' in html
+    assert '<strong><bdi dir="ltr">run()</bdi></strong>' in html
+    assert "<code>run()</code> שלום" in html
+    assert '<ol data-line="10" data-end="11">' in html
+    document, text, chunks = stored(tmp_path, "note.txt", "קורא ל-run() עכשיו\nrun() שלום\n")
+    lines = render_view(document, text, chunks).html
+    assert '<div class="line" data-line="1" dir="rtl">קורא ל-<bdi dir="ltr">run()</bdi> עכשיו</div>' in lines
+    assert '<div class="line" data-line="2">run() שלום</div>' in lines
+
+
 def test_tables_are_aligned_by_class_and_images_are_their_words() -> None:
     html = render_markdown("| a |\n|--:|\n| ![a cat](cat.png) |")
     assert 'class="align-right"' in html

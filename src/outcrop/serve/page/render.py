@@ -21,6 +21,7 @@ from outcrop.records import DocumentInfo, StoredChunk
 from outcrop.serve.page.highlight import highlight_source
 from outcrop.system.dataclass import dataclass
 from outcrop.system.limits import check_wanted
+from outcrop.text.directions import LETTER, find_code, isolate_code, runs_from_right
 
 MAX_CHARS: Final = 300_000
 """A document up to this size is shown whole: at most a second of highlighting, ten thousand lines in the browser."""
@@ -107,7 +108,8 @@ def render_lines(
     for number, html in enumerate(highlight(lines, language), first):
         if pages and number in pages:
             parts.append(f'<div class="page-mark">Page {pages[number]}</div>')
-        parts.append(f'<div class="line" data-line="{number}">{html or " "}</div>')
+        side = ' dir="rtl"' if not language and runs_from_right(lines[number - first]) else ""
+        parts.append(f'<div class="line" data-line="{number}"{side}>{html or " "}</div>')
     return f'<div class="lines">{"".join(parts)}</div>'
 
 
@@ -117,7 +119,7 @@ def highlight(lines: Sequence[str], language: str) -> Iterator[str]:
     whole = all(len(line) <= MAX_LINE_CHARS for line in lines)  # a line that was cut is no source any more
     pieces = highlight_source("\n".join(cut), language) if language and whole else None
     if pieces is None:
-        yield from map(escape, cut)
+        yield from (map(escape, cut) if language else (isolate_code(line, escape) for line in cut))
         return
     done: list[str] = []
     for value, style in pieces:
@@ -169,6 +171,34 @@ def _note_lines(state: StateCore) -> None:
             token.attrSet("data-end", str(token.map[1]))
 
 
+def _note_directions(state: StateCore) -> None:
+    """Let blocks run in the direction of the first text in them, and keep code apart in text from the right."""
+    undecided: list[Token] = []
+    for token in state.tokens:
+        if token.type == "inline" and LETTER.search(token.content):
+            if runs_from_right(token.content):
+                for block in undecided:
+                    block.attrSet("dir", "rtl")
+                token.children = [part for child in token.children or () for part in _isolate(child)]
+            undecided = []
+        elif token.nesting > 0:
+            undecided.append(token)
+        elif token.nesting < 0 and undecided:
+            undecided.pop()
+
+
+def _isolate(token: Token) -> Iterator[Token]:
+    """A token in parts, those of code between the tags of an isolate."""
+    done = 0
+    for start, end in find_code(token.content) if token.type == "text" else ():
+        yield token.copy(content=token.content[done:start])
+        yield Token("bdi_open", "bdi", 1, attrs={"dir": "ltr"})
+        yield token.copy(content=token.content[start:end])
+        yield Token("bdi_close", "bdi", -1)
+        done = end
+    yield token.copy(content=token.content[done:]) if done else token
+
+
 def _ask_whether_wanted(*_: object) -> bool:
     """A rule that matches nothing: asked at every block, and within one at every place where something may begin, it
     ends the work when nobody waits for it any more."""
@@ -186,6 +216,7 @@ def _make_markdown() -> MarkdownIt:
     made.validateLink = bool  # type: ignore[assignment]  # every link is parsed, so that its words are shown as words
     made.core.ruler.push("note_lines", _note_lines)
     made.core.ruler.push("tame_links", _tame_links)
+    made.core.ruler.push("note_directions", _note_directions)
     made.block.ruler.before("table", "wanted", _ask_whether_wanted)
     made.inline.ruler.before("text", "wanted", _ask_whether_wanted)
     made.add_render_rule("image", _draw_image)

@@ -1,6 +1,7 @@
 // The packed context of a query: the very text an agent would get, its size, and what was joined, shortened, dropped.
 
 import { post } from "./api.js";
+import { directed } from "./directions.js";
 import { copy, failure, fill, h, kept, keep, plural, waiting } from "./dom.js";
 import { about, place } from "./hits.js";
 import { searchBody } from "./tuning.js";
@@ -53,7 +54,7 @@ function drawContext(context) {
     h("progress", { max: 1, value: Math.min(1, context.tokens / context.budget_tokens), "aria-label": "Share of the budget used" }),
     (context.detail || (context.reason && !context.sources.length)) && h("p", { class: "notice warn" }, context.detail || context.reason),
     h("ol", { class: "packed" }, context.sources.map((/** @type {any} */ source) =>
-      h("li", {}, h("span", { class: "badge" }, source.number), " ", about(source.hit), " ", h("span", { class: "mono quiet" }, place(source.hit)), " ",
+      h("li", {}, h("span", { class: "badge" }, source.number), " ", h("span", { class: "source-about" }, directed(about(source.hit))), " ", h("span", { class: "mono quiet" }, place(source.hit)), " ",
         sourceNotes(source).map((note) => h("span", { class: "badge warn" }, note))))),
     h("pre", { class: "packed-text", tabindex: "0", role: "region", "aria-label": "Packed text" }, context.text),
     h("h3", {}, "Left out"), drawLeftOut(context.dropped));

@@ -1,6 +1,7 @@
 // Results in the order of their scores, each with the lines that answer and what one can do with it.
 
 import { address } from "./address.js";
+import { directed } from "./directions.js";
 import { copy, h, kept, plural } from "./dom.js";
 import { drawExcerpt } from "./excerpt.js";
 import { icon } from "./icons.js";
@@ -111,7 +112,7 @@ function drawHit(hit, rank, drawing, grouped = false) {
   return h("li", { class: "hit", "data-hit": id, "aria-current": params.get("hit") === id ? "true" : null },
     h("div", { class: "hit-head" },
       before && movement(rankBefore(hit, before), rank),
-      h("a", { class: "hit-link", href: address("search", to) }, about(hit)),
+      h("a", { class: "hit-link", href: address("search", to) }, directed(about(hit))),
       code?.kind && h("span", { class: "badge" }, code.kind),
       hit.stale && h("span", { class: "badge warn", title: "The file changed since it was indexed; sync to refresh" }, "stale"),
       hit.copies > 0 && h("span", { class: "badge", title: hit.also.map((/** @type {any} */ copyAt) => copyAt.place).join("\n") }, `and ${plural(hit.copies, "more place")}`),

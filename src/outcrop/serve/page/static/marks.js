@@ -1,5 +1,8 @@
 // Which words and phrases of a text a search matched, and where.
 
+import { codeSpans, isolate } from "./directions.js";
+import { h } from "./dom.js";
+
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const PARTS = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+/gu;
 const ENDINGS = /(?:ations?|ingly|ings?|edly|ers?|ies|ied|ed|es|ly|s|e|y)$/;
@@ -93,33 +96,36 @@ export function finder(why) {
 }
 
 /**
- * A text as nodes: matches in <mark>, coloured stretches in <span class>.
+ * A text as nodes: matches in <mark>, coloured stretches in <span class>, code in text from the right in <bdi>.
  * @param {string} text @param {Find} find @param {[number, number, string][]} [colours] in order
  * @returns {(Node | string)[]}
  */
 export function painted(text, find, colours = []) {
   const marks = find(text);
-  const cuts = [...new Set([0, text.length, ...marks.flat(), ...colours.flatMap(([start, end]) => [start, end])])].sort((a, b) => a - b);
-  const nodes = [];
+  const apart = codeSpans(text);
+  const cuts = [...new Set([0, text.length, ...marks.flat(), ...apart.flat(), ...colours.flatMap(([start, end]) => [start, end])])].sort((a, b) => a - b);
+  /** @type {(Node | string)[]} */
+  const whole = [];
+  let nodes = whole;
   let [mark, colour] = [0, 0];
   for (let at = 0; at + 1 < cuts.length; at++) {
     const [start, end] = [cuts[at], cuts[at + 1]];
+    const opens = apart.find(([from]) => from === start);
+    if (opens) nodes = [];
     while (mark < marks.length && marks[mark][1] <= start) mark++;
     while (colour < colours.length && colours[colour][1] <= start) colour++;
     const isMark = mark < marks.length && marks[mark][0] <= start;
     const style = colour < colours.length && colours[colour][0] <= start ? colours[colour][2] : "";
-    if (!isMark && !style) {
-      nodes.push(text.slice(start, end));
-      continue;
-    }
-    const node = document.createElement(isMark ? "mark" : "span");
-    if (!isMark) node.className = style;
-    node.textContent = text.slice(start, end);
     const last = nodes.at(-1);
-    if (isMark && last instanceof HTMLElement && last.tagName === "MARK" && marks[mark][0] < start) last.textContent += node.textContent;
-    else nodes.push(node);
+    if (!isMark && !style) nodes.push(text.slice(start, end));
+    else if (isMark && last instanceof HTMLElement && last.tagName === "MARK" && marks[mark][0] < start) last.textContent += text.slice(start, end);
+    else nodes.push(h(isMark ? "mark" : "span", { class: isMark ? null : style }, text.slice(start, end)));
+    if (nodes !== whole && apart.some(([, to]) => to === end)) {
+      whole.push(isolate(...nodes));
+      nodes = whole;
+    }
   }
-  return nodes;
+  return whole;
 }
 
 /**

@@ -2,6 +2,7 @@
 // left out of it.
 
 import { address } from "./address.js";
+import { directed } from "./directions.js";
 import { fill, h } from "./dom.js";
 import { about, editorLink, place } from "./hits.js";
 import { icon } from "./icons.js";
@@ -85,7 +86,7 @@ export function makePanel(onClose) {
       if (!begin(params)) return;
       const tab = params.get("tab") === "why" ? "why" : "document";
       const editor = editorLink(hit);
-      title.textContent = about(hit);
+      fill(title, directed(about(hit)));
       where.textContent = place(hit);
       fill(links, editor && h("a", { class: "button ghost small", href: editor }, icon("edit"), "Edit"),
         hit.document.language && h("a", { class: "button ghost small", href: address("map", { target: hit.chunk_ids[0], collection: hit.document.collection }) }, icon("map"), "Map"));

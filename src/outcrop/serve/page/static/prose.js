@@ -1,5 +1,6 @@
 // What a model wrote, as elements: paragraphs, lists, headings, code. Little Markdown, by hand, never as HTML.
 
+import { directed, runsFromRight } from "./directions.js";
 import { h } from "./dom.js";
 
 const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|[[【]\s*\d+(?:\s*[,;–-]\s*\d+)*\s*[\]】])/;
@@ -24,7 +25,7 @@ function drawInline(text, cite) {
     if (/^`.+`$/.test(part)) return h("code", {}, part.slice(1, -1));
     if (/^\*\*.+\*\*$/.test(part)) return h("strong", {}, drawInline(part.slice(2, -2), cite));
     if (/^[[【]\s*\d/.test(part)) return numbersOf(part).map(cite);
-    return part;
+    return directed(part);
   });
 }
 
@@ -45,7 +46,7 @@ export function drawProse(text, cite) {
       const lines = paragraph.split("\n").filter((line) => line.trim());
       if (!lines.length) continue;
       if (lines.every((line) => /^\s*(?:[-*•]|\d+[.)])\s/.test(line)))
-        blocks.push(h("ul", {}, lines.map((line) => h("li", {}, drawInline(line.replace(/^\s*[-*•]\s+/, ""), cite)))));
+        blocks.push(h("ul", { dir: runsFromRight(lines.join(" ")) && "rtl" }, lines.map((line) => h("li", {}, drawInline(line.replace(/^\s*[-*•]\s+/, ""), cite)))));
       else if (lines.length === 1 && /^#{1,6}\s/.test(lines[0])) blocks.push(h("p", {}, h("strong", {}, drawInline(lines[0].replace(/^#+\s+/, ""), cite))));
       else blocks.push(h("p", {}, drawInline(lines.join("\n"), cite)));
     }
