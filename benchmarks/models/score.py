@@ -239,7 +239,8 @@ def score_run(
 def without_signals() -> Iterator[None]:
     """The ranking as if no signal had ever been written and no weight learnt: what the legs say, and nothing else."""
     whole = dict.fromkeys(signals.NEIGHBOUR_WEIGHT, 1.0)
-    bare = signals.Weights({"match, code": whole, "match, prose": whole}, signals.learnt_weights().answer)
+    learnt = signals.learnt_weights()
+    bare = signals.Weights({"match, code": whole, "match, prose": whole}, learnt.prose, learnt.answer)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(signals, "SIGNALS", {})
         patch.setattr(signals, "REPEAT", 0.0)
