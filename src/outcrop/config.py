@@ -34,8 +34,9 @@ class Config:
     and the notes of agents; by default where the index would lie if it were a file."""
     model: str = ""
     """Empty: the model the index was made with, `static` for a new one. Else `static` (ships with Outcrop),
-    `mini` (a small transformer, with `pip install 'outcrop[mini]'`), `openai:NAME` (an OpenAI-compatible endpoint),
-    `onnx:FOLDER` or `sentence-transformers:FOLDER` (on disk)."""
+    `mini` (a small transformer, with `pip install 'outcrop[mini]'`), `e5-small` (a multilingual one, with
+    `pip install 'outcrop[multilingual]'`), `openai:NAME` (an OpenAI-compatible endpoint), `onnx:FOLDER` or
+    `sentence-transformers:FOLDER` (on disk)."""
     reranker: str = "mini"
     """What gives a second opinion where a search asks for one: `mini` (with `pip install 'outcrop[mini]'`), or
     `onnx:FOLDER`, a cross-encoder on disk. Opened at the first such search."""

@@ -31,7 +31,7 @@ def test_a_folder_that_is_not_there_or_a_library_that_is_missing_is_an_embed_err
 
 
 def test_an_unknown_model_names_the_near_one_and_all_choices() -> None:
-    choices = "choose one of static, mini, openai:NAME, onnx:FOLDER, sentence-transformers:FOLDER"
+    choices = "choose one of static, mini, e5-small, openai:NAME, onnx:FOLDER, sentence-transformers:FOLDER"
     with pytest.raises(ConfigError, match=re.escape(f"did you mean openai? {choices}")):
         opened("opnai:small")
     with pytest.raises(ConfigError, match=re.escape(f"'word2vec'; {choices}")):

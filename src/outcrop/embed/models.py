@@ -44,6 +44,12 @@ def _open_onnx(settings: _Settings) -> Embedder:
     return OnnxEmbedder(folder, query_prefix=settings.query_prefix)
 
 
+def _open_e5(_settings: _Settings) -> Embedder:
+    from outcrop.embed.e5 import E5Embedder
+
+    return E5Embedder()
+
+
 def _open_sentence_transformers(settings: _Settings) -> Embedder:
     from outcrop.embed.sentence_transformers import SentenceTransformersEmbedder
 
@@ -72,6 +78,7 @@ _MODELS: dict[str, tuple[str, Callable[[_Settings], Embedder]]] = {
     # before the colon: what follows it, and how it is opened
     "static": ("", _open_static),
     "mini": ("", _open_onnx),
+    "e5-small": ("", _open_e5),
     "openai": ("NAME", _open_openai),
     "onnx": ("FOLDER", _open_onnx),
     "sentence-transformers": ("FOLDER", _open_sentence_transformers),

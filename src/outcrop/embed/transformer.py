@@ -32,7 +32,7 @@ from outcrop.system.dataclass import dataclass
 from outcrop.system.machine import need_extra, usable_cores
 
 Pooling = Literal["mean", "cls"]
-Reads = Literal["texts", "pairs"]
+Reads = Literal["texts", "pairs", "e5"]
 
 _DEFAULT_LENGTH_TOKENS = 512
 """What BERT-like models are trained with; used when the folder does not say."""
@@ -202,8 +202,8 @@ def _weights(said: Mapping[str, Any]) -> Trust:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """All that the process which runs a model must know of it: what it reads (texts to vectors, or pairs to scores),
-    how, and the state of its files."""
+    """All that the process which runs a model must know of it: what it reads (texts to vectors, or pairs to scores;
+    `e5` is texts after a prefix, by another engine), how, and the state of its files."""
 
     folder: str
     path: str

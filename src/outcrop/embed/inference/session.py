@@ -9,15 +9,13 @@ between queries (18 ms of CPU time for a query of 4 tokens). And vectors do not 
 
 from __future__ import annotations
 
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from outcrop.embed.inference.loaded import Loaded
 from outcrop.embed.transformer import ModelSpec, graph_files, stamp_files
 from outcrop.errors import EmbedError
 from outcrop.records import Vector
@@ -43,7 +41,7 @@ _CUT_QUERIES = 64
 _WARM_UP = {"texts": ("dimensions",), "pairs": ("what is this?", "a text")}
 
 
-class Session:
+class Session(Loaded):
     """A loaded model. Runs once when it is made, to learn the width of its answers and that it works."""
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -68,43 +66,11 @@ class Session:
         names = [output.name for output in self._session.get_outputs()]
         wanted = _NAMED_OUTPUTS[spec.reads]
         self._output = wanted if wanted in names else names[0]
-        self._pool = ThreadPoolExecutor(max(1, spec.threads - 1))
+        super().__init__(spec.threads)
         self.width = 0
         self.width = len(self.run(_WARM_UP[spec.reads]))
         if not self.width:
             raise EmbedError(f"the tokenizer in {folder} makes no tokens: copy the model's folder again")
-
-    def run_many(self, items: list[list[str]], seconds: float) -> tuple[list[Vector], str]:
-        """Rows of the first items, at least one and as many as are begun within `seconds`; and what went wrong with the
-        next one, if anything did."""
-        rows: dict[int, Vector] = {}
-        errors: dict[int, str] = {}
-        lock = threading.Lock()
-        until = time.monotonic() + seconds
-        begun = 0
-
-        def work() -> None:
-            nonlocal begun
-            while True:
-                with lock:
-                    if begun == len(items) or errors or (begun and time.monotonic() >= until):
-                        return
-                    number = begun
-                    begun += 1
-                try:
-                    rows[number] = self.run(items[number])
-                except EmbedError as error:
-                    errors[number] = str(error)
-
-        others = [self._pool.submit(work) for _ in range(min(self._spec.threads, len(items)) - 1)]
-        work()
-        wait(others)
-        for other in others:
-            other.result()  # any other error ends the process, whichever thread it came from
-        if errors:
-            first = min(errors)
-            return [rows[number] for number in range(first)], errors[first]
-        return [rows[number] for number in range(begun)], ""
 
     def run(self, item: tuple[str, ...] | list[str]) -> Vector:
         """The vector of a text, or the score of a query and a text, of any length."""
@@ -128,10 +94,6 @@ class Session:
     def options(self) -> Any:
         """The options onnxruntime runs the graph with."""
         return self._session.get_session_options()
-
-    def close(self) -> None:
-        """Let the threads go."""
-        self._pool.shutdown(wait=False)
 
     def _load(self, ort: Any) -> Any:
         options = ort.SessionOptions()

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from outcrop.embed.inference.session import Session
+from outcrop.embed.inference.loaded import Loaded
 from outcrop.embed.transformer import ModelSpec
 from outcrop.errors import EmbedError
 from outcrop.workers.frames import read_frame, take_pipes, write_frame
@@ -40,7 +40,7 @@ def main() -> None:
     requests, answers = take_pipes()
     waiting: SimpleQueue[Header] = SimpleQueue()
     threading.Thread(target=_receive, args=(requests, waiting), daemon=True).start()
-    sessions: dict[int, Session] = {}
+    sessions: dict[int, Loaded] = {}
     while True:
         answer, payload = _answer(waiting.get(), sessions)
         answer["memory"] = _memory_bytes()
@@ -59,11 +59,11 @@ def _receive(requests: BinaryIO, waiting: SimpleQueue[Header]) -> None:
         os._exit(0)
 
 
-def _answer(header: Header, sessions: dict[int, Session]) -> tuple[Header, bytes]:
+def _answer(header: Header, sessions: dict[int, Loaded]) -> tuple[Header, bytes]:
     match header["op"]:
         case "open":
             try:
-                session = Session(ModelSpec(**header["spec"]))
+                session = _load(ModelSpec(**header["spec"]))
             except EmbedError as error:
                 return {"error": str(error)}, b""
             sessions[header["model"]] = session
@@ -78,6 +78,16 @@ def _answer(header: Header, sessions: dict[int, Session]) -> tuple[Header, bytes
         case "drop":
             sessions.pop(header["model"]).close()
     return {}, b""
+
+
+def _load(spec: ModelSpec) -> Loaded:
+    if spec.reads == "e5":
+        from outcrop.embed.inference.e5 import E5Session
+
+        return E5Session(spec)
+    from outcrop.embed.inference.session import Session
+
+    return Session(spec)
 
 
 def _memory_bytes() -> int:
