@@ -29,7 +29,7 @@ from proofs.mutants.make import Mutant, mutants_of
 from proofs.mutants.trying import Reach, file_of, find_reach, load_libraries, try_mutant
 
 MODULES = (
-    *(f"outcrop.rank.{name}" for name in "excerpt fusion merge signals".split()),
+    *(f"outcrop.rank.{name}" for name in "chance excerpt fusion merge signals".split()),
     *(
         "outcrop.read.pack",
         "outcrop.read.rank:walk",

@@ -57,7 +57,7 @@ NOT_FOR_A_SEARCH = [
     "outcrop.text.unspaced", "outcrop.notes", "outcrop.chat", "outcrop.evals",
 ]  # fmt: skip
 """Loaded by no search of an English index into a pipe."""
-MOST_OF_OURS = 110
+MOST_OF_OURS = 111
 """Modules of ours that such a search loads, packages with them; `benchmarks.house` counts 103."""
 
 
