@@ -51,9 +51,19 @@ LONGEST = ("tests/cluster/", "tests/postgres/", "tests/docs/", "tests/serve/page
 """Files that take longest. Begun last, one of two workers would wait for the other."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first."""
+E5_TESTS = ("embed/test_embed_e5.py", "training/test_e5_mean.py")
+"""Files that run e5-small, whose engine needs AVX2. That its absence is told is tested everywhere."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest first; and without AVX2 nothing of E5_TESTS but the test that tells so."""
+    from outcrop.embed.e5 import has_vectors
+
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    if not has_vectors():
+        gone = [one for one in items if str(one.path).endswith(E5_TESTS) and "processor" not in one.name]
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [one for one in items if one not in gone]
 
 
 @pytest.fixture(scope="session")
