@@ -272,7 +272,8 @@ def test_standard_output_is_the_protocol_and_nothing_else_and_a_broken_line_ends
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_at_once_while_it_waits_for_input(library: Library, number: int) -> None:
-    before = signal.signal(number, signal.default_int_handler)  # what runs in a shell's background ignores SIGINT
+    # What is started in a shell's background ignores SIGINT.
+    before = signal.signal(number, signal.default_int_handler)
     try:
         process = started(library)
     finally:
