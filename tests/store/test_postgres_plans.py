@@ -40,10 +40,6 @@ def store(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgr
                 ),
             )
         opened.settle()
-        # Which the store did only if the server had counted the rows by then; it does so once a second.
-        with opened._connections.connect() as connection:
-            for table in sorted(LARGE):
-                connection.execute(f"ANALYZE {table}")
         yield opened
 
 

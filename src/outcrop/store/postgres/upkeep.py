@@ -98,9 +98,12 @@ def _has_many(connection: Connection, table: str) -> bool:
 
 def _has_changed(connection: Connection) -> bool:
     """Whether so many chunks came or went that the planner should look again. The server does so by itself too, but a
-    minute later: until then it may read a whole table for thirty rows."""
+    minute later: until then it may read a whole table for thirty rows. Changes are counted a second late, so for a
+    table that the planner takes for empty the rows themselves are asked."""
     row = connection.execute(
-        "SELECT n_mod_since_analyze > 1000 + 0.1 * n_live_tup FROM pg_stat_user_tables WHERE relid = 'chunks'::regclass"
+        """SELECT n_mod_since_analyze > 1000 + 0.1 * n_live_tup
+            OR reltuples < 1 AND EXISTS (SELECT FROM chunks OFFSET 1000)
+        FROM pg_stat_user_tables JOIN pg_class ON oid = relid WHERE relid = 'chunks'::regclass"""
     ).fetchone()
     return bool(row and row[0])
 
