@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outcrop.errors import ParseError
@@ -13,6 +13,8 @@ from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import Document
 
 _TITLES = frozenset({"title", "ctrTitle"})
+_UNTITLED = frozenset({"powerpoint presentation", "presentation", "slide 1"})
+"""Titles that templates and programs leave behind."""
 
 
 def read(raw: RawFile) -> Document:
@@ -28,20 +30,25 @@ def read(raw: RawFile) -> Document:
             writer.start_page()
             _write_slide(file, name, writer)
         properties = file.properties()
+    about = {"author": properties.get("creator"), "description": properties.get("subject")}
+    return as_slides(raw, "pptx", writer, properties.get("title", ""), about)
+
+
+def as_slides(
+    raw: RawFile, kind: str, writer: TextWriter, title: str, about: Mapping[str, str | None]
+) -> Document:
+    """What was written, a page a slide, as a document; `title` and what else it is `about` are its properties."""
     text = writer.finish()
-    title = properties.get("title", "")
-    # Many templates leave this one behind.
-    if title.lower() in {"powerpoint presentation", "presentation"}:
-        title = ""
     first = writer.headings[0].title if writer.headings else first_line(text)
-    meta = {"author": properties.get("creator"), "description": properties.get("subject")}
+    if title.lower() in _UNTITLED:
+        title = ""
     return Document(
         text=text,
-        kind="pptx",
+        kind=kind,
         title=cut_title(title or first) or file_stem(raw.path),
         headings=tuple(writer.headings),
         pages=tuple(writer.pages),
-        meta={key: value for key, value in meta.items() if value},
+        meta={key: value for key, value in about.items() if value},
     )
 
 

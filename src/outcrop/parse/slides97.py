@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from outcrop.errors import ParseError
 from outcrop.parse.compound import CompoundFile
 from outcrop.parse.limits import RawFile
-from outcrop.parse.title import cut_title, file_stem, first_line
+from outcrop.parse.slides import as_slides
 from outcrop.parse.writer import TextWriter, clean_text
 from outcrop.records import Document
 from outcrop.system.limits import check_time
@@ -68,20 +68,8 @@ def read(raw: RawFile) -> Document:
             "damaged: its slides are not listed; open it in its own program and save it as .pptx"
         ) from error
     properties = file.properties()
-    text = writer.finish()
-    title = properties.get("title", "")
-    if title.lower() in {"powerpoint presentation", "presentation", "slide 1"}:
-        title = ""
-    first = writer.headings[0].title if writer.headings else first_line(text)
-    meta = {"author": properties.get("author"), "description": properties.get("subject")}
-    return Document(
-        text=text,
-        kind="ppt",
-        title=cut_title(title or first) or file_stem(raw.path),
-        headings=tuple(writer.headings),
-        pages=tuple(writer.pages),
-        meta={key: value for key, value in meta.items() if value},
-    )
+    about = {"author": properties.get("author"), "description": properties.get("subject")}
+    return as_slides(raw, "ppt", writer, properties.get("title", ""), about)
 
 
 class _Presentation:

@@ -94,7 +94,7 @@ class Searchers:
                 process = _Searcher(self._config)
                 process.search(
                     "", {}
-                )  # answered once the index is loaded; until then the server searches itself
+                )  # answered once the index is loaded; till then the server searches itself
                 self._idle.put(process)
                 started += 1
         except (OSError, ChildLost, OutcropError) as error:

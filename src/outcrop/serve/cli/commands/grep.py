@@ -99,9 +99,7 @@ def grep_command(
         else:
             paint = _Paint.of(session)
             numbers = line_number or paint.terminal
-            for piece in matches.printed(name, numbers, names_only, count_only, paint.shades):
-                any_line = True
-                click.echo(paint.apply(piece), nl=False)
+            any_line = paint.print(matches.printed(name, numbers, names_only, count_only, paint.shades))
         problems = [*matches.problems, *(_find_missing(paths) if ref is None else ())]
         for problem in problems:
             click.echo(clean_line(problem), err=True)
@@ -131,6 +129,14 @@ class _Paint:
         plain = session.out.console.color_system is None
         shades = ("{},{},{}".format(*os.urandom(3)) for _ in range(0 if plain else 3))
         return cls(True, tuple(shades))
+
+    def print(self, pieces: Iterable[bytes]) -> bool:
+        """Print them as they come; whether there was any."""
+        any_piece = False
+        for piece in pieces:
+            any_piece = True
+            click.echo(self.apply(piece), nl=False)
+        return any_piece
 
     def apply(self, piece: bytes) -> bytes:
         """A piece as it is shown; a pipe gets the text as it is."""
